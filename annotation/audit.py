@@ -21,7 +21,7 @@ def record(*, actor: Account | None, act: str, campaign: Campaign | None = None,
     )
 
 
-def told_of(act: str, key: str, beginning: str) -> list[str]:
+def audit_values(act: str, key: str, beginning: str) -> list[str]:
     """What the lines of an act say under `key`, where that begins so."""
     lines = AuditEntry.objects.filter(**{"act": act, f"about__{key}__startswith": beginning})
     values = map(str, lines.values_list(f"about__{key}", flat=True))

@@ -17,8 +17,8 @@ from annotation.common.outages import LONGEST_WAIT
 from annotation.jobs import schedule
 from annotation.jobs.rows import RUN_JOB
 
-#: Seconds that one turn of the periodic work may take.
-TURN = 600
+#: Seconds that one run of the periodic work may take.
+RUN_LIMIT = 600
 
 # Shared with the processes of the pool, which are forked from this one; without a lock, which a
 # killed process would keep.
@@ -48,7 +48,7 @@ def run_job(self: Any, job_id: int, claimed: str | None = None) -> None:
         raise self.retry(args=[job_id, left.claimed.isoformat()], exc=left, countdown=wait) from left
 
 
-@shared_task(name="annotation.periodic", soft_time_limit=TURN, time_limit=TURN + 60)
+@shared_task(name="annotation.periodic", soft_time_limit=RUN_LIMIT, time_limit=RUN_LIMIT + 60)
 def do_periodic(name: str) -> None:
     """One turn of the periodic work `name`."""
     schedule.do(name)

@@ -10,7 +10,6 @@ must be so, too. Each missing part is an error of its own id, which names the fi
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import is_dataclass
 from inspect import Parameter
 from itertools import islice
 from pathlib import Path
@@ -195,12 +194,12 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
     if not_errors:
         hint = f"name exception classes as expected_errors, {where}"
         yield _error("E020", key, f"refuses by {', '.join(map(repr, not_errors))}, no exception", hint, _JOB)
-    if fault := _misfit_of_work(kind):
+    if fault := _signature_error_of_work(kind):
         hint = f"let it take the progress, then its request or, after *, its arguments, {where}"
         yield _error("E021", key, fault, hint, _JOB)
 
 
-def _misfit_of_work(kind: Any) -> str:
+def _signature_error_of_work(kind: Any) -> str:
     """Why the work of a kind of job cannot be called as its registry does, or ""."""
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     placed = [
@@ -210,11 +209,7 @@ def _misfit_of_work(kind: Any) -> str:
     ]
     if not placed:
         return "takes no progress"
-    if kind.request is None:
-        return f"takes {', '.join(placed[1:])} by position" if placed[1:] else ""
-    if not is_dataclass(kind.request):
-        return f"makes a request of {kind.request!r}, which is no record"
-    return "" if len(placed) == 2 else "does not take its request"
+    return f"takes {', '.join(placed[1:])} by position" if placed[1:] else ""
 
 
 def source_of(thing: Any) -> str:

@@ -16,6 +16,6 @@ class Scheduler(PersistentScheduler):
         if ahead:
             for entry in ahead:
                 entry.last_run_at = now
-            # Made anew from the entries: it holds the times at which they were to be due.
+            # Made again from the entries: it holds the times at which they were to be due.
             self._heap = None
         return float(super().tick(*args, **kwargs))

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 #: Where the API's addresses begin.
 _API = "/api/"
-#: Seconds after which to try again: a database that is started anew takes no longer.
+#: Seconds after which to try again: a database that is started again takes no longer.
 RETRY_AFTER = 5
 
 
@@ -28,7 +28,7 @@ def not_answered(request: HttpRequest) -> HttpResponse:
     lost = database_lost(error)
     if lost is None:
         return _fault().response() if is_call(request) else server_error(request)
-    # Not the address itself: some let whoever has them in.
+    # Not the address itself: some let the person who has them in.
     route = request.resolver_match.route if request.resolver_match else "a page"
     _log.warning("%s %s: 503, the database cannot be used: %s", request.method, route, one_line(lost))
     response = _away().response() if is_call(request) else _away_page(request)

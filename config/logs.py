@@ -3,22 +3,18 @@
 import json
 import logging
 import re
-import time
-import uuid
-from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from celery import current_task
-from django.http import HttpRequest, HttpResponse
 
 #: The request that is being answered in this thread, or "".
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 access = logging.getLogger("phrasebox.access")
 
-#: Addresses that let in whoever has them, and where the part begins that does; and all that is asked for at
-#: those by which crowd platforms, and servers where people sign in, send people.
+#: Addresses that let in the person who has them, and where the part begins that does; and all that is asked
+#: for at those by which crowd platforms, and servers where people sign in, send people.
 _SECRETS = re.compile(
     r"""((?:/|%2f)(?:invite|staff-invite|first-account|pictures|forgotten|mturk/[^/\s]+/begin)(?:/|%2f))[^\s"'<>]+"""
     r"""|((?:/|%2f)(?:prolific|mturk|sign-in/elsewhere)(?:/|%2f)[^\s"'<>?]*)\?[^\s"'<>]*""",
@@ -32,7 +28,8 @@ def without_secrets(text: str) -> str:
 
 
 class Discreet(logging.Formatter):
-    """Lines that hold no address by which anybody gets in, whoever writes them: also Django, of errors."""
+    """Lines that hold no address by which anybody gets in, no matter who writes them: also Django, of
+    errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         return without_secrets(super().format(record))
@@ -59,34 +56,3 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = without_secrets(self.formatException(record.exc_info))
         line |= {name: value for name, value in getattr(record, "fields", {}).items() if name not in line}
         return json.dumps(line, default=str, ensure_ascii=False)
-
-
-class RequestLog:
-    """Names every request (header X-Request-ID, made here unless a proxy gave it) and logs how it ended."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        received = request.headers.get("X-Request-ID", "")
-        # Anything else could forge lines of the log that it ends up in.
-        name = (
-            received
-            if received.isascii() and received.replace("-", "").isalnum() and len(received) <= 64
-            else ""
-        )
-        token = request_id.set(name or uuid.uuid4().hex)
-        started = time.monotonic()
-        try:
-            response = self.get_response(request)
-            response["X-Request-ID"] = request_id.get()
-            access.info(
-                "%s %s %d",
-                request.method,
-                request.path,
-                response.status_code,
-                extra={"fields": {"milliseconds": round(1000 * (time.monotonic() - started))}},
-            )
-            return response
-        finally:
-            request_id.reset(token)

@@ -128,9 +128,9 @@ INSTALLED_APPS = [
     "config",  # for its command
 ]
 MIDDLEWARE = [
-    "config.logs.RequestLog",
-    "config.readable_requests.ReadableForms",
-    "config.worker_call_middleware.WorkerCalls",
+    "config.middleware.RequestLog",
+    "config.middleware.ReadableForms",
+    "config.middleware.WorkerCalls",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -141,7 +141,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     # Every view asks for a sign-in unless it says otherwise.
-    "annotation.web.common.middleware.SignInRequired",
+    "config.middleware.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -305,6 +305,14 @@ MEDIA_ROOT = DATA_DIR / "media"
 DISK_RESERVE = _number("DISK_RESERVE", 100) * 10**6
 #: Bytes that the uploads of one account may take, for new corpora (UPLOAD_QUOTA, in MB).
 UPLOAD_QUOTA = _number("UPLOAD_QUOTA", 20_000) * 10**6
+#: What a process may take that reads a file of a user: megabytes, and seconds between two signs of life.
+READER_MEMORY, READER_SECONDS = _number("READER_MEMORY", 1_500), _number("READER_SECONDS", 120)
+#: What it knows of the environment; nothing of it is secret.
+READER_ENVIRONMENT = {
+    name: os.environ[name]
+    for name in ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
+    if name in os.environ
+}
 #: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"
@@ -390,6 +398,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PUBLIC": True,
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "COMPONENT_SPLIT_REQUEST": False,
+    "PREPROCESSING_HOOKS": ["annotation.api.document.describe_operations"],
     "POSTPROCESSING_HOOKS": [
         "annotation.api.document.complete_document",
     ],
@@ -478,7 +487,7 @@ CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 300
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Longer than any task may take, else Redis would deliver it a second time while it runs.
     "visibility_timeout": CELERY_TASK_TIME_LIMIT + 600,
-    # Whoever asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
+    # The person who asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
     "socket_connect_timeout": 2,
     "socket_timeout": 10,
 }

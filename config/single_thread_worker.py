@@ -1,4 +1,5 @@
-"""Answers and hand-outs in one thread of a process; all other requests in the server's threads.
+"""What a WSGI server calls, around Django: UTF-8 alone; and answers and hand-outs in one thread of a process,
+all other requests in the server's threads.
 
 Threads that run the same Python at once hand the interpreter to and fro at every statement, and each has
 its own connection, with plans and caches of its own in the database: eight threads cost twice the CPU of
@@ -17,6 +18,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from django.utils.http import parse_header_parameters
+
 #: Where workers' calls begin.
 CALLS = ("/api/tasks", "/api/assignments/")
 #: Where what workers are handed begins, by calls and by pages; and the step in which it leaves, in seconds.
@@ -25,7 +28,36 @@ STEP_SECONDS = 0.02
 #: No call of a worker carries more; what does is refused by its view, in another thread.
 LARGEST_CALL = 65_536
 
+UTF_8 = ("", "utf-8", "utf8")
+
 Started = tuple[Any, ...]
+
+
+class Utf8Only:
+    """A WSGI application that is asked nothing in any charset but UTF-8."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
+        self.application = application
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if in_utf_8(environ.get("CONTENT_TYPE", "")):
+            return self.application(environ, start_response)
+        message = b"This server reads UTF-8 alone: leave the charset out.\n"
+        start_response(
+            "400 Bad Request", [("Content-Type", "text/plain"), ("Content-Length", str(len(message)))]
+        )
+        return [message]
+
+
+def in_utf_8(content_type: str) -> bool:
+    """Whether a body of this type, and the address that it came to, are to be read as UTF-8."""
+    if "charset" not in content_type.lower():
+        return True
+    try:
+        _type, parameters = parse_header_parameters(content_type)
+    except (ValueError, LookupError):
+        return False
+    return str(parameters.get("charset", "")).lower() in UTF_8
 
 
 class SingleThreadWorker:

@@ -37,8 +37,8 @@ class EvaluationConfig(AppConfig):
         from evaluation.selectors import runs_exist
         from evaluation.services.batches import scheduler
         from evaluation.services.features import store
-        from evaluation.services.machines.schedule import teach_machines
-        from evaluation.services.machines.stored_proposers import why_no_proposer
+        from evaluation.services.model_annotators.schedule import train_model_annotators
+        from evaluation.services.model_annotators.stored_proposers import why_no_proposer
         from evaluation.services.stale_work import remove_stale_work
         from evaluation.services.unfinished import remove_unfinished_of_corpus
 
@@ -67,11 +67,18 @@ class EvaluationConfig(AppConfig):
             )
         )
         deleting.add_corpus_use(store.sets_in_words)
-        setting_checks.add_setting_check("machine.system", why_no_proposer)
+        setting_checks.add_setting_check("model_annotator.system", why_no_proposer)
         deleting.add_corpus_cleaner(remove_unfinished_of_corpus)
         contents.add_folders(
-            "collections", "features", "machines", "parses", "proposers", "reports", "sources", "systems"
+            "collections",
+            "features",
+            "model_annotators",
+            "parses",
+            "proposers",
+            "reports",
+            "sources",
+            "systems",
         )
         schedule.add_schedule_entry(schedule.Periodic("ask_next_waves", 60, scheduler.ask_next_rounds))
-        schedule.add_schedule_entry(schedule.Periodic("teach_machines", 60, teach_machines))
+        schedule.add_schedule_entry(schedule.Periodic("train_model_annotators", 60, train_model_annotators))
         schedule.add_schedule_entry(schedule.Periodic("remove_stale_work", 3600, remove_stale_work))

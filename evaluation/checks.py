@@ -187,7 +187,7 @@ def _lacking_systems() -> Iterator[Error]:
     yield from lacking_methods()
     for key in STRATEGIES.keys():
         if not _takes(STRATEGIES.get(key), 4):
-            hint = "it takes the lists, how many to judge, how many at a time, and dice"
+            hint = "it takes the lists, how many to judge, how many at a time, and a random generator"
             yield _fault("E021", "pooling strategy", key, "cannot be called", hint)
 
 

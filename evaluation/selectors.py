@@ -22,11 +22,11 @@ from annotation.common.database import chunks
 from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.paging import ROLE_WANTED
-from annotation.selectors.corpora import Account, Corpus, corpus_named, within_scope
-from annotation.selectors.pair_judgments import asked_pairs
+from annotation.selectors.corpora import Account, Corpus, corpus_named, row_named, within_scope
+from annotation.selectors.pair_judgments import selected_pairs
 from evaluation.models import Batch, JudgmentSet, QrelsQueries, QrelsRow, QrelsSnapshot, Ranking, Run
 from phrasebox.registry import UnknownName
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
 from phrasebox.text.tokens import tokenise
 
@@ -221,7 +221,9 @@ def batch_of(judgments: JudgmentSet) -> Batch | None:
 
 def asked_pairs_of(batch: Batch) -> set[tuple[int, int]]:
     """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
-    return {(image, caption) for image, caption, role in asked_pairs(batch.campaign) if role == ROLE_WANTED}
+    return {
+        (image, caption) for image, caption, role in selected_pairs(batch.campaign) if role == ROLE_WANTED
+    }
 
 
 def judged_pairs(judgments: JudgmentSet, names: CorpusNames) -> Iterator[JudgedPair]:
@@ -264,7 +266,7 @@ def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
 
 
 def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
-    """The snapshot as the pure core has it; its digest is computed anew."""
+    """The snapshot as the pure core has it; its digest is computed again."""
     rows = QrelsRow.objects.filter(snapshot=snapshot).values_list(
         "image_id", "keyword", "caption_id", "relevance", "judged"
     )
@@ -353,11 +355,7 @@ def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
 
 def run_named(name: str) -> Run:
     """The published run `name`; raises UnknownName listing what exists."""
-    published = Run.objects.filter(published=True)
-    run = published.filter(name=name).first()
-    if run is None:
-        raise with_known(UnknownName(f"unknown run {name!r}"), published.values_list("name", flat=True))
-    return run
+    return row_named(Run.objects.filter(published=True), name)
 
 
 def runs_exist(account: Account) -> bool:

@@ -64,7 +64,7 @@ class Checkpoints:
                 stored = storage.load_model(self._folder_of(number), _KIND)
             except storage.BadModel:
                 continue
-            if stored.manifest["facts"] == self.metadata:
+            if stored.manifest["metadata"] == self.metadata:
                 return stored.arrays, stored.settings
         return None
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from phrasebox.errors import PhraseboxError
+
 #: By the name that is imported: the package that brings it, and what needs it.
 EXTRAS = {
     "cv2": ("opencv-contrib-python-headless", "Features of pictures and proposals of regions"),
@@ -22,7 +24,7 @@ EXTRAS = {
 REMEDY = "pip install -r requirements-extras.txt -c constraints.txt"
 
 
-class MissingExtra(ValueError):
+class MissingExtra(PhraseboxError):
     """A package that the work needs is not installed; the message is one line with the remedy."""
 
 

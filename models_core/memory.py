@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from phrasebox.errors import PhraseboxError
+
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _GIB = 2.0**30
 
 
-class NotEnoughMemory(ValueError):
+class NotEnoughMemory(PhraseboxError):
     """Work that needs more memory than there is; one line with what would fit."""
 
 

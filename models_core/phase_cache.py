@@ -1,7 +1,7 @@
-"""Work that is kept when it is done: a phase killed half-way is done anew, one that ended is not.
+"""Work that is kept when it is done: a phase killed half-way is done again, one that ended is not.
 
 What a phase makes is stored under a digest of everything it depends on, as a folder that is moved to
-its place whole (`storage`). Anything damaged there is made anew.
+its place whole (`storage`). Anything damaged there is made again.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Processes:
         if self.count > 1:
             _distributed().barrier()
 
-    def told_by_first(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """What the first process passes; all of them must ask."""
         if self.count == 1:
             return value

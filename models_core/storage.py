@@ -2,7 +2,7 @@
 
 A model is a folder with `arrays.safetensors` and `manifest.json`. It is written next to its place and
 moved there whole, so a folder by that name is complete. The manifest names the kind of model, its
-settings, the versions of the packages that made it, facts of whoever saved it (a corpus's hash, a
+settings, the versions of the packages that made it, metadata from the caller (a corpus's hash, a
 seed), and each array's type and shape beside the SHA-256 of the file, all of which loading checks.
 """
 
@@ -63,7 +63,7 @@ def save_model(
             "version": FORMAT_VERSION,
             "kind": kind,
             "settings": settings,
-            "facts": metadata or {},
+            "metadata": metadata or {},
             "made_with": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
             "arrays": {name: _description(array) for name, array in sorted(contiguous.items())},
             "sha256": file_digest(scratch / ARRAYS),

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from phrasebox.errors import PhraseboxError
+
 #: What reading a bad .gz raises.
-PACKED_WRONG = (EOFError, gzip.BadGzipFile, zlib.error)
+GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
 
 #: Bytes in a line. The longest real one (an image with its layer as JSON) is far below; without a
@@ -21,7 +23,7 @@ BOM = b"\xef\xbb\xbf"
 LONGEST_LINE = 16 * 1024 * 1024
 
 
-class FormatError(ValueError):
+class FormatError(PhraseboxError):
     """A source that cannot be read: names the file, the line, what was found and what was expected.
 
     `str()` is one line, fit to be shown as it is.
@@ -35,7 +37,7 @@ class FormatError(ValueError):
         self.line = line
         self.expected = expected
         #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
-        self.found_nothing = False
+        self.no_valid_image = False
         where = self.file if line is None else f"{self.file}, line {line}"
         hint = f"; expected {expected}" if expected else ""
         super().__init__(f"{where}: {problem}{hint}")
@@ -96,9 +98,9 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
     path = Path(path)
     try:
         with open_bytes(path) as stream:
-            text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
+            text = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix.lower() == ".gz" else stream
             yield from _lines(text, path, keep_ends=keep_ends)
-    except PACKED_WRONG as error:
+    except GZIP_ERRORS as error:
         raise FormatError(
             f"cannot be unpacked ({error})", file=path, expected="a whole file packed by gzip"
         ) from error
@@ -111,14 +113,14 @@ def unpacked_size(path: Path, most: int) -> int:
         with gzip.open(path) as stream:
             while size <= most and (part := stream.read(2**20)):
                 size += len(part)
-    except (OSError, *PACKED_WRONG):
+    except (OSError, *GZIP_ERRORS):
         return 0
     return size
 
 
 def text_size(path: Path, most: int) -> int:
     """Bytes of a file of text; those that a .gz unpacks to, counted until they are above `most`."""
-    return unpacked_size(path, most) if path.suffix == ".gz" else path.stat().st_size
+    return unpacked_size(path, most) if path.suffix.lower() == ".gz" else path.stat().st_size
 
 
 def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:

@@ -88,7 +88,7 @@ def guitarist(s: Stage, figure: BodyFigure) -> Entity:
         figure,
         (("guitar", 6), ("acoustic guitar", 1)),
         lambda p: instruments.guitar(p, paint),
-        Grip(0.50, at=(x, y), turn=-24, layer="between"),
+        Grip(0.50, at=(x, y), angle=-24, layer="between"),
     )
 
 
@@ -101,7 +101,7 @@ def violinist(s: Stage, figure: BodyFigure) -> Entity:
         figure,
         (("violin", 6), ("fiddle", 1)),
         lambda p: instruments.violin(p, (172, 92, 54)),
-        Grip(0.27, at=(x, y), turn=3, layer="between"),
+        Grip(0.27, at=(x, y), angle=3, layer="between"),
     )
 
     def bow(pen: Pen) -> None:
@@ -119,7 +119,7 @@ def trumpeter(s: Stage, figure: BodyFigure) -> Entity:
     x, y = figure.head[0] + size * 0.16, figure.head[1] + size * 0.30
     _both(figure, (x + 0.10, y + 0.015), (x + 0.13, y + 0.02))
     return s.instrument(
-        figure, "trumpet", instruments.trumpet, Grip(0.28, at=(x, y), turn=-4, layer="between")
+        figure, "trumpet", instruments.trumpet, Grip(0.28, at=(x, y), angle=-4, layer="between")
     )
 
 

@@ -49,7 +49,7 @@ def birds(s: Stage) -> None:
 
 
 def _passer_by(s: Stage) -> None:
-    """Somebody on their way at the back, partly hidden by whoever stands in front."""
+    """Somebody on their way at the back, partly hidden by the person who stands in front."""
     acts.passer_by(s, s.rng.choice((0.1, 0.5, 0.9)) + s.rng.uniform(-0.05, 0.05))
 
 

@@ -15,15 +15,7 @@ from scenes.art.figures import BodyFigure, BodyLook
 from scenes.art.garments import Garment
 from scenes.board import Painter, SceneBoard
 from scenes.referents import Entity, Group, ScenePerson, Weighted, people_nouns
-from scenes.terms import (
-    ANIMALS,
-    BODYPARTS,
-    CLOTHING,
-    INSTRUMENTS,
-    OTHER,
-    PEOPLE,
-    VEHICLES,
-)
+from scenes.terms import ANIMALS, BODYPARTS, CLOTHING, INSTRUMENTS, OTHER, PEOPLE, VEHICLES
 
 #: How tall people are beside a grown man.
 _TALL = {
@@ -74,7 +66,7 @@ class Standpoint:
 class Placement:
     """Where a thing is put: its origin at (`x` share of the width, `y` pixels), `size` pixels to its unit.
 
-    `turn` is in degrees. `order`: when it is painted, if not at the turn of `y`. `shadow`: half the width of
+    `angle` is in degrees. `order`: when it is painted, if not at the turn of `y`. `shadow`: half the width of
     its shadow on the ground, in its unit; 0 for none.
     """
 
@@ -82,7 +74,7 @@ class Placement:
     y: float
     size: float
     flip: bool = False
-    turn: float = 0
+    angle: float = 0
     order: float | None = None
     shadow: float = 0
 
@@ -91,13 +83,13 @@ class Placement:
 class Grip:
     """How somebody carries a thing of `size` shares of the figure's height.
 
-    `at` a hand, or a point in the figure's own coordinates, from where `lift` moves it; `turn` is in degrees.
-    `layer` is the figure's that it is painted in; `upright` keeps lettering and the like unmirrored.
+    `at` a hand, or a point in the figure's own coordinates, from where `lift` moves it; `angle` is in
+    degrees. `layer` is the figure's that it is painted in; `upright` keeps lettering and the like unmirrored.
     """
 
     size: float
     at: str | Point = "near arm"
-    turn: float = 0
+    angle: float = 0
     layer: str = "over"
     lift: Point = (0.0, 0.0)
     upright: bool = False
@@ -298,7 +290,7 @@ class Stage(SceneBoard):
         x, y = placement.x * self.width, placement.y
 
         def paint(pen: Pen) -> None:
-            thing_pen = pen.at(x, y, scale=placement.size, flip=placement.flip, turn=placement.turn)
+            thing_pen = pen.at(x, y, scale=placement.size, flip=placement.flip, angle=placement.angle)
             painter(thing_pen.of(entity.parts[0]))
 
         self.paint(y if placement.order is None else placement.order, paint)
@@ -326,7 +318,7 @@ class Stage(SceneBoard):
             right, down = grip.lift
             flip = grip.upright and figure.flip
             painter(
-                pen.at(x + right, y + down, scale=grip.size, turn=grip.turn, flip=flip).of(entity.parts[0])
+                pen.at(x + right, y + down, scale=grip.size, angle=grip.angle, flip=flip).of(entity.parts[0])
             )
 
         getattr(figure, grip.layer).append(hook)

@@ -29,7 +29,7 @@ from annotation.simulation.workers import make_crowd
 from annotation.task_types import discovery
 from config.sample import sample_records
 
-#: Images whose gold makes the known items; they are not annotated.
+#: Images whose gold makes the control items; they are not annotated.
 KNOWN_FROM = 60
 BAD_SHARE = 0.3
 BAD = ("random", "always_yes")
@@ -79,7 +79,7 @@ class Report:
 
 
 def run(images: Sequence[Gold], *, seeds: int, workers: int, good: str) -> Report:
-    """Send `images` (the first KNOWN_FROM make known items) through one crowd for each seed."""
+    """Send `images` (the first KNOWN_FROM make control items) through one crowd for each seed."""
     report = Report()
     bad = round(workers * BAD_SHARE)
     mix = {good: workers - bad, BAD[0]: bad - bad // 2, BAD[1]: bad // 2}

@@ -70,7 +70,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
 
 
 def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
-    """An open campaign over all images but the first KNOWN_FROM, which make its known items."""
+    """An open campaign over all images but the first KNOWN_FROM, which make its control items."""
     from annotation.moderation import control_items
 
     settings = settings_of({"trust": {"qualification": False}})

@@ -1,6 +1,6 @@
 """Batches: what a pool, a launch and qrels take, and what active pooling spares; prints tables.
 
-    python -m studies.batches [--only pool|database|active] [--flickr8k FOLDER] [--waves N]
+    python -m studies.batches [--only pool|database|active] [--flickr8k FOLDER] [--rounds N]
 
 - pool: 30 systems by 1,000 queries by 10 items in both directions, and BLEU_pre of all pairs pooled,
   each image with five made-up captions.
@@ -9,7 +9,7 @@
 - active: how many judgments each strategy takes until its ranking of the systems is stable, and how far
   that ranking is from the full pool's (Kendall's tau-b, of two directions the smaller); five worlds, and five
   orders of the crowd's judgments of Flickr8k where FOLDER has them. Means, with the 95 % interval
-  of Student's t over the five. With --waves as patient as batches are that ask in so many waves.
+  of Student's t over the five. With --rounds as patient as batches are that ask in so many rounds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from evaluation.services.batches.planning import BatchRequest
 from phrasebox.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
 from phrasebox.pooling.pools import ANNOTATION, PairIds, Shortlist, Space, pool
 from phrasebox.pooling.unlikely import BLEU_PRE_THRESHOLD, bleu_pre
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from studies.batches_problem import flickr8k, generated
 from studies.measuring import seconds
 
@@ -88,7 +88,7 @@ def _database() -> str:
     from evaluation.services.batches.launching import launch
     from evaluation.services.batches.planning import plan
     from evaluation.services.judgments.freezing import freeze_qrels
-    from evaluation.services.judgments.importing import JudgmentsPlace, store_judgments
+    from evaluation.services.judgments.importing import JudgmentsTarget, store_judgments
     from evaluation.services.runs.files import RunMetadata, store_run
 
     call_command("migrate", verbosity=0)
@@ -106,12 +106,12 @@ def _database() -> str:
         lambda: plan(BatchRequest(corpus="made", runs=[shortlist.name for shortlist in lists]))
     )
     rows.append(["plan (60 runs read, pooled, filtered)", planned.pooled_pairs, taken])
-    cut = replace(planned, asked=planned.asked[:PAIRS])
+    cut = replace(planned, selected=planned.selected[:PAIRS])
     taken, done = seconds(lambda: launch(cut, "batch", begin=False))
     assert done.opened is not None
     rows.append([f"launch ({done.opened.tasks} pages)", done.opened.pairs, taken])
-    pairs = _judged(space, planned.asked, relevant)
-    crowd = JudgmentsPlace(corpus="made", name="crowd", format="table", source="memory")
+    pairs = _judged(space, planned.selected, relevant)
+    crowd = JudgmentsTarget(corpus="made", name="crowd", format="table", source="memory")
     taken, _ = seconds(lambda: store_judgments(pairs, crowd))
     rows.append([f"judgments kept ({len(pairs) * JUDGES} answers)", len(pairs), taken])
     taken, frozen = seconds(lambda: freeze_qrels(name="q", corpus="made", judgments="crowd"))
@@ -139,8 +139,8 @@ def _judged(space: Space, first: PairIds, relevant: PairIds) -> list[JudgedPair]
     ]
 
 
-def active(folder: Path | None, waves: int | None) -> str:
-    stop = stop_for(1 / waves) if waves else Stop()
+def active(folder: Path | None, rounds: int | None) -> str:
+    stop = stop_for(1 / rounds) if rounds else Stop()
     worlds = {"generated": (generated(seed=seed) for seed in SEEDS)}
     if folder is not None:
         real = flickr8k(folder)
@@ -178,7 +178,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=["pool", "database", "active"])
     parser.add_argument("--flickr8k", type=Path, metavar="FOLDER", help="Where the crowd's judgments lie")
-    parser.add_argument("--waves", type=int, metavar="N", help="Of active: at most so many")
+    parser.add_argument("--rounds", type=int, metavar="N", help="Of active: at most so many")
     options = parser.parse_args()
     if options.only in (None, "pool"):
         print(pooling(), flush=True)
@@ -187,7 +187,7 @@ def main() -> None:
     if options.only in (None, "active"):
         if options.flickr8k is None:
             print("no --flickr8k: generated judgments only")
-        print(active(options.flickr8k, options.waves), flush=True)
+        print(active(options.flickr8k, options.rounds), flush=True)
 
 
 if __name__ == "__main__":

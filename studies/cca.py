@@ -31,7 +31,7 @@ from scipy import sparse
 from models_core.estimators.base import DIRECTIONS, Dataset, RankDirection, View
 from models_core.estimators.cca import canonical_maps
 from models_core.estimators.covariances import PAIRS_PER_BLOCK, PairedSums, sums_of_pairs
-from models_core.estimators.embeddings import LinearEmbedder, LinearMap, embedded_scores, ranks_of_own
+from models_core.estimators.embeddings import LinearEmbedder, LinearMap, embedded_scores, ranks_of_originals
 from phrasebox.scoring.tiles import Scores
 from studies.measuring import peak, seconds
 
@@ -146,7 +146,7 @@ def rank(images: int = 25_000, captions: int = 125_000, size: int = 96) -> None:
 
         def ranks(direction: RankDirection = direction) -> np.ndarray:
             scores = embedded_scores(about, texts, direction=direction, cosine=True)
-            return ranks_of_own(scores, image_of, direction)
+            return ranks_of_originals(scores, image_of, direction)
 
         taken, computed = seconds(ranks)
         shares = ", ".join(f"{np.mean(computed <= k):.3f}" for k in (1, 5, 10))
@@ -185,7 +185,7 @@ def precision(images: int = 5_000, captions: int = 25_000, size: int = 96) -> No
         for direction in DIRECTIONS:
             tracemalloc.start()
             start = time.process_time()
-            ranks = ranks_of_own(scores(direction), image_of, direction)
+            ranks = ranks_of_originals(scores(direction), image_of, direction)
             taken, most = time.process_time() - start, tracemalloc.get_traced_memory()[1] / 2**20
             tracemalloc.stop()
             shares = ", ".join(f"{np.mean(ranks <= k):.5f}" for k in (1, 5, 10))

@@ -55,7 +55,7 @@ from annotation.protocol.questions import (
 )
 from annotation.protocol.state import BOXES_NEVER
 from annotation.simulation.driver import Crowd, SimulatedImage, SimulationCost, simulate_image
-from annotation.simulation.gate import OPEN_DOOR, Gate
+from annotation.simulation.gate import NO_QUALIFICATION, Gate
 from annotation.simulation.workers import SimulatedWorker, make_crowd
 from annotation.task_types import discovery
 from config.sample import sample_records
@@ -170,7 +170,7 @@ class Opened:
 
 def open_questions(golds: Sequence[Gold], workers: Sequence[SimulatedWorker], *, seed: int) -> Opened:
     """Send scenes through a crowd, each question answered as often as the fold asks."""
-    crowd = WatchedCrowd(workers, seed=seed, gate=Gate({}, seed=seed, settings=OPEN_DOOR))
+    crowd = WatchedCrowd(workers, seed=seed, gate=Gate({}, seed=seed, settings=NO_QUALIFICATION))
     crowd.questions = {}
     truths = {name: Truth(layer, image=name, size=size) for name, size, layer in golds}
     images = [simulate_image(layer.mentions, truths[name], crowd, review=False) for name, _, layer in golds]
@@ -252,7 +252,7 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
     from annotation.models import Judgment as StoredJudgment
     from annotation.models import Task
     from annotation.selectors.campaign.glance import agreement
-    from annotation.simulation.visits import shown_question
+    from annotation.simulation.visits import displayed_question
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     corpus = imported_scenes(QUEUED, source="studies.double_check_agreement")
@@ -269,7 +269,7 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
         report = run_campaign_crowd(campaign=campaign, plan=CrowdPlan(mix=MIX, seed=seed), review=False)
         assert not any(report.violations.values()), report.violations
         questions = {
-            (task.image.image.key, task.key): shown_question(task.kind, item.content)
+            (task.image.image.key, task.key): displayed_question(task.kind, item.content)
             for task in Task.objects.filter(campaign=campaign).select_related("image__image")
             for item in task.items.all()
         }

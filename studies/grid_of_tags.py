@@ -143,7 +143,7 @@ def _fill(name: str, number: int) -> tuple[int, float, float]:
     """A corpus of generated images, captions and tags: how many rows of tags, and in how many seconds they
     were kept, by the clock and of the processor."""
     from annotation.datasets.importing import import_records
-    from annotation.datasets.tags import keep_tags
+    from annotation.datasets.tags import save_tags
     from annotation.models import Corpus
     from annotation.protocol.terms import CaptionRecord, ImageRecord
 
@@ -172,7 +172,7 @@ def _fill(name: str, number: int) -> tuple[int, float, float]:
     import_records(name=name, records=records(), format="generated", source="grid_of_tags")
     corpus = Corpus.objects.get(name=name)
     began, computed = time.perf_counter(), time.process_time()
-    tags = keep_tags(corpus=corpus, images=tagged(), unit="nouns", alpha=0.75)
+    tags = save_tags(corpus=corpus, images=tagged(), unit="nouns", alpha=0.75)
     return tags.tags, time.perf_counter() - began, time.process_time() - computed
 
 

@@ -32,17 +32,18 @@ from scipy import stats
 
 from models_core.estimators.base import DIRECTIONS, Dataset, FitContext
 from models_core.estimators.cca import CCA, CCASettings
-from models_core.estimators.embeddings import ranks_of_own
+from models_core.estimators.embeddings import ranks_of_originals
 from models_core.estimators.ridge import RidgeRegression, RidgeSettings
-from models_core.estimators.transfer.settings import (
+from models_core.estimators.transfer.stacked import Stacked
+from models_core.estimators.transfer.text_feature import TextFeature
+from models_core.estimators.transfer.weak_pairs import (
+    Joint,
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
+    WeakOnly,
     WeakSettings,
 )
-from models_core.estimators.transfer.stacked import Stacked
-from models_core.estimators.transfer.text_feature import TextFeature
-from models_core.estimators.transfer.weak_pairs import Joint, WeakOnly
 from models_core.estimators.wsabie.method import Wsabie, WsabieSettings
 from models_core.features.bags import TfIdfBags
 from models_core.features.text.lemmas import Lemmatiser
@@ -103,7 +104,7 @@ def hits(model: Any, test: Dataset) -> dict[str, NDArray[np.bool_]]:
     hits_by_direction = {}
     for direction in DIRECTIONS:
         scores = model.score(test, direction=direction)
-        hits_by_direction[str(direction)] = ranks_of_own(scores, test.image_of, direction) <= CUT
+        hits_by_direction[str(direction)] = ranks_of_originals(scores, test.image_of, direction) <= CUT
     return hits_by_direction
 
 

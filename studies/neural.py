@@ -34,7 +34,7 @@ import torch
 from numpy.typing import NDArray
 
 from models_core.estimators.base import DIRECTIONS, Dataset, FitContext, RaggedRows, UnitRows, WordNumbers
-from models_core.estimators.embeddings import ranks_of_own
+from models_core.estimators.embeddings import ranks_of_originals
 from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs, embed
 from models_core.estimators.neural.captioner import RecurrentCaptioner
 from models_core.estimators.neural.captioner_training import CaptionedImages, CaptionerRun
@@ -154,7 +154,7 @@ def scoring(options: argparse.Namespace) -> None:
         scores = AlignmentScores(*parts, objective)
         for direction in DIRECTIONS:
             directed = scores if direction == "annotation" else scores.turned()
-            ranking, _ = seconds(lambda f=directed, d=direction: ranks_of_own(f, data.image_of, d))  # type: ignore[misc]
+            ranking, _ = seconds(lambda f=directed, d=direction: ranks_of_originals(f, data.image_of, d))  # type: ignore[misc]
             print(f"{objective}: embedding {embedding:.2f} s; {direction}: scores and ranks {ranking:.2f} s")
 
 

@@ -3,7 +3,7 @@
     python -m studies.protocol [--images 31783] [--processes 2] [--distinct 400]
 
 The images are generated scenes with gold, gone through again under new names (so that chance
-falls anew) until there are as many as asked for. Printed are, for one process, folds of a
+falls again) until there are as many as asked for. Printed are, for one process, folds of a
 finished image (all its judgments) and of a half-answered one, and, for all processes, the
 whole chain of questions answered by a careful crowd, with memory at a tenth of the way and at
 the end.

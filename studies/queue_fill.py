@@ -2,7 +2,7 @@
 
     DATABASE_URL=... python -m studies.queue_fill --tasks 500000 --workers 64 --out workers.json
 
-Generated scenes with gold are imported, opened and given known items by the product's own ways.
+Generated scenes with gold are imported, opened and given control items by the product's own ways.
 Their rows are then copied under new ids until enough tasks are open. Workers are past warm-up and
 signed in. Written are, as JSON: the campaign, its number of tasks and images, and for each worker an
 id and a session's cookie.

@@ -154,7 +154,7 @@ def _withdraw(options: argparse.Namespace) -> dict[str, Any]:
     return {"images": done.images, "seconds": time.perf_counter() - began}
 
 
-def _bring_up(options: argparse.Namespace) -> dict[str, Any]:
+def _start_services(options: argparse.Namespace) -> dict[str, Any]:
     from annotation.datasets import layers
 
     campaign, _ = _concerned()
@@ -211,7 +211,7 @@ def _answer(options: argparse.Namespace) -> list[float]:
     return times or [0.0, 0.0]
 
 
-ROLES = {"fill": _fill, "withdraw": _withdraw, "bring_up": _bring_up, "read": _read, "answer": _answer}
+ROLES = {"fill": _fill, "withdraw": _withdraw, "bring_up": _start_services, "read": _read, "answer": _answer}
 
 if __name__ == "__main__":
     main()

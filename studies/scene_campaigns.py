@@ -47,7 +47,7 @@ def open_scene_campaign(
         state=Campaign.OPEN,
         seed=seed,
     )
-    if settings.machine.images_at_once:
+    if settings.model_annotator.images_at_once:
         assert not first, "a campaign in portions is over all scenes"
         open_campaign_images(campaign=campaign)
         return campaign

@@ -42,10 +42,10 @@ from evaluation.services.tags.reading import TagReader
 from models_core.estimators.base import TagNumbers
 from models_core.estimators.predictors import TagScore
 from models_core.features.text.lemmas import Word
-from models_core.features.text.tags import DEFAULT_ALPHA, TagPlace, TagUnit
+from models_core.features.text.tags import DEFAULT_ALPHA, TagPosition, TagUnit
 from models_core.phase_cache import PhaseCache
 from models_core.systems.dataset import PreparedDataset, Vectors
-from models_core.systems.kernels import GivenWordVectors, Resources
+from models_core.systems.kernels import Resources, WordVectorTable
 from models_core.systems.recipe import Recipe
 from models_core.systems.recipe_files import named_recipes
 from models_core.systems.tag_texts import TagTexts
@@ -89,8 +89,8 @@ class World:
 
     names: list[str]
     vectors: NDArray[np.float32]
-    tags: Mapping[TagUnit, list[list[tuple[TagPlace, ...]]]]
-    words: GivenWordVectors
+    tags: Mapping[TagUnit, list[list[tuple[TagPosition, ...]]]]
+    words: WordVectorTable
 
     def prepared(self, unit: TagUnit, chosen: NDArray[np.intp], without: frozenset[str]) -> PreparedDataset:
         """These photographs as a system is trained on them, `without` some of their tags."""
@@ -115,7 +115,7 @@ def world(data: Path) -> World:
     for line in (data / "flickr8k" / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
         where, _, text = line.partition("\t")
         texts.setdefault(where.rpartition("#")[0], []).append(text)
-    tags: dict[TagUnit, list[list[tuple[TagPlace, ...]]]] = {}
+    tags: dict[TagUnit, list[list[tuple[TagPosition, ...]]]] = {}
     for unit in UNITS:
         reader = TagReader(unit)
         tags[unit] = [[reader.tags(tokenise(text)) for text in texts[name][:CAPTIONS]] for name in names]
@@ -126,7 +126,7 @@ def world(data: Path) -> World:
         sentences, vector_size=100, window=5, negative=5, epochs=10, min_count=2, sg=1, seed=0, workers=1
     ).wv
     vectors = np.load(data / "features" / "flickr8k_1000_squeezenet_fire9_512.npy")
-    return World(names, vectors, tags, GivenWordVectors(learned.index_to_key, learned.vectors))
+    return World(names, vectors, tags, WordVectorTable(learned.index_to_key, learned.vectors))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from annotation.common.plain_text import text_table
 from evaluation.services.tags.reading import TagReader
 from models_core.features.text.lemmas import NOUN, Word
-from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption
+from models_core.features.text.tags import TagPosition, TagUnit, ranked_tags, tags_in_caption
 from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.formats.base import JUDGMENT_FORMATS
 from phrasebox.metrics.ranking import average_precision
@@ -129,7 +129,7 @@ def _print_nouns(read: Sequence[ReadCaption]) -> None:
     )
 
 
-def _table(places: Sequence[Sequence[Sequence[TagPlace]]], lemmas: Sequence[str], alpha: float) -> Floats:
+def _table(places: Sequence[Sequence[Sequence[TagPosition]]], lemmas: Sequence[str], alpha: float) -> Floats:
     return np.array(
         [keyword_scores(ranked_tags(places_of_image, alpha), lemmas) for places_of_image in places]
     )

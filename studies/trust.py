@@ -2,7 +2,7 @@
 
     python -m studies.trust [--drawers]
 
-Simulated are the answers to known items of many workers at once, who come where the rules put them;
+Simulated are the answers to control items of many workers at once, who come where the rules put them;
 other items tell nothing. With `--drawers`: who is suspended from drawing under three rules.
 `studies/RESULTS.md` holds both outputs. How a whole crowd fares is told by `studies.bad_workers`.
 """
@@ -48,7 +48,7 @@ def fate(
 ) -> Fate:
     """What becomes of `workers` after as many items as `horizons` (in rising order) say.
 
-    `rights[s]` is the chance of a right answer where the known answer is the s-th possible one.
+    `rights[s]` is the chance of a right answer where the gold answer is the s-th possible one.
     The possible answers come in rounds, each round in any order with equal chance.
     """
     rng = np.random.default_rng(seed)
@@ -60,7 +60,7 @@ def fate(
     order = np.zeros((workers, strata), dtype=np.int64)
     out = np.zeros(workers, dtype=bool)
     trusted = np.zeros(workers, dtype=bool)
-    # Relevance has its known item at the head of each page, whoever it is.
+    # Relevance has its control item at the head of each page, no matter who it is.
     stretch = PagingSettings().images if kind == RELEVANCE else int(1 / Fraction(str(settings.control_share)))
     trusted_place = np.zeros(workers, dtype=np.int64)
     first, shares = 0.0, []

@@ -31,7 +31,7 @@ class CompleteProduct:
 
     url: str
     folder: Path
-    given: Mapping[str, str]
+    environment: Mapping[str, str]
 
     @property
     def logs(self) -> Path:
@@ -39,7 +39,7 @@ class CompleteProduct:
 
     def manage(self, *arguments: str) -> str:
         """What a command of its operator's prints."""
-        done = product.manage(self.folder, *arguments, **self.given)
+        done = product.manage(self.folder, *arguments, **self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -48,7 +48,8 @@ django.setup()
 discovery.load_kind_modules("simulate")
 
 # Machines differ and are shared; how long an example takes is no property of the code. A run that decides
-# whether a change is taken tries the same examples every time; whoever works on the code tries new ones.
+# whether a change is taken tries the same examples every time; the person who works on the code tries new
+# ones.
 hypothesis.settings.register_profile(
     "phrasebox", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=25
 )
@@ -60,19 +61,23 @@ hypothesis.settings.load_profile("phrasebox")
 SQLITE = "django.db.backends.sqlite3"
 
 #: How much of a failure's message is told at the very end of a run, in characters.
-SAID = 300
+MESSAGE_LENGTH = 300
+
+#: Files that take long begin first, so that the processes which share the files end together.
+LONG_FILES = ("tests/browser/", "tests/house/", "tests/rehearsal/", "tests/studies/")
 
 #: A test may be left out for want of these files, which cannot be installed; for nothing else.
 REAL_DATA = "real data"
 
 #: What Chromium is to do without. Each window would load two pages for its address bar, which took half
-#: of its CPU. What follows them is Playwright's own list (1.65), which ours takes the place of.
+#: of its CPU, and each page would start a process for the next one. What is between them is Playwright's own
+#: list (1.65), which ours takes the place of.
 _WITHOUT = (
     "WebUIOmniboxPopup WebUIOmniboxAimPopup WebUIOmniboxFullPopup "
     "AimEnabled AvoidCorsURLLoaderRestartOnRedirect AvoidUnnecessaryBeforeUnloadCheckSync "
     "DestroyProfileOnBrowserClose HttpsFirstBalancedModeAutoEnable HttpsUpgrades LensOverlay MediaRouter "
     "NetworkTimeServiceQuerying OptimizationHints PaintHolding PreconnectToSearch TcpPortRandomizationWin "
-    "ThirdPartyStoragePartitioning"
+    "SpareRendererForSitePerProcess ThirdPartyStoragePartitioning"
 )
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -136,8 +141,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--divided"):
         thorough = bool(config.getoption("--thorough"))
         chosen = [item for item in chosen if _is_for_this_database(item, thorough)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-    items[:] = chosen
+    runs = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in runs])
+    items[:] = sorted(chosen, key=lambda item: not _name_of(item.path).startswith(LONG_FILES))
 
 
 def pytest_collection_finish() -> None:
@@ -214,24 +220,26 @@ def _failures(reporter: Any) -> Iterator[str]:
     for kind in ("failed", "error"):
         for report in reporter.stats.get(kind, ()):
             crash = getattr(report.longrepr, "reprcrash", None)
-            said = crash.message if crash else str(report.longrepr)
+            message = crash.message if crash else str(report.longrepr)
             at = f" at {crash.path}:{crash.lineno}" if crash else ""
-            yield f"{report.nodeid} ({report.when}{at})\n{textwrap.indent(said[:SAID].strip(), '    ')}\n"
+            beginning = textwrap.indent(message[:MESSAGE_LENGTH].strip(), "    ")
+            yield f"{report.nodeid} ({report.when}{at})\n{beginning}\n"
 
 
 def need(key: str) -> Path:
     """Where the component is; leaves the test out, saying what to install, where it is missing."""
-    found = prepare.find(key)
-    if found is None:
+    path = prepare.find(key)
+    if path is None:
         component = next(c for c in prepare.COMPONENTS if c.key == key)
         pytest.skip(prepare.reason_to_skip(component))
-    return found
+    return path
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
     """SQLite in a file, as the product has it: threads and processes get connections of their own. It is a
-    copy of a database that was migrated once (tests/house/product.py)."""
+    copy of a database that was migrated once (tests/house/product.py). PostgreSQL's tables are made of the
+    models, in a fifth of the time."""
     from django.db import connections
 
     from tests.house.product import migrated_database
@@ -240,6 +248,8 @@ def django_db_modify_db_settings() -> None:
     if chosen["ENGINE"] == SQLITE:
         shutil.copy(migrated_database(), SCRATCH / "test.sqlite3")
         chosen["TEST"]["NAME"] = str(SCRATCH / "test.sqlite3")
+    else:
+        chosen["TEST"]["MIGRATE"] = False
 
 
 @pytest.fixture(scope="session")
@@ -252,8 +262,10 @@ def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """At the end, connections of threads that are gone are closed, which would keep the database."""
+    with django_db_blocker.unblock():
+        databases.as_migrated()
     yield
     gc.collect()
 
@@ -262,7 +274,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 def uncounted(django_db_blocker: Any) -> None:
     """Before each file PostgreSQL clears what was rolled back, and forgets that it saw tables empty.
 
-    A test's rows are in a transaction that nobody else sees: whoever counts meanwhile (autovacuum, which the
+    A test's rows are in a transaction that nobody else sees: what counts meanwhile (autovacuum, which the
     tests' server is without, or an ANALYZE of a test's) finds pages and no rows in them. Every later plan
     then scans tables within scans, and what takes three seconds takes thirty.
     """
@@ -286,7 +298,7 @@ def quick_passwords() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def static_files_when_asked_for() -> None:
+def serve_static_files_lazily() -> None:
     """Do not list them for every new client: that took a tenth of the time of the pages' tests."""
     from django.conf import settings
 
@@ -356,17 +368,17 @@ def forgetful() -> None:
     from annotation.quality.controls import control_pool, likeness
     from annotation.queue import image_state
     from annotation.selectors import answers, spelling
-    from annotation.selectors.campaign import kept
+    from annotation.selectors.campaign import cached
     from annotation.selectors.controls import control_metadata
-    from annotation.task_types.shown import shown_image
+    from annotation.task_types.displayed import displayed_image
 
-    # A busy machine would keep what a quick one counts anew; tests of what is kept say so (0.0).
-    kept.SLOW = float("inf")
+    # A busy machine would keep what a quick one counts again; tests of what is kept say so (0.0).
+    cached.SLOW = float("inf")
     cache.clear()
     control_pool.cache_clear()
     likeness._known.cache_clear()
     control_metadata.cache_clear()
-    shown_image.cache_clear()
+    displayed_image.cache_clear()
     image_state._unruled.cache_clear()
-    answers._key.cache_clear()
+    answers.image_key.cache_clear()
     spelling.corpus_words.cache_clear()

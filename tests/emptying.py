@@ -1,7 +1,7 @@
 """Emptying the database after a test that wrote to it for good, in a tenth of the time of Django's flush.
 
 Django truncates every table, which locks each against everybody, and writes content types and permissions
-anew. Deleting the few rows that a test made is quicker, and needs no table for itself alone.
+again. Deleting the few rows that a test made is quicker, and needs no table for itself alone.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import time
 from django.db import connection, transaction
 
 #: Made with the tables; no test changes them.
-KEPT = {"django_content_type", "auth_permission", "django_migrations"}
-#: Seconds for which whoever still writes is waited for: the last statement of a process that was killed.
+UNCHANGED_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
+#: Seconds for which a process that still writes is waited for: the last statement of a process that was
+#: killed.
 PATIENCE = 10.0
 
 _OTHERS = """
@@ -23,7 +24,7 @@ _OTHERS = """
 
 def empty() -> None:
     """Delete every row of every table, but what came with the tables."""
-    tables = [name for name in connection.introspection.table_names() if name not in KEPT]
+    tables = [name for name in connection.introspection.table_names() if name not in UNCHANGED_TABLES]
     quoted = [connection.ops.quote_name(name) for name in sorted(tables)]
     if connection.vendor == "postgresql":
         _wait_for_others()

@@ -12,6 +12,8 @@ from django.conf import settings
 
 from annotation.datasets.importing import import_records
 from annotation.formats.entities_notation import chains_of, parse_sentence
+from annotation.images.decoding import PictureError, StoredPicture
+from annotation.images.pictures import store_pictures
 from annotation.models import Corpus
 from annotation.protocol.terms import (
     Box,
@@ -21,6 +23,15 @@ from annotation.protocol.terms import (
     LayerObject,
     LayerRecord,
 )
+
+
+def stored_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
+    """The picture at `path` as it is stored; raises PictureError."""
+    (stored,) = store_pictures([path], into=into)
+    if isinstance(stored, PictureError):
+        raise stored
+    return stored
+
 
 MAN, HAT, STREET = "[/EN#1/people A man]", "[/EN#2/clothing a hat]", "[/EN#3/scene the street]"
 

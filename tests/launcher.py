@@ -10,8 +10,8 @@ Nothing of a process is there before it is asked for: the launcher knows no DJAN
 whatever depends on settings cannot even be imported there. Of ours it imports the rooms that know no
 framework, and reads the others' code without running it. Where the environment names what the libraries
 themselves might read (PYTHONPATH, OMP_NUM_THREADS), and where a test says `fresh`, a Python is started as
-ever. There are two launchers, and they take turns: each has hash seeds of its own, so that the process that
-takes up a killed one's work goes through sets in another order, as it would for an operator.
+ever. A thorough run has two launchers, which take turns: each has hash seeds of its own, so that the process
+that takes up a killed one's work goes through sets in another order, as it would for an operator.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ TAKEN = frozenset(
     + list(OF_BLAS)
 )
 
-#: How many launchers take turns.
-LAUNCHERS = 2
+#: How many launchers take turns: two in a thorough run (see `tests/sizes.py`, which would import too much).
+LAUNCHERS = 2 if os.environ.get("PHRASEBOX_THOROUGH") else 1
 
 
 class LauncherFailed(RuntimeError):
@@ -124,11 +124,11 @@ class Process:
     Its id stays its own until its end is known here, so that a signal reaches nobody else.
     """
 
-    def __init__(self, args: Sequence[str], told: socket.socket, written: list[IO[str] | None]) -> None:
+    def __init__(self, args: Sequence[str], channel: socket.socket, written: list[IO[str] | None]) -> None:
         self.args = list(args)
         self.returncode: int | None = None
         self.stdout, self.stderr = written
-        self._told = told
+        self._channel = channel
         self._lock = threading.Lock()
         first = self._next(None)
         assert first is not None
@@ -161,14 +161,14 @@ class Process:
         with self._lock:
             if self.returncode is None and (status := self._next(timeout)) is not None:
                 self.returncode = int(status)
-                self._told.close()  # now its id may go to another
+                self._channel.close()  # now its id may go to another
             return self.returncode
 
     def _next(self, timeout: float | None) -> str | None:
         """The next that is told: its id, then its status; None where nothing is within `timeout`."""
-        if not select.select([self._told], [], [], timeout)[0]:
+        if not select.select([self._channel], [], [], timeout)[0]:
             return None
-        if not (line := self._told.recv(64)):
+        if not (line := self._channel.recv(64)):
             raise LauncherFailed("the launcher of processes has ended")
         return line.decode()
 
@@ -188,8 +188,8 @@ def start(
     """
     assert command[0] == sys.executable
     if fresh or not sys.platform.startswith("linux") or not TAKEN.issuperset(env):
-        given: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
-        return subprocess.Popen(command, cwd=cwd, env=env, text=True, start_new_session=True, **given)
+        streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
+        return subprocess.Popen(command, cwd=cwd, env=env, text=True, start_new_session=True, **streams)
     return _next_launcher().start(command, cwd, env, stdout, stderr)
 
 
@@ -254,31 +254,31 @@ class _Launcher:
         stdout: int | IO[bytes] | None,
         stderr: int | IO[bytes] | None,
     ) -> Process:
-        told, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        wanted = json.dumps({"args": command[1:], "cwd": str(cwd), "env": dict(env)}).encode()
+        channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        message = json.dumps({"args": command[1:], "cwd": str(cwd), "env": dict(env)}).encode()
         with contextlib.ExitStack() as stack:
             stack.enter_context(theirs)
             files: list[int] = []
             written: list[IO[str] | None] = []
-            for given, usual in ((stdout, 1), (stderr, 2)):
+            for stream, usual in ((stdout, 1), (stderr, 2)):
                 ours = None
-                if given == subprocess.PIPE:
+                if stream == subprocess.PIPE:
                     # A file takes whatever is written, where a pipe that nobody reads would fill up.
                     ours = tempfile.TemporaryFile("w+", encoding="utf-8")
                     files.append(ours.fileno())
-                elif given == subprocess.DEVNULL:
+                elif stream == subprocess.DEVNULL:
                     files.append(os.open(os.devnull, os.O_WRONLY))
                     stack.callback(os.close, files[-1])
-                elif isinstance(given, int) or given is None:
-                    files.append(usual if given is None else given)
+                elif isinstance(stream, int) or stream is None:
+                    files.append(usual if stream is None else stream)
                 else:
-                    files.append(given.fileno())
+                    files.append(stream.fileno())
                 written.append(ours)
             with self._lock:
-                length = len(wanted).to_bytes(4, "big")
+                length = len(message).to_bytes(4, "big")
                 socket.send_fds(self._line, [length], [theirs.fileno(), *files])
-                self._line.sendall(wanted)
-        return Process(command, told, written)
+                self._line.sendall(message)
+        return Process(command, channel, written)
 
     def end(self) -> None:
         """The launcher sees the line closed, ends what still runs, and itself."""
@@ -294,25 +294,25 @@ _choosing = threading.Lock()
 def _next_launcher() -> _Launcher:
     global _started
     with _choosing:
-        turn = _started % LAUNCHERS
+        index = _started % LAUNCHERS
         _started += 1
-        if turn == len(_launchers):
+        if index == len(_launchers):
             _launchers.append(_Launcher())
-        return _launchers[turn]
+        return _launchers[index]
 
 
 # The launcher itself -----------------------------------------------------------------------------
 
 
-class _Wanted:
+class _Request:
     """A process that is asked for: its arguments, folder and environment, its files, and whom to tell."""
 
     def __init__(self, message: bytes, files: list[int]) -> None:
-        asked = json.loads(message)
-        self.args: list[str] = asked["args"]
-        self.cwd: str = asked["cwd"]
-        self.env: dict[str, str] = asked["env"]
-        self.told = socket.socket(fileno=files[0])
+        fields = json.loads(message)
+        self.args: list[str] = fields["args"]
+        self.cwd: str = fields["cwd"]
+        self.env: dict[str, str] = fields["env"]
+        self.channel = socket.socket(fileno=files[0])
         self.files = files[1:]
 
 
@@ -325,7 +325,7 @@ def _load() -> None:
     from annotation.formats import FORMATS  # which imports every one of them
 
     assert FORMATS.keys()
-    _keep_code()
+    _cache_code()
     from django.conf import settings
 
     assert not settings.configured and threading.active_count() == 1
@@ -333,23 +333,23 @@ def _load() -> None:
     gc.freeze()  # forks share what is never looked through
 
 
-def _keep_code() -> None:
+def _cache_code() -> None:
     """Read the code of our modules, for the processes to run; they would read the same files again."""
     read = SourceFileLoader.get_code
-    kept: dict[str, types.CodeType | None] = {}
+    code_of: dict[str, types.CodeType | None] = {}
     for package in READ:
         for file in (REPOSITORY / package).rglob("*.py"):
             name = ".".join(file.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
-            kept[str(file)] = read(SourceFileLoader(name, str(file)), name)
+            code_of[str(file)] = read(SourceFileLoader(name, str(file)), name)
 
     def get_code(self: SourceFileLoader, fullname: str) -> types.CodeType | None:
-        found = kept.get(str(self.path))
-        return read(self, fullname) if found is None else found
+        code = code_of.get(str(self.path))
+        return read(self, fullname) if code is None else code
 
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
-def _serve(line: socket.socket) -> _Wanted | None:
+def _serve(line: socket.socket) -> _Request | None:
     """Fork what is asked for until the line is closed; in a forked process, what it is to be."""
     woken, wake = socket.socketpair()
     for end in (woken, wake):
@@ -359,7 +359,7 @@ def _serve(line: socket.socket) -> _Wanted | None:
     living: dict[int, socket.socket] = {}
     over: dict[int, socket.socket] = {}
     while True:
-        poll = select.poll()  # anew each time: it is no file that a fork would share
+        poll = select.poll()  # new each time: it is no file that a fork would share
         for end in (line, woken, *over.values()):
             poll.register(end, select.POLLIN)
         ready = {number for number, _ in poll.poll()}
@@ -368,20 +368,20 @@ def _serve(line: socket.socket) -> _Wanted | None:
                 while woken.recv(4096):
                     pass
             for pid in list(living):
-                # Not reaped before the tests know, lest its id become another's.
-                found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-                if found is not None:
-                    status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+                # Not reaped before the tests know, so that its id does not become another's.
+                ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if ended is not None:
+                    status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
                     over[pid] = living.pop(pid)
                     with contextlib.suppress(OSError):
                         over[pid].send(str(status).encode())
-        for pid in [pid for pid, told in over.items() if told.fileno() in ready]:
+        for pid in [pid for pid, channel in over.items() if channel.fileno() in ready]:
             over.pop(pid).close()
             os.waitpid(pid, 0)
         if line.fileno() not in ready:
             continue
-        wanted = _received(line)
-        if wanted is None:
+        request = _received(line)
+        if request is None:
             for pid in living:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(pid, signal.SIGKILL)
@@ -392,13 +392,13 @@ def _serve(line: socket.socket) -> _Wanted | None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for end in (line, woken, wake, *living.values(), *over.values()):
                 end.close()
-            return wanted
-        living[pid] = wanted.told
-        for file in wanted.files:
+            return request
+        living[pid] = request.channel
+        for file in request.files:
             os.close(file)
 
 
-def _received(line: socket.socket) -> _Wanted | None:
+def _received(line: socket.socket) -> _Request | None:
     """What is asked for next; None where nobody is there any more."""
     size = array.array("i").itemsize
     head, ancillary, _, _ = line.recvmsg(4, socket.CMSG_SPACE(8 * size))
@@ -411,27 +411,27 @@ def _received(line: socket.socket) -> _Wanted | None:
     length, message = int.from_bytes(head, "big"), b""
     while len(message) < length:
         message += line.recv(length - len(message))
-    return _Wanted(message, list(files))
+    return _Request(message, list(files))
 
 
-def _become(wanted: _Wanted) -> NoReturn:
+def _become(request: _Request) -> NoReturn:
     """Be the process that is asked for, until its end; what it raises is for Python to tell."""
     os.setsid()
-    for number, file in enumerate(wanted.files, start=1):
+    for number, file in enumerate(request.files, start=1):
         os.dup2(file, number)
         os.close(file)
     # What Python set for itself, as it would in a process that began with the same environment.
-    own = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}
+    locale_settings = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}
     os.environ.clear()
-    os.environ.update({**own, **wanted.env})
-    os.chdir(wanted.cwd)
+    os.environ.update({**locale_settings, **request.env})
+    os.chdir(request.cwd)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
-    sys.orig_argv[:] = [sys.executable, *wanted.args]
-    wanted.told.send(str(os.getpid()).encode())
-    wanted.told.close()
+    sys.orig_argv[:] = [sys.executable, *request.args]
+    request.channel.send(str(os.getpid()).encode())
+    request.channel.close()
     try:
-        _run(wanted)
+        _run(request)
     except SystemExit as ending:
         if not (ending.code is None or isinstance(ending.code, int)):
             print(ending.code, file=sys.stderr)
@@ -448,11 +448,11 @@ def _leave(status: int) -> NoReturn:
     os._exit(status & 0xFF)
 
 
-def _run(wanted: _Wanted) -> None:
+def _run(request: _Request) -> None:
     """Run what is asked for as the main module."""
-    how, *rest = wanted.args
+    how, *rest = request.args
     if how == "-m":
-        sys.path[0], sys.argv[:] = wanted.cwd, rest
+        sys.path[0], sys.argv[:] = request.cwd, rest
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     elif how == "-c":
         sys.path[0], sys.argv[:] = "", ["-c", *rest[1:]]
@@ -464,7 +464,7 @@ def _run(wanted: _Wanted) -> None:
 
 
 if __name__ == "__main__":
-    asked_by = socket.socket(fileno=int(sys.argv[1]))
+    requested_by = socket.socket(fileno=int(sys.argv[1]))
     _load()
-    if (job := _serve(asked_by)) is not None:
+    if (job := _serve(requested_by)) is not None:
         _become(job)

@@ -43,13 +43,13 @@ def plugged(folders: PlugInFolders, package: str = HERE) -> Iterator[None]:
 
 
 def forget_choices() -> None:
-    """Let requests read anew which formats there are, as a server does once."""
+    """Let requests read again which formats there are, as a server does once."""
     requests._model.cache_clear()
     requests._request_fields.cache_clear()
 
 
 def forget(package: str) -> None:
-    """Let its modules be imported anew."""
+    """Let its modules be imported again."""
     for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
         if name != HERE:
             del sys.modules[name]

@@ -113,13 +113,20 @@ def reason_to_skip(component: Component) -> str:
 def prepare() -> list[Component]:
     """Look for every component, install what is missing where possible; what is missing in the end."""
     missing = [c for c in COMPONENTS if c.find() is None]
-    if missing and may_install():
-        install(missing)
+    if may_install() and (absent := [*missing, *filter(heavier_than_need_be, COMPONENTS)]):
+        install(absent)
         chromium.cache_clear()
         missing = [c for c in missing if c.find() is None]
     for component in missing:
         print(reason_to_skip(component), flush=True)
     return missing
+
+
+def heavier_than_need_be(component: Component) -> bool:
+    """Whether a component is there, and a package that does the same for half of the CPU could be."""
+    if not component.cheaper or component.find() is None or shutil.which(component.cheaper):
+        return False
+    return bool(_says("apt-cache", "show", component.cheaper))
 
 
 def may_install() -> bool:
@@ -190,7 +197,7 @@ def _says(*command: str) -> str:
 
 if __name__ == "__main__":
     absent = prepare()
-    for each in COMPONENTS:
-        if each not in absent:
-            print(f"{each.title}: {each.find()}")
+    for component in COMPONENTS:
+        if component not in absent:
+            print(f"{component.title}: {component.find()}")
     sys.exit(1 if absent else 0)

@@ -21,4 +21,7 @@ def by_default(number: int, values: Sequence[Any]) -> list[Any]:
     """Values for `pytest.mark.parametrize`, of which the first `number` are tried by default: they go through
     the same code as the others, which run with the slow tests."""
     rest = (value if isinstance(value, tuple) else (value,) for value in values[number:])
-    return [*values[:number], *(pytest.param(*each, marks=pytest.mark.slow) for each in rest)]
+    return [
+        *values[:number],
+        *(pytest.param(*values_of_case, marks=pytest.mark.slow) for values_of_case in rest),
+    ]

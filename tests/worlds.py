@@ -62,8 +62,8 @@ class _StoredWorld:
 
 
 _now = database.now
-_kept: dict[str, _StoredWorld] = {}
-_asked: set[str] = set()
+_stored: dict[str, _StoredWorld] = {}
+_requested: set[str] = set()
 _firsts = itertools.count(APART, APART)
 _building = False
 
@@ -80,10 +80,10 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
     # A part of a larger world is kept with that; and a test that turns the clock has rows of its own.
     if _building or database.now is not _now:
         return build()
-    if name in _kept and time.monotonic() - _kept[name].at < FRESH:
-        _put_back(_kept[name])
-    elif not at_once and name not in _asked and name not in _kept:
-        _asked.add(name)
+    if name in _stored and time.monotonic() - _stored[name].at < FRESH:
+        _put_back(_stored[name])
+    elif not at_once and name not in _requested and name not in _stored:
+        _requested.add(name)
         return build()
     else:
         with transaction.atomic():
@@ -101,8 +101,8 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
                 Image.objects.filter(pk__gt=first).exclude(picture="").values_list("picture", flat=True)
             )
         seen = {picture: picture_path(picture).read_bytes() for picture in named}
-        _kept[name] = _StoredWorld(rows, seen, pickle.dumps(created), time.monotonic())
-    return cast(T, pickle.loads(_kept[name].returned))
+        _stored[name] = _StoredWorld(rows, seen, pickle.dumps(created), time.monotonic())
+    return cast(T, pickle.loads(_stored[name].returned))
 
 
 def digest(*message: object) -> str:

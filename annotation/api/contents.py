@@ -15,7 +15,7 @@ from annotation.queue.available_tasks import AvailableTask, Today
 from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES, TaskImage
-from annotation.task_types.shown import ShownImage, shown_image
+from annotation.task_types.displayed import DisplayedImage, displayed_image
 from annotation.workers.picture_addresses import signed_picture_address
 
 
@@ -37,7 +37,7 @@ def task_or_nothing(request: HttpRequest, result: Lease | NoTask) -> WorkerTask 
     """
     if isinstance(result, NoTask):
         return no_task_answer(result)
-    image, type = shown_image(result.image), TASK_TYPES.get(result.kind)
+    image, type = displayed_image(result.image), TASK_TYPES.get(result.kind)
     page = type.page(result.content, image)
     task: WorkerTask = {
         "id": result.id,
@@ -60,7 +60,7 @@ def task_or_nothing(request: HttpRequest, result: Lease | NoTask) -> WorkerTask 
     return cast(WorkerTask, {**task, **type.api_content(result.content, partial(_image, request))})
 
 
-def _image(request: HttpRequest, image: ShownImage) -> TaskImage:
+def _image(request: HttpRequest, image: DisplayedImage) -> TaskImage:
     return {
         "name": image.name,
         "width": image.width,
@@ -88,7 +88,7 @@ def offer(task: AvailableTask) -> WorkerOffer:
         "title": str(TASK_TYPES.get(task.kind).title),
         "trust": task.reads,
         "items": task.trust.items,
-        "test": {"asked": task.test.asked, "answered": task.test.answered} if task.test else None,
+        "test": {"items": task.test.items, "answered": task.test.answered} if task.test else None,
         "in_hand": task.in_hand,
         "pay": {
             "basis": pay.basis,

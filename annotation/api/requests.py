@@ -16,8 +16,8 @@ from django.views.decorators.csrf import csrf_exempt
 from annotation.api.callers import worker_calling
 from annotation.api.problems import Problem, invalid_problem
 from annotation.api.worker_shapes import EmptyRequest
-from annotation.common import database, incoming_json
-from annotation.common.operations import Invalid, read_request
+from annotation.common import database
+from annotation.common.operations import BadJson, Invalid, read_json, read_request
 from annotation.models import Worker
 from annotation.queue import submission
 from annotation.task_types.base import BadAnswer
@@ -135,8 +135,8 @@ def json_in(request: HttpRequest) -> dict[str, Any]:
     try:
         if not request.body:
             return {}
-        data = incoming_json.read_json(request.body)
-    except incoming_json.BadJson as error:
+        data = read_json(request.body)
+    except BadJson as error:
         raise _bad_request(str(error)) from None
     except RequestDataTooBig:
         raise _bad_request(_("This request is too large.")) from None

@@ -24,9 +24,9 @@ from annotation.api.worker_shapes import (
     UnknownWords,
     WorkerConsent,
     WorkerNothing,
-    WorkerOffers,
     WorkerReceipt,
     WorkerTask,
+    WorkerTaskList,
     WorkerTest,
     WorkerToday,
     answer_request,
@@ -52,7 +52,7 @@ _EXAMPLE = {"campaign": "quay", "kind": next(iter(names()))}
 
 
 @worker_call("worker_tasks", "List what there is to work on", method="GET")
-def list_tasks(request: HttpRequest, worker: int, empty: EmptyRequest) -> WorkerOffers:
+def list_tasks(request: HttpRequest, worker: int, empty: EmptyRequest) -> WorkerTaskList:
     """What there is for me."""
     return {"tasks": [offer(task) for task in available_tasks(worker=Worker.objects.get(pk=worker))]}
 
@@ -92,7 +92,7 @@ def begin_worker_test(
     begun = qualification.begin_qualification(worker=worker, campaign=campaign, kind=kind)
     if isinstance(begun, Refusal):
         return no_task_answer(NoTask(begun.code, begun.text))
-    return {"asked": begun.asked, "answered": begun.answered}
+    return {"items": begun.items, "answered": begun.answered}
 
 
 @worker_call("worker_consent", "Show what workers of a campaign agree to", method="GET")
@@ -267,7 +267,7 @@ def _unknown(detail: str) -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "unknown", detail)
 
 
-#: Texts that a worker may have looked at in a minute: a page asks at each pause of whoever types.
+#: Texts that a worker may have looked at in a minute: a page asks at each pause of the person who types.
 LOOKS = Limit("spelling", 240, 60)
 
 

@@ -70,7 +70,7 @@ class WorkerToday(TypedDict):
 class WorkerTest(TypedDict):
     """A qualification test: how many items it has, and how many are answered."""
 
-    asked: int
+    items: int
     answered: int
 
 
@@ -100,7 +100,7 @@ class WorkerOffer(TypedDict):
     again_at: TimeText | None
 
 
-class WorkerOffers(TypedDict):
+class WorkerTaskList(TypedDict):
     """All that there is to do."""
 
     tasks: list[WorkerOffer]

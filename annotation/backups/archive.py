@@ -139,7 +139,7 @@ class Reader:
         target.parent.mkdir(parents=True, exist_ok=True)
         source = _of(self._tar, entry)
         try:
-            # 0600 until it is whole, whoever may read it afterwards.
+            # 0600 until it is whole, no matter who may read it afterwards.
             handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             raise BackupError(f"{entry.name!r} appears in it twice") from None

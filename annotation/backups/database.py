@@ -171,7 +171,7 @@ class Postgres(Database):
     def replace(self, file: Path) -> None:
         head = [f"SET lock_timeout = '{LOCK_PATIENCE}s';"]
         if there := tables():
-            # Those of a newer version too: whoever goes back to an older one restores a backup.
+            # Those of a newer version too: the person who goes back to an older one restores a backup.
             head.append(f"DROP TABLE {', '.join(map(connection.ops.quote_name, there))} CASCADE;")
         reading = [self._tool("pg_restore"), "--file=-", "--no-owner", "--no-privileges", str(file)]
         writing, environment = self._connected(
@@ -291,7 +291,7 @@ def _version(program: Path) -> int:
 
 
 def _for_us_alone(target: Path) -> None:
-    """Make `target`, empty, so that whoever fills it leaves it to us alone."""
+    """Make `target`, empty, so that the code that fills it leaves it to us alone."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 

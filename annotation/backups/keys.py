@@ -13,7 +13,7 @@ from django.conf import settings
 #: What is signed or keyed, by the salt in the code, and what becomes of it under another key.
 BROKEN: dict[str, str] = {
     "django.contrib.sessions": "sessions: everybody signs in again",
-    "annotation.api.cursor": "cursors of the REST API: programs begin their lists anew",
+    "annotation.api.cursor": "cursors of the REST API: programs begin their lists again",
     "annotation.invitation": "invitation links: those already sent no longer work; send new ones",
     "annotation.staff_invitation": "invitations of staff: those already sent no longer work; invite again",
     "annotation.known_browser": "known browsers: a wrong password there waits as it does anywhere",
@@ -22,7 +22,7 @@ BROKEN: dict[str, str] = {
     "annotation.mturk": "links from a HIT of Mechanical Turk to its tasks: workers open the HIT again",
     "annotation.picture": "addresses of pictures, valid for an hour: reload open pages",
     "annotation.second_factor": "second factors: codes of apps are wrong; people sign in by a recovery code "
-    "and set up anew, or an admin resets them",
+    "and set up again, or an admin resets them",
     "annotation.webhooks": "secrets of webhooks: make new ones, and give them to the receivers",
     "annotation.throttle": "limits to guessing: they count from zero again",
     "django.contrib.auth.tokens": "links to a new password that were sent: ask for another",

@@ -12,10 +12,10 @@ from django.conf import settings
 from annotation.backups import BackupError, archive, contents, keys
 from annotation.backups.database import applied, database
 from annotation.common import database as rows
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.images.pictures import picture_path
 from annotation.images.withdrawn import WITHDRAWN, withdrawn_file
-from annotation.models import Image, LastTurn
+from annotation.models import Image, PeriodicRun
 from annotation.workers import pseudonyms
 
 #: The member that holds the list of erasures.
@@ -57,7 +57,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
         "secret_key": keys.fingerprint(),
     }
     with (
-        exclusive_folder(
+        locked_folder(
             "backup", busy="another backup of this DATA_DIR is running; wait until it ends"
         ) as work,
         archive.write_backup(target, about) as writer,
@@ -72,7 +72,8 @@ def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
             if contents.regular(path):
                 writer.add(name, path)
         files = writer.files - before
-        # Last: whoever was erased meanwhile is in the database's copy, and is erased when it is restored.
+        # Last: the person who was erased meanwhile is in the database's copy, and is erased when it is
+        # restored.
         listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
         writer.put(ERASURES_MEMBER, io.BytesIO(listed), len(listed))
         gone = withdrawn_file().read_bytes() if withdrawn_file().exists() else b""
@@ -95,7 +96,7 @@ def _note(begun: datetime, about: dict[str, Any]) -> None:
     """Keep that there is a backup, for the page of the server. The copy itself does not know of it."""
     values = {"begun_at": begun, "ended_at": rows.now(), "failed": False, "about": about}
     with rows.writing():
-        LastTurn.objects.update_or_create(name=LastTurn.BACKUP, defaults=values)
+        PeriodicRun.objects.update_or_create(name=PeriodicRun.BACKUP, defaults=values)
 
 
 def _newest(migrations: Iterable[str]) -> list[str]:

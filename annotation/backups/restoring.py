@@ -7,7 +7,7 @@ DATA_DIR/restoring holds `new` (what was unpacked) and `before` (what stood). Th
 3. put the database in its place, in one transaction;
 4. merge the lists of erasures, migrate, erase again; then `before` goes.
 
-What fails in 1 changes nothing, what fails in 2 or 3 is put back. Whoever is killed from 2 on leaves
+What fails in 1 changes nothing, what fails in 2 or 3 is put back. A process that is killed from 2 on leaves
 `before`, and nothing starts beside it (`exclusive.at_work`) until a restore has been run to its end.
 """
 
@@ -33,7 +33,7 @@ from annotation.images.withdrawn import WITHDRAWN, merge_withdrawn
 from annotation.moderation import withdrawing
 from annotation.workers import pseudonyms
 
-#: Seconds in which whoever has left the database disappears from its list.
+#: Seconds in which a connection that was closed disappears from its list.
 LEAVING = 2.0
 
 _NEW, _DONE = "new", "done"
@@ -78,9 +78,9 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
         folder = root / RESTORING
         again = (folder / BEFORE).exists()
         about, files = _unpack(source, kind, folder, again)
-        with _in_place(folder, again):
+        with _swapped_folders(folder, again):
             kind.replace(folder / _NEW / kind.member)
-        erased, withdrawn = _bring_up_to_date(folder / _NEW / ERASURES_MEMBER, about)
+        erased, withdrawn = _migrate_restored(folder / _NEW / ERASURES_MEMBER, about)
         os.rename(folder / BEFORE, folder / _DONE)
         shutil.rmtree(folder, ignore_errors=True)
     return RestoredBackup(
@@ -96,7 +96,7 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
 
 
 def _others(kind: databases.Database) -> int:
-    """How many others hold the database; whoever has just left may be counted for a moment."""
+    """How many others hold the database; one that was just closed may be counted for a moment."""
     until = monotonic() + LEAVING
     while (others := kind.others()) and monotonic() < until:
         sleep(0.1)
@@ -178,7 +178,7 @@ def _check_about(about: _About, kind: databases.Database) -> None:
 
 
 @contextmanager
-def _in_place(folder: Path, again: bool) -> Iterator[None]:
+def _swapped_folders(folder: Path, again: bool) -> Iterator[None]:
     """While open, the folders of `new` are where they shall be; where the block fails they go back.
 
     Where nobody knows which database stands, nothing goes back: after a restore that was cut short (`again`),
@@ -216,16 +216,17 @@ def _in_place(folder: Path, again: bool) -> Iterator[None]:
         raise
 
 
-def _bring_up_to_date(listed: Path, about: _About) -> tuple[list[str], int]:
-    """Bring the database that was put in place to this version; whoever was erased goes, and so does what was
-    withdrawn: their pseudonyms, and how many pictures."""
+def _migrate_restored(listed: Path, about: _About) -> tuple[list[str], int]:
+    """Bring the database that was put in place to this version; the person who was erased goes, and so does
+    what was withdrawn: their pseudonyms, and how many pictures."""
     try:
         pseudonyms.merge_erasures(listed.read_text(encoding="utf-8"))
         if (gone := listed.with_name(WITHDRAWN)).exists():
             merge_withdrawn(gone.read_text(encoding="utf-8"))
         call_command("migrate", verbosity=0, interactive=False)
         if not about.same_key:
-            # Nobody can read them any more: not their owners, nor whoever looks for those of somebody erased.
+            # Nobody can read them any more: not their owners, nor the person who looks for those of somebody
+            # erased.
             Session.objects.all().delete()
         erased = pseudonyms.erase_again()
         again = withdrawing.withdraw_again()

@@ -18,24 +18,13 @@ crowd_size                                  how many workers it needs
 from annotation.campaigns.changing import (
     WHEN,
     SettingsChange,
-    SettingsDifference,
     StaleSettings,
     change_campaign_settings,
-    change_some_settings,
-    check_seen,
-    reopens,
     settings_differences,
     work_has_begun,
 )
-from annotation.campaigns.choosing import ENTITIES, GOLD_LAYERS, gold_layer
-from annotation.campaigns.counted import (
-    OpenedPairs,
-    asks_pairs,
-    count_pairs,
-    has_these_pairs,
-    open_pairs,
-    tasks_of_pairs,
-)
+from annotation.campaigns.choosing import ENTITIES, gold_layer
+from annotation.campaigns.counted import OpenedPairs, asks_pairs, count_pairs, has_these_pairs, open_pairs
 from annotation.campaigns.deleting import delete_campaign, why_not_deletable
 from annotation.campaigns.duplicating import duplicate_campaign
 from annotation.campaigns.opening import (
@@ -61,47 +50,3 @@ from annotation.campaigns.states import (
     set_stop_rules,
 )
 from annotation.protocol.campaign_settings import CampaignError
-
-__all__ = [
-    "ENTITIES",
-    "GOLD_LAYERS",
-    "WHEN",
-    "CampaignError",
-    "CampaignPlan",
-    "SettingsChange",
-    "SettingsDifference",
-    "OpenedImages",
-    "OpenedPairs",
-    "StaleSettings",
-    "StopRule",
-    "archive_campaign",
-    "begin_campaign",
-    "work_has_begun",
-    "campaign_crowd_size",
-    "campaign_named",
-    "change_campaign_settings",
-    "change_some_settings",
-    "check_seen",
-    "close_campaign",
-    "asks_pairs",
-    "has_these_pairs",
-    "count_pairs",
-    "tasks_of_pairs",
-    "create_campaign",
-    "delete_campaign",
-    "settings_differences",
-    "duplicate_campaign",
-    "gold_layer",
-    "mark_simulated",
-    "open_campaign",
-    "open_campaign_images",
-    "open_pairs",
-    "pause_campaign",
-    "prioritise_images",
-    "reached_stop_rule",
-    "reopens",
-    "resume_campaign",
-    "set_open_to_all",
-    "set_stop_rules",
-    "why_not_deletable",
-]

@@ -58,7 +58,7 @@ WHEN = {
 #: Tables that leases carry; all other settings belong to images.
 OF_LEASES = ("trust", "lease", "pay")
 #: Tables that neither leases nor images carry: what they say holds at once.
-OF_CAMPAIGN = ("stop", "machine")
+OF_CAMPAIGN = ("stop", "model_annotator")
 #: Settings that stay once somebody has worked: sums of two currencies are none, and pages and forms of two
 #: measures would be graded by one.
 FIXED = ("pay.currency", "page.images", "page.captions", "page.controls", "answers.regions")

@@ -32,7 +32,7 @@ from annotation.protocol.kinds import (
 )
 from annotation.protocol.paging import PAGE_ROLES, ROLE_WANTED, Filling, Pair, paginate
 from annotation.queue import image_rows
-from annotation.selectors.pair_judgments import asked_pairs, captions_named
+from annotation.selectors.pair_judgments import captions_named, selected_pairs
 
 #: What stands between the parts of a question's key.
 _BETWEEN = "|"
@@ -164,7 +164,7 @@ def has_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
     captions = captions_named(campaign, [pair.caption for pair in distinct])
     opened = {(images[pair.image].pk, caption) for pair, caption in zip(distinct, captions, strict=True)}
     return opened == {
-        (image, caption) for image, caption, role in asked_pairs(campaign) if role == ROLE_WANTED
+        (image, caption) for image, caption, role in selected_pairs(campaign) if role == ROLE_WANTED
     }
 
 

@@ -28,7 +28,7 @@ from annotation.models import (
 )
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +73,10 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
             images = OpenImage.objects.filter(campaign=row).count()
             record(actor=actor, act="delete_campaign", campaign=row, corpus=row.corpus.name, images=images)
             image_rows.remove_questions(row)
-            machines = list(row.machines.values_list("worker", flat=True))
+            model_annotators = list(row.model_annotators.values_list("worker", flat=True))
             row.delete()
-            # A machine's worker is of one campaign.
-            Worker.objects.filter(pk__in=machines).delete()
+            # A model annotator's worker is of one campaign.
+            Worker.objects.filter(pk__in=model_annotators).delete()
     except ProtectedError as error:
         what = sorted({str(blocker._meta.verbose_name) for blocker in error.protected_objects})
         raise CampaignError(

@@ -29,7 +29,7 @@ from annotation.selectors.campaign.progress import (
 )
 from annotation.selectors.campaign.watch import (
     active,
-    controls_met,
+    controls_seen_by_kind,
     failed_jobs,
     in_review,
     overdue,
@@ -107,7 +107,7 @@ def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wordin
     if not trust.control_share:
         return
     able = _able(campaign, settings)
-    met = controls_met(campaign, able)
+    met = controls_seen_by_kind(campaign, able)
     for kind in campaign.kinds:
         if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
             continue
@@ -179,7 +179,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
                 late,
             )
             % {"n": late, "minutes": SWEPT_WITHIN},
-            _("the periodic jobs are not running: ask whoever runs the server to start them"),
+            _("the periodic jobs are not running: ask your server's operator to start them"),
         )
     since = database.now() - timedelta(days=FAILED_WITHIN)
     if failed := failed_jobs(campaign, since=since):

@@ -36,9 +36,9 @@ from annotation.protocol.campaign_settings import (
     settings_of,
     settings_of_tasks,
 )
-from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import mentions_of
+from annotation.protocol.rehearsal import CrowdSize, crowd_size
 from annotation.protocol.trust_settings import kinds_tested
 from annotation.quality.controls.authoring import install_sentences, raise_revision
 from annotation.queue import image_rows
@@ -184,10 +184,10 @@ def open_campaign_images(
     Mentions are those of the corpus's gold layer; images that it does not cover are left out. Without such
     a layer they are those marked by hand, else the chunker finds them. Where a pilot asked about pairs of
     the first `after` of these images, pairs of the others are drawn and asked. Of images without a picture no
-    boxes are asked, unless the settings say always. With `machine.images_at_once` a portion is opened, and
-    the others are planned for `open_next_portion`. What `progress` raises stops it between two chunks.
-    Raises CampaignError where the campaign is closed, or was closed meanwhile, and for queries that cannot be
-    read; UnknownName for a split or tag that the corpus lacks.
+    boxes are asked, unless the settings say always. With `model_annotator.images_at_once` a portion is
+    opened, and the others are planned for `open_next_portion`. What `progress` raises stops it between two
+    chunks. Raises CampaignError where the campaign is closed, or was closed meanwhile, and for queries that
+    cannot be read; UnknownName for a split or tag that the corpus lacks.
     """
     if split is not None:
         check_split(campaign.corpus, split)

@@ -18,7 +18,7 @@ from annotation.common.operations import Help, OperationContext
 from annotation.models import Account, Campaign, Image, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 #: The priority of an image whose turn nobody changed, that of one that is to come first, and the range.
 USUAL, FIRST, LEAST, MOST = 0, 1, -1000, 1000

@@ -5,12 +5,15 @@ The first line names the columns, in any order: `image`, the image's key in the 
 (usual), or "filler" for what a filter took out and pages may be filled up with.
 """
 
-import csv
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
+from annotation.common.readers import stream
+from annotation.formats.table_rows import TableRow, read_table_rows
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
-from phrasebox.text_files import FormatError, lines
+from phrasebox.text_files import FormatError
 
 REQUIRED = ("image", "caption")
 _COLUMNS = (*REQUIRED, "role")
@@ -26,38 +29,34 @@ class PairTable:
 
 def pairs_from_csv(file: Path) -> PairTable:
     """The pairs of a file. Raises FormatError, naming the line."""
-    reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
-    table = PairTable()
-    try:
-        head = list(reader.fieldnames or ())
-        if not set(REQUIRED) <= set(head) or not set(head) <= set(_COLUMNS) or len(set(head)) < len(head):
+    rows, table = stream(read_table_rows, file), PairTable()
+    head = cast(list[str], next(rows))
+    if not set(REQUIRED) <= set(head) or not set(head) <= set(_COLUMNS) or len(set(head)) < len(head):
+        raise FormatError(
+            f"has the columns {', '.join(head) or 'none'}",
+            file=file,
+            line=1,
+            expected="image, caption and, if need be, role, each once",
+        )
+    for line, row in cast(Iterator[TableRow], rows):
+        cells = {name: (cell or "").strip() for name, cell in row.items() if isinstance(name, str)}
+        role = cells.get("role") or ROLE_WANTED
+        if (
+            None in row
+            or not cells["image"]
+            or not cells["caption"]
+            or role not in (ROLE_WANTED, ROLE_FILLER)
+        ):
             raise FormatError(
-                f"has the columns {', '.join(head) or 'none'}",
+                f"is not a pair: {', '.join(cells.values())}",
                 file=file,
-                line=1,
-                expected="image, caption and, if need be, role, each once",
+                line=line,
+                expected=f"an image, a caption as IMAGE#NUMBER, and {ROLE_WANTED} or {ROLE_FILLER}",
             )
-        for row in reader:
-            cells = {name: (cell or "").strip() for name, cell in row.items() if isinstance(name, str)}
-            role = cells.get("role") or ROLE_WANTED
-            if (
-                None in row
-                or not cells["image"]
-                or not cells["caption"]
-                or role not in (ROLE_WANTED, ROLE_FILLER)
-            ):
-                raise FormatError(
-                    f"is not a pair: {', '.join(cells.values())}",
-                    file=file,
-                    line=reader.line_num,
-                    expected=f"an image, a caption as IMAGE#NUMBER, and {ROLE_WANTED} or {ROLE_FILLER}",
-                )
-            if role == ROLE_WANTED:
-                table.pairs.append(Pair(cells["image"], cells["caption"]))
-            else:
-                table.fillers.setdefault(cells["image"], []).append(cells["caption"])
-    except csv.Error as error:
-        raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
+        if role == ROLE_WANTED:
+            table.pairs.append(Pair(cells["image"], cells["caption"]))
+        else:
+            table.fillers.setdefault(cells["image"], []).append(cells["caption"])
     if not table.pairs:
         raise FormatError("has no pair to judge", file=file, expected="one pair per row")
     return table

@@ -17,13 +17,14 @@ from pydantic import Field
 from annotation.audit import record
 from annotation.campaigns.choosing import ENTITIES, gold_layer
 from annotation.common import database
-from annotation.common.operations import FieldError, Help, OneOf, OperationContext
+from annotation.common.operations import FieldError, Help, OneOf, OperationContext, result_of
 from annotation.datasets.contents.images import ImageRequest
 from annotation.models import Account, Campaign, Image, OpenImage, PhraseMarks
 from annotation.protocol.mentions import mentions_of
 from annotation.protocol.terms import Mention, Span
-from annotation.selectors.browse import captions_shown
+from annotation.selectors.browse import captions_by_number
 from annotation.selectors.records import image_record, layer_of, marked_spans
+from phrasebox.errors import PhraseboxError
 
 #: Where the phrases of an image come from.
 FROM_LAYER: Final = "layer"
@@ -37,10 +38,6 @@ def _sources() -> dict[str, None]:
 
 #: A phrase as people and programs write it: caption, first word, word after the last, counted from 0.
 _SPAN = re.compile(r"([0-9]{1,5}):([0-9]{1,5})-([0-9]{1,5})")
-
-
-class CannotMark(ValueError):
-    """Phrases that cannot be marked; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,16 +111,7 @@ def show_phrases(request: ImageRequest, context: OperationContext) -> PhraseList
         image=request.image,
         source=current.source,
         blocked=current.blocked,
-        phrases=tuple(
-            PhraseContent(
-                caption=mention.caption,
-                start=mention.start,
-                end=mention.end,
-                text=mention.text,
-                categories=mention.categories,
-            )
-            for mention in current.mentions
-        ),
+        phrases=tuple(result_of(PhraseContent, mention) for mention in current.mentions),
     )
 
 
@@ -141,7 +129,7 @@ def drop_named_marks(request: DropPhraseMarksRequest, context: OperationContext)
 
 def phrases_of(image: Image) -> ImagePhrases:
     """What a campaign would ask about an image, if it opened it now."""
-    captions = captions_shown(image)
+    captions = captions_by_number(image)
     layer = gold_layer(image.corpus)
     if layer is not None:
         mentions, source = layer_of(image, layer).mentions, FROM_LAYER
@@ -170,11 +158,11 @@ def why_phrases_blocked(image: Image) -> str:
 def mark_phrases(*, image: Image, spans: Iterable[Span], actor: Account | None = None) -> bool:
     """Say which phrases the captions of an image have; False where they are marked so already.
 
-    Raises CannotMark where a campaign asks about them already, where they came with the corpus, and for a
+    Raises PhraseboxError where a campaign asks about them already, where they came with the corpus, and for a
     phrase that is not in its caption or overlaps another.
     """
     chosen = sorted(set(spans))
-    _check(chosen, [len(caption.words) for caption in captions_shown(image)])
+    _check(chosen, [len(caption.words) for caption in captions_by_number(image)])
     with database.writing():
         row = _to_mark(image)
         before = marked_spans([row.pk]).get(row.pk)
@@ -186,7 +174,7 @@ def mark_phrases(*, image: Image, spans: Iterable[Span], actor: Account | None =
 
 
 def drop_marks(*, image: Image, actor: Account | None = None) -> bool:
-    """Go back to the phrases that are found; False where none were marked. Raises CannotMark as above."""
+    """Go back to the phrases that are found; False where none were marked. Raises PhraseboxError as above."""
     with database.writing():
         row = _to_mark(image)
         deleted, _rows = PhraseMarks.objects.filter(image=row).delete()
@@ -200,7 +188,7 @@ def _to_mark(image: Image) -> Image:
     locked = Image.objects.select_for_update(no_key=True, of=("self",)).select_related("corpus")
     row = locked.get(pk=image.pk)
     if blocked := why_phrases_blocked(row):
-        raise CannotMark(blocked)
+        raise PhraseboxError(blocked)
     return row
 
 
@@ -209,21 +197,22 @@ def _note(actor: Account | None, image: Image, *, phrases: int | None) -> None:
 
 
 def _check(spans: Sequence[Span], words: Sequence[int]) -> None:
-    """Raise CannotMark unless each span lies within its caption of so many words, and beside the others."""
+    """Raise PhraseboxError unless each span lies within its caption of so many words, and beside the
+    others."""
     for caption, start, end in spans:
         if not 0 <= caption < len(words):
-            raise CannotMark(
+            raise PhraseboxError(
                 _("There is no caption %(number)d: the image has %(n)d.")
                 % {"number": caption + 1, "n": len(words)}
             )
         if not 0 <= start < end <= words[caption]:
-            raise CannotMark(
+            raise PhraseboxError(
                 _("Caption %(number)d has %(n)d words: words %(start)d to %(end)d are no phrase of it.")
                 % {"number": caption + 1, "n": words[caption], "start": start + 1, "end": end}
             )
     for before, after in pairwise(spans):
         if before[0] == after[0] and after[1] < before[2]:
-            raise CannotMark(
+            raise PhraseboxError(
                 _("Two phrases of caption %(number)d have a word in common: mark it in one of them.")
                 % {"number": after[0] + 1}
             )

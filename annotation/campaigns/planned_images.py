@@ -1,8 +1,8 @@
 """Images that a campaign is still to open, as others are finished: so many are asked about at once
-(`machine.images_at_once`).
+(`model_annotator.images_at_once`).
 
 A crowd works on many images at a time, and draws in most of them before the first is finished. Where all are
-open, a machine that begins with nothing has learned too little by then (docs/machines.md).
+open, a model annotator that begins with nothing has learned too little by then (docs/model_annotators.md).
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ def images_to_open(campaign: Campaign) -> int | None:
     no others up."""
     open_tasks = Task.objects.filter(image=OuterRef("pk"), state=Task.OPEN)
     unfinished = OpenImage.objects.filter(Exists(open_tasks), campaign=campaign, complete=False).count()
-    return settings_of(campaign.settings).machine.images_to_open(unfinished)
+    return settings_of(campaign.settings).model_annotator.images_to_open(unfinished)
 
 
 def count_planned(campaign: Campaign) -> int:

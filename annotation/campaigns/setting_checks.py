@@ -13,8 +13,8 @@ _CHECKS: dict[str, Callable[[Any], str]] = {}
 
 
 def add_setting_check(name: str, find_problem: Callable[[Any], str]) -> None:
-    """Call `find_problem` with each new value of a setting ("machine.system"): it returns one line with the
-    remedy, "" for no problem."""
+    """Call `find_problem` with each new value of a setting ("model_annotator.system"): it returns one line
+    with the remedy, "" for no problem."""
     _CHECKS[name] = find_problem
 
 

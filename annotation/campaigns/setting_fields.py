@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations import SettingField
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
-from annotation.protocol.kinds import is_counted, is_page, kind_of, kinds_of_tasks, machine_kinds
-from annotation.protocol.machines import MachineSettings
+from annotation.protocol.kinds import is_counted, is_page, kind_of, kinds_of_tasks, model_kinds
 from annotation.protocol.merging import MergeRules
+from annotation.protocol.model_annotators import ModelAnnotatorSettings
 from annotation.protocol.paging import PagingSettings
 from annotation.protocol.setting_types import WholeFromOne
 from annotation.protocol.state import ImageSettings, SavingSettings
@@ -36,7 +36,7 @@ _TITLES: Mapping[str, str | Promise] = {
     "lease": _("How long a task stays assigned"),
     "pay": _("Pay"),
     "stop": _("Stop rules"),
-    "machine": _("Boxes that a machine proposes"),
+    "model_annotator": _("Boxes that a model annotator proposes"),
 }
 #: The settings of the top level that matter to questions beside the chain's, too.
 _OF_ALL = ("flags_to_review",)
@@ -50,7 +50,7 @@ _RECORDS: Mapping[str, Any] = {
     "lease": LeaseSettings,
     "pay": PaySettings,
     "stop": StopSettings,
-    "machine": MachineSettings,
+    "model_annotator": ModelAnnotatorSettings,
 }
 #: Settings whose line of help is no name for a field.
 _LABELS: Mapping[str, str | Promise] = {
@@ -82,7 +82,7 @@ def _tables(kinds: tuple[str, ...]) -> Iterator[str]:
         **dict.fromkeys(("limits", "merging", "saving"), chained),
         "answers": any(kind_of(kind).numbers for kind in kinds),
         "page": any(map(is_page, kinds)),
-        "machine": bool(machine_kinds(kinds)),
+        "model_annotator": bool(model_kinds(kinds)),
     }
     return (name for name in _TITLES if needed.get(name, True))
 

@@ -21,7 +21,7 @@ from annotation.campaigns.changing import (
 from annotation.common.operations import Help, Listing, OperationContext, invalid
 from annotation.models import Campaign, SettingsVersion
 from annotation.protocol.campaign_settings import SettingError, settings_of
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,17 @@ from annotation.protocol.work import MICROS
 from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.campaign.cost import spent
 from annotation.selectors.campaign.progress import complete_images
-from annotation.selectors.campaign.reasons import BUDGET, IMAGES, PAUSED, UNTIL, coded_reason, reason_in_words
-from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.campaign.summaries import (
+    BUDGET,
+    IMAGES,
+    PAUSED,
+    UNTIL,
+    CampaignSummary,
+    campaign_summary,
+    coded_reason,
+    reason_in_words,
+)
+from annotation.selectors.corpora import CampaignRequest
 
 LONGEST_REASON = 200
 _WORKERS_SEE = _("Workers see it")
@@ -164,7 +172,7 @@ def close_campaign(*, campaign: Campaign, reason: str = "", actor: Account | Non
 def set_stop_rules(
     *, campaign: Campaign, rules: Mapping[str, Any], seen: int | None = None, actor: Account | None = None
 ) -> None:
-    """Set some of budget, until and images anew, as the next version of the settings.
+    """Change some of budget, until and images, as the next version of the settings.
 
     None takes a rule away; rules that are not named stay. `seen`, and what is raised: as `change_settings`.
     """
@@ -255,7 +263,7 @@ def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
 
 
 def set_named_stop_rules(request: StopRulesRequest, context: OperationContext) -> CampaignSummary:
-    """Set all stop rules of a campaign anew."""
+    """Replace all stop rules of a campaign."""
     row = request.row()
     until = request.until.isoformat() if request.until is not None else None
     rules = {"budget": request.budget, "until": until, "images": request.images}
@@ -292,7 +300,7 @@ def _short(reason: str) -> str:
 
 
 def _has_people(campaign: Campaign) -> bool:
-    """Whether anybody answered who is neither simulated nor a machine, or was paid."""
+    """Whether anybody answered who is neither simulated nor a model annotator, or was paid."""
     theirs = TrustState.objects.filter(campaign=campaign, worker__kind=Worker.PERSON).exclude(
         worker__identity__provider=Identity.SIMULATED
     )

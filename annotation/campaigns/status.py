@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns import monitoring
-from annotation.common.operations import Help, OperationContext
+from annotation.common.operations import Help, OperationContext, result_of
 from annotation.models import Campaign
 from annotation.protocol.agreement import DoubleCheckAgreement
 from annotation.protocol.campaign_settings import settings_of
@@ -17,8 +17,8 @@ from annotation.selectors.campaign.glance import Overview, overview
 from annotation.selectors.campaign.progress import TaskCounts
 from annotation.selectors.campaign.series import SeriesPoint, campaign_series
 from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.drawing_ways import DrawingWay, drawing_ways
-from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.task_types.wording import BY_KEY, IN_WORDS
 
 
@@ -172,12 +172,7 @@ def campaign_status(request: CampaignStatusRequest, context: OperationContext) -
 def alarm_summaries(row: Campaign, *, by_command: bool) -> tuple[AlarmSummary, ...]:
     """What needs attention; `by_command` says it as a terminal does."""
     return tuple(
-        AlarmSummary(
-            code=alarm.code,
-            kind=alarm.kind,
-            text=alarm.text,
-            remedy=alarm.remedy,
-        )
+        result_of(AlarmSummary, alarm)
         for alarm in monitoring.alarms(row, words=BY_KEY if by_command else IN_WORDS)
     )
 
@@ -218,14 +213,10 @@ def _agreement(kinds: Mapping[str, DoubleCheckAgreement]) -> tuple[KindAgreement
 
 
 def _progress(figures: Overview) -> CampaignProgress:
-    images, progress = figures.funnel, figures.pace
-    return CampaignProgress(
-        images=images.images,
-        planned=images.planned,
-        begun=images.begun,
-        complete=images.complete,
-        in_review=images.in_review,
-        chains=images.chains,
+    images, progress = figures.funnel, figures.throughput
+    return result_of(
+        CampaignProgress,
+        images,
         tasks=figures.tasks,
         answers_to_come=progress.to_come,
         answers_last_hour=progress.last_hour,
@@ -253,15 +244,7 @@ def _cost(figures: Overview) -> CostSummary:
         hourly=amount(cost.hourly),
         to_come=amount(figures.pay_to_come),
         kinds=tuple(
-            KindCostSummary(
-                kind=kind,
-                answers=of.answers,
-                controls=of.controls,
-                double_checks=of.double_checks,
-                tests=of.tests,
-                seconds=of.seconds,
-                earned=amount_text(of.pay, currency),
-            )
+            result_of(KindCostSummary, of, kind=kind, earned=amount_text(of.pay, currency))
             for kind, of in cost.kinds.items()
         ),
     )

@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotation.common import database
 from annotation.models import Campaign, CampaignSums
 from annotation.selectors.campaign.hours import HOURS
-from annotation.selectors.campaign.ledger import UNSETTLED, LedgerSums, is_to_count_anew
+from annotation.selectors.campaign.ledger import UNSETTLED, LedgerSums, is_outdated
 from annotation.selectors.campaign.sums import EARNED
 
 
@@ -26,7 +26,7 @@ def _save_sums(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
     now = timezone.now()
     until, counted_at = now - UNSETTLED, now
     row = CampaignSums.objects.filter(campaign=campaign, what=way.what, revision=campaign.revision).first()
-    if row is None or is_to_count_anew(row.until, row.counted_at, now=now):
+    if row is None or is_outdated(row.until, row.counted_at, now=now):
         sums = way.all_of([campaign.pk], until)[campaign.pk]
     elif campaign.state == Campaign.CLOSED:
         return
@@ -40,7 +40,7 @@ def _save_sums(campaign: Campaign, way: LedgerSums[Any, Any]) -> None:
         "revision": campaign.revision,
         "until": until,
         "counted_at": counted_at,
-        "sums": [way.plain(*key_and_sum) for key_and_sum in sorted(sums.items())],
+        "sums": [way.to_json(*key_and_sum) for key_and_sum in sorted(sums.items())],
     }
     with database.writing():
         CampaignSums.objects.update_or_create(campaign=campaign, what=way.what, defaults=values)

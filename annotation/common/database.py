@@ -6,7 +6,7 @@ here: row locks, which SQLite neither has nor needs, and the turn that SQLite's 
 
 SQLite lets one transaction write at a time, and a writer that waits polls, so that under load
 some wait for seconds while others pass. A lock on a file beside the database is handed on by
-the kernel in turn; whoever holds it finds the database free.
+the kernel in turn; its holder finds the database free.
 """
 
 import contextlib
@@ -72,6 +72,16 @@ def writing() -> Iterator[None]:
         yield
 
 
+def delete_in_steps(rows: QuerySet[Any], step: int = 5_000) -> None:
+    """Delete rows, so many in a transaction; nobody waits for all of them."""
+    count = step
+    while count == step:
+        with writing():
+            keys = list(rows.values_list("pk", flat=True)[:step])
+            rows.model._default_manager.filter(pk__in=keys).delete()
+        count = len(keys)
+
+
 @contextlib.contextmanager
 def _write_lock() -> Iterator[None]:
     """Hold SQLite's write lock; nothing elsewhere, nor where the database is in memory."""
@@ -79,7 +89,7 @@ def _write_lock() -> Iterator[None]:
     if connection.vendor != "sqlite" or ":memory:" in file or "mode=memory" in file:
         yield
         return
-    # Opened anew each time: a descriptor good_for across a fork would be one lock for both.
+    # Opened again each time: a descriptor good_for across a fork would be one lock for both.
     handle = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -98,7 +108,7 @@ def spare_the_check() -> None:
     """At the start of a request: ask a connection that was just in use not again whether it is alive.
 
     Django asks PostgreSQL at every request, a trip of its own. Where the database went away within
-    those seconds, the request fails as it would a moment later, and the next one connects anew.
+    those seconds, the request fails as it would a moment later, and the next one connects again.
     """
     now = monotonic()
     if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) < ALIVE:
@@ -110,7 +120,7 @@ def _check_after_silence() -> None:
     """Outside a transaction: have a connection looked at that was not in use just now.
 
     Django does so once a request; a job may compute for minutes between two writes, and the database may
-    have been started anew meanwhile.
+    have been started again meanwhile.
     """
     now = monotonic()
     if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) >= ALIVE:
@@ -138,7 +148,7 @@ def analyse_tables(written: int, *models: type[Model]) -> None:
 def split_row(row: Sequence[Any], *records: type[Any]) -> list[Any]:
     """A row with the columns of several NamedTuples, one after the other, as those records.
 
-    Whoever selects them together needs to know no positions. Raises TypeError where the row has more values
+    Code that selects them together needs to know no positions. Raises TypeError where the row has more values
     than the records have fields, or fewer.
 
     >>> from typing import NamedTuple
@@ -170,7 +180,7 @@ def locking(*tables: str, skip: bool = False, shared: str = "") -> str:
     return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "") + also
 
 
-#: Seconds after which a connection plans anew: at first soon, since a plan made for an empty table scans it
+#: Seconds after which a connection plans again: at first soon, since a plan made for an empty table scans it
 #: when it is full, then twice as late each time, up to the second number.
 PLANS_GOOD_FOR = 1.0, 20.0
 

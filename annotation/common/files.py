@@ -23,14 +23,8 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.datastructures import MultiValueDict
 from django.utils.text import get_valid_filename
 
-from annotation.common.operations import (
-    File,
-    NewFile,
-    Operation,
-    RequestField,
-    invalid,
-    request_fields,
-)
+from annotation.common.operations import File, NewFile, Operation, RequestField, invalid, request_fields
+from annotation.common.readers import read
 
 #: Bytes that are sent at once, as the proxy has it; what is larger is brought by command.
 LARGEST_FORM = 64 * 2**20
@@ -137,7 +131,7 @@ def _write(field: RequestField, file: Any, folder: Path) -> str:
     with path.open("wb") as out:
         for chunk in file.chunks():
             out.write(chunk)
-    size = upload.unpacked(path, upload.most) if upload.unpacked is not None else path.stat().st_size
+    size = read(upload.unpacked, path, upload.most) if upload.unpacked is not None else path.stat().st_size
     if size > upload.most:
         raise invalid(field.name, "unpacks_to_more", size=_size(size), most=_size(upload.most))
     return path.name

@@ -1,9 +1,9 @@
 """One process at a time, and a folder to work in that leaves no trace.
 
-The lock is the kernel's and ends with its holder, so whoever gets it knows that anything left
+The lock is the kernel's and ends with its holder, so the next holder knows that anything left
 by an earlier holder belongs to nobody.
 
-DATA_DIR itself has a lock too: whoever works with it shares that (`at_work`), and a restore, which
+DATA_DIR itself has a lock too: a process that works with it shares that (`at_work`), and a restore, which
 replaces what lies there, has it alone (`nobody_at_work`).
 """
 
@@ -17,6 +17,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from phrasebox.errors import PhraseboxError
+
 #: Seconds until a refused lock is tried once more: `is_held` takes it for a moment.
 _ASKING = 0.05
 #: The folder of a restore under way, in DATA_DIR; and in it what stood before. While this is there, DATA_DIR
@@ -24,7 +26,7 @@ _ASKING = 0.05
 RESTORING, BEFORE = "restoring", "before"
 
 
-class Busy(ValueError):
+class Busy(PhraseboxError):
     """Somebody else is at the same work."""
 
 
@@ -59,7 +61,7 @@ def nobody_at_work(*, busy: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
+def locked_folder(name: str, *, busy: str) -> Iterator[Path]:
     """A folder `name` in `work` of DATA_DIR, empty and ours alone until the block ends; then it is removed.
 
     Raises Busy with the text `busy` where another process, or another block of this one, holds
@@ -80,7 +82,7 @@ def exclusive_folder(name: str, *, busy: str) -> Iterator[Path]:
 
 
 def is_held(name: str) -> bool:
-    """Whether somebody holds the folder `name` in `work` of DATA_DIR (`exclusive_folder`)."""
+    """Whether somebody holds the folder `name` in `work` of DATA_DIR (`locked_folder`)."""
     try:
         handle = os.open(Path(settings.DATA_DIR) / "work" / name, os.O_RDONLY)
     except FileNotFoundError:

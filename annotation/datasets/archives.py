@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 from django.conf import settings
 
+from phrasebox.errors import PhraseboxError
+
 #: Seconds that an archive is kept.
-ARCHIVE_KEPT_SECONDS = 7 * 24 * 3600
+ARCHIVE_LIFETIME = 7 * 24 * 3600
 #: Types that do not shrink when they are packed.
 PACKED = {".jpg", ".png", ".webp", ".gif", ".gz", ".parquet", ".zip"}
 #: The same files make the same archive, so that its checksum says something.
@@ -37,7 +39,7 @@ class Download(NamedTuple):
     expires_at: str
 
 
-class DownloadExpired(ValueError):
+class DownloadExpired(PhraseboxError):
     """A download that has expired; one line with the remedy."""
 
 
@@ -65,7 +67,7 @@ def pack(folder: Path, name: str, *, progress: _Progress = iter) -> Download:
     finally:
         partial.unlink(missing_ok=True)
     archive_stat = target.stat()
-    expires = datetime.fromtimestamp(archive_stat.st_mtime + ARCHIVE_KEPT_SECONDS, UTC).isoformat(
+    expires = datetime.fromtimestamp(archive_stat.st_mtime + ARCHIVE_LIFETIME, UTC).isoformat(
         timespec="seconds"
     )
     return Download(
@@ -113,6 +115,6 @@ def _folder() -> Path:
 
 def _expired(file: Path) -> bool:
     try:
-        return file.stat().st_mtime + ARCHIVE_KEPT_SECONDS < time.time()
+        return file.stat().st_mtime + ARCHIVE_LIFETIME < time.time()
     except FileNotFoundError:
         return True

@@ -79,7 +79,7 @@ def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
         ("Maintenance", _maintenance(corpus)),
     ]
     title = corpus["name"] if layer is None else f"{corpus['name']}, layer {layer['name']}"
-    if layer is not None and _is_simulated(layer, campaign):
+    if _is_simulated(layer, campaign):
         title += " (simulated)"
     head = [
         f"# Datasheet: {_escape(title)}",
@@ -114,10 +114,10 @@ def _composition(
             f"{_many(layer['mentions'], 'mention')}, {_many(layer['chains'], 'chain')} and "
             f"{_boxes(layer['boxes'])}."
         )
-        if layer["machine_boxes"]:
+        if layer["model_boxes"]:
             yield (
-                f"- A machine drew {_boxes(layer['machine_boxes'])} ({_percent(layer['machine_share'])}); "
-                f"people judged whether they are good."
+                f"- A model annotator drew {_boxes(layer['model_boxes'])} "
+                f"({_percent(layer['model_share'])}); people judged whether they are good."
             )
     yield f"- {'Pictures are in the export.' if export['pictures'] else 'Pictures are not in the export.'}"
     if export["counts"]:
@@ -130,10 +130,11 @@ def _composition(
 
 
 def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None) -> Iterator[str]:
-    if layer is None:
+    if layer is None and campaign is None:
         yield "The export holds the corpus alone: nothing in it was annotated here."
         return
-    source = "simulation" if _is_simulated(layer, campaign) else layer["source"]
+    source = layer["source"] if layer is not None else "campaign"
+    source = "simulation" if _is_simulated(layer, campaign) else source
     yield _MADE_BY.get(source, f"Its source is “{_escape(source)}”.")
     if campaign is None:
         return
@@ -142,7 +143,7 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
     when = f" from {began} to {ended}" if began and ended else ""
     yield (
         f"The campaign “{_escape(campaign['name'])}” ({campaign['tasks']}) asked the questions below{when}. "
-        f"It is {campaign['state']} now. Answers of machines are counted apart."
+        f"It is {campaign['state']} now. Answers of model annotators are counted apart."
     )
     yield ""
     rows = [
@@ -152,7 +153,7 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
             f"{row['control_answers']:,}",
             f"{row['test_answers']:,}",
             f"{row['double_checks']:,}",
-            f"{row['machine_answers']:,}",
+            f"{row['model_answers']:,}",
             "–" if row["seconds_an_answer"] is None else f"{row['seconds_an_answer']:.1f}",
         ]
         for kind, row in campaign["questions"].items()
@@ -160,7 +161,7 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
     yield from _table(
         [
             *("question", "answers", "of these to control items", "in tests", "double checks"),
-            *("by machines", "seconds an answer"),
+            *("by model annotators", "seconds an answer"),
         ],
         rows,
     )
@@ -170,10 +171,10 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
         f"{_many(campaign['reviewers'], 'reviewer')} made {_many(campaign['rulings'], 'ruling')}, which "
         f"stand above answers."
     )
-    for annotator in campaign["machines"]:
+    for annotator in campaign["model_annotators"]:
         yield (
-            f"\nThe machine “{_escape(annotator['name'])}” (version {annotator['version']}) answered too. "
-            f"Source of its boxes: {_escape(annotator['source'])}."
+            f"\nThe model annotator “{_escape(annotator['name'])}” (version {annotator['version']}) "
+            f"answered too. Source of its boxes: {_escape(annotator['source'])}."
         )
 
 
@@ -268,21 +269,22 @@ def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
     yield f"Each setting of each version is in `{DATASHEET_FIGURES}`."
 
 
-def _is_simulated(layer: Mapping[str, Any], campaign: Mapping[str, Any] | None) -> bool:
-    """Whether simulated workers gave the answers that a layer is made of."""
-    return layer["source"] == "simulation" or (campaign is not None and campaign["simulated"])
+def _is_simulated(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None) -> bool:
+    """Whether simulated workers gave the answers that an export holds."""
+    of_simulation = layer is not None and layer["source"] == "simulation"
+    return of_simulation or (campaign is not None and campaign["simulated"])
 
 
 def _limits(
     layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None, export: Mapping[str, Any]
 ) -> Iterator[str]:
     limits = [_escape(note) for note in export["notes"]]
-    if layer is not None and _is_simulated(layer, campaign):
+    if _is_simulated(layer, campaign):
         limits.append("The answers are simulated: they say nothing about people, and nobody was paid.")
-    if layer is not None and layer["machine_boxes"]:
+    if layer is not None and layer["model_boxes"]:
         limits.append(
-            "Boxes that a machine drew and people accepted may lie closer to what that machine draws than "
-            "boxes that people draw: leave them out where you evaluate a detector that learnt likewise."
+            "Boxes that a model annotator drew and people accepted may be closer to its own predictions than "
+            "boxes that people draw: exclude them where you evaluate a detector that was trained likewise."
         )
     if campaign is not None:
         unmeasured = [

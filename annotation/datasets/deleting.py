@@ -7,14 +7,10 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.datasets.intake import being_imported, sweep_corpus
 from annotation.models import Account, Corpus, Job
-
-
-class CorpusInUse(ValueError):
-    """A corpus that cannot be deleted; one line with the remedy."""
-
+from phrasebox.errors import PhraseboxError
 
 #: What others keep of a corpus beside rows: called with its name, each says what there is, "" for nothing.
 _USES: list[Callable[[str], str]] = []
@@ -57,10 +53,10 @@ def why_corpus_kept(corpus: Corpus) -> str:
 def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
     """Delete a corpus that nothing uses, with its layers, and pictures that no other corpus shows.
 
-    It is out of sight at once; whoever is killed meanwhile leaves what a killed import leaves. Raises
-    CorpusInUse where something depends on it, Busy where it is being imported.
+    It is out of sight at once; a process that is killed meanwhile leaves what a killed import leaves. Raises
+    PhraseboxError where something depends on it, Busy where it is being imported.
     """
-    with exclusive_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
+    with locked_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
         remove_half_written(corpus)
         with database.writing():
             row = hide_corpus(corpus=corpus, actor=actor)
@@ -70,13 +66,15 @@ def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
 def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
     """Take a corpus that nothing uses out of everybody's sight, in the caller's transaction; its row.
 
-    `remove_hidden_corpus` takes away what it had. Raises CorpusInUse where something depends on it.
+    `remove_hidden_corpus` takes away what it had. Raises PhraseboxError where something depends on it.
     """
     row = Corpus.objects.select_for_update().filter(pk=corpus.pk, published=True).first()
     if row is None:
-        raise CorpusInUse(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
+        raise PhraseboxError(_("corpus “%(name)s” is deleted already") % {"name": corpus.name})
     if why := why_corpus_kept(row):
-        raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why})
+        raise PhraseboxError(
+            _("corpus “%(name)s” cannot be deleted: %(why)s") % {"name": row.name, "why": why}
+        )
     Corpus.objects.filter(pk=row.pk).update(published=False)
     record(
         actor=actor,
@@ -91,7 +89,7 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
 
 def remove_half_written(corpus: Corpus) -> None:
     """Take away what killed processes left half written of a corpus that nothing else uses, before it is
-    hidden. Raises CorpusInUse where some of it is being written."""
+    hidden. Raises PhraseboxError where some of it is being written."""
     if why_corpus_kept(corpus):
         return
     try:
@@ -99,16 +97,16 @@ def remove_half_written(corpus: Corpus) -> None:
             clean(corpus)
     except Busy as busy:
         about = {"name": corpus.name, "why": str(busy)}
-        raise CorpusInUse(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy
+        raise PhraseboxError(_("corpus “%(name)s” cannot be deleted: %(why)s") % about) from busy
 
 
 def remove_hidden_corpus(*, name: str, number: int, alive: Callable[[], object] = lambda: None) -> None:
     """Take away what a hidden corpus (the id of its row) had; nothing is left to do where that is done, or
     where an import under its name has taken its place. `alive` is called every now and then.
 
-    Raises CorpusInUse where somebody began to use it before it was hidden.
+    Raises PhraseboxError where somebody began to use it before it was hidden.
     """
-    with exclusive_folder(f"import.{name}", busy=being_imported(name)):
+    with locked_folder(f"import.{name}", busy=being_imported(name)):
         row = Corpus.objects.filter(pk=number, published=False).first()
         if row is not None:
             _sweep(row, alive)
@@ -118,6 +116,6 @@ def _sweep(row: Corpus, alive: Callable[[], object] = lambda: None) -> None:
     try:
         sweep_corpus(row, alive=alive)
     except (ProtectedError, RestrictedError) as error:
-        raise CorpusInUse(
+        raise PhraseboxError(
             _("corpus “%(name)s” cannot be deleted: somebody has just begun to use it") % {"name": row.name}
         ) from error

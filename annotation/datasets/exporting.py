@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -38,6 +39,7 @@ from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.datasheet.figures import datasheet_figures
 from annotation.selectors.export_exclusions import unsaid_by_every_format
 from annotation.selectors.records import stream_records
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
@@ -49,7 +51,7 @@ NOTES = "NOTES.md"
 _Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
 
 
-class ExportError(ValueError):
+class ExportError(PhraseboxError):
     """An export that is refused; one line with the remedy."""
 
 
@@ -99,7 +101,7 @@ def export_dataset(
     `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `excluded` of
     the result counts what is not in the files, and `selectors.export_exclusions.lacks` tells it in sentences.
     Everything is written beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName
-    for a corpus, a layer or a format that is none, AmbiguousLayer, else ExportError.
+    for a corpus, a layer or a format that is none, PhraseboxError, else ExportError.
     """
     layers.layer_to_read(corpus_named(corpus), layer)
     chosen = check_export(corpus=corpus, format=format, layer=layer, **choice)
@@ -110,11 +112,7 @@ def export_dataset(
     # Once more: what was finished meanwhile counts as finished, and its rows are behind.
     layers.layer_to_read(chosen.corpus, layer)
     writer = FORMATS.get(format)
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise ExportError(f"{out}: already exists; expected a new or an empty folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
-    try:
+    with complete_folder(out) as partial:
         records = stream_records(corpus=chosen.corpus, layer=chosen.layer, images=chosen.images)
         if writer.holds_pictures:
             records = _with_pictures(records) if with_pictures else _without_pictures(records)
@@ -136,6 +134,20 @@ def export_dataset(
             written.files.append(partial / NOTES)
         figures = datasheet_figures(chosen.corpus, chosen.layer, chosen.images, chosen.made_by)
         add_datasheet(figures, written, writer=writer, out=partial, with_pictures=with_pictures)
+    written.files = [out / file.relative_to(partial) for file in written.files]
+    return written
+
+
+@contextmanager
+def complete_folder(out: Path) -> Iterator[Path]:
+    """A folder to write to, which is `out` once the context ends, and is removed where that fails. Raises
+    ExportError, for a FormatError too."""
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise ExportError(f"{out}: already exists; expected a new or an empty folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
+    try:
+        yield partial
         os.chmod(partial, 0o755)
         os.replace(partial, out)
     except FormatError as error:
@@ -143,8 +155,6 @@ def export_dataset(
         raise ExportError(str(error).replace(str(partial), str(out))) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    written.files = [out / file.relative_to(partial) for file in written.files]
-    return written
 
 
 def check_export(

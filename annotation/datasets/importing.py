@@ -6,26 +6,25 @@ a killed import left is nobody's, and the next one of that name sweeps it.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import Help, Named, OneOf, OperationContext
+from annotation.common.readers import stream
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
-from annotation.datasets.source_problems import (
-    IntakeError,
-    SourceProblem,
-    SourceProblems,
-    pictures_in_folder,
-)
+from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems, pictures_in_folder
 from annotation.formats import FORMATS
-from annotation.formats.files.archive import unpacked_source
+from annotation.formats.base import FORMAT_FOLDERS, report_problem
+from annotation.formats.files.archive import unpack_archive, unpacked_source
+from annotation.formats.source_records import SourceFault, read_records
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
 from phrasebox.registry import UnknownName
@@ -97,12 +96,12 @@ def import_corpus(
     if images is not None and not images.is_dir():
         raise IntakeError(f"{images}: no such folder; expected the folder of pictures")
     _check_name(name)
-    with _alone(name) as folder, unpacked_source(path, workdir=folder / "unpacked") as source:
+    with _alone(name) as folder, _unpacked(path, folder / "unpacked") as source:
         taking = CorpusIntake(name, format, how.source or str(path), folder / "pictures", how)
         # An archive may hold the pictures beside the captions.
         images = images or (pictures_beside(source) if source != path else None)
         try:
-            report = taking.take(progress(reader.read(source, images=images)), pictures_in=images)
+            report = taking.take(progress(_records(format, source, images)), pictures_in=images)
         except SourceProblems as error:
             raise SourceProblems(str(path), _as_known(error.problems, source, path)) from error
         except (FormatError, pictures.PictureError, IntakeError) as error:
@@ -111,6 +110,19 @@ def import_corpus(
             # People know their archive, not the folder it was unpacked to.
             raise IntakeError(str(error).replace(str(source), str(path))) from error
     return replace(report, problems=_as_known(report.problems, source, path))
+
+
+def _unpacked(path: Path, workdir: Path) -> AbstractContextManager[Path]:
+    return unpacked_source(path, workdir=workdir, unpack=partial(stream, unpack_archive))
+
+
+def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRecord]:
+    """The records of a source; what is wrong with it is told."""
+    for part in stream(read_records, format, source, images, tuple(FORMAT_FOLDERS.packages)):
+        if isinstance(part, SourceFault):
+            report_problem(part.error())
+        else:
+            yield part
 
 
 def pictures_beside(source: Path) -> Path | None:
@@ -169,4 +181,4 @@ def _check_name(name: str) -> None:
 
 
 def _alone(name: str) -> AbstractContextManager[Path]:
-    return exclusive_folder(f"import.{name}", busy=being_imported(name))
+    return locked_folder(f"import.{name}", busy=being_imported(name))

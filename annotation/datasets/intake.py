@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from annotation.common import database
 from annotation.common.locks import Busy
 from annotation.datasets import layer_rows
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem, pictures_in_folder
-from annotation.formats.base import problems_told
+from annotation.formats.base import problems_reported_to
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
@@ -29,6 +30,8 @@ from phrasebox.text_files import FormatError
 
 #: The layer made of what a source brings, and where it says it is from.
 IMPORT = "import"
+#: Pictures that one reader decodes.
+_PICTURES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ class CorpusIntake:
         published = corpus is not None and corpus.published
         with (
             ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
-            problems_told(self.problems.add_reader_error),
+            problems_reported_to(self.problems.add_reader_error),
         ):
             if self.how.dry_run:
                 for chunk in self._chunks(records):
@@ -184,15 +187,15 @@ class CorpusIntake:
         try:
             yield from database.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
         except FormatError as error:  # nothing behind it can be read
-            if not self.problems.errors or (self.how.skip_problems and not error.found_nothing):
+            if not self.problems.errors or (self.how.skip_problems and not error.no_valid_image):
                 raise
-            if not error.found_nothing:  # that follows from the problems
+            if not error.no_valid_image:  # that follows from the problems
                 self.problems.add_reader_error(error)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
         """What of a portion is right; what is wrong with the rest is told."""
         sound = []
-        for record, stored in zip(chunk, pool.map(self._store_picture, chunk), strict=True):
+        for record, stored in zip(chunk, self._stored_pictures(pool, chunk), strict=True):
             self._named_pictures.add(record.picture.name if record.picture else "")
             if isinstance(stored, Exception):
                 self.problems.add_refusal(stored, record.picture or record.filename)
@@ -218,29 +221,37 @@ class CorpusIntake:
             self.problems.without_picture(self._pictures_in, record.filename)
         return not record.captions or (record.picture is None and self._pictures_in is not None)
 
-    def _store_picture(self, record: ImageRecord) -> pictures.StoredPicture | Exception | None:
-        """The record's picture, where it has one: kept among the import's own, or only looked at, where the
-        import stores nothing; else what is wrong with it."""
-        if record.picture is None:
-            return None
-        try:
-            stored = self._picture(record.picture)
-            stated_size = (record.width, record.height)
-            if stated_size != (0, 0) and stored.width and stated_size != (stored.width, stored.height):
-                raise IntakeError(
-                    f"{record.picture}: is {stored.width} x {stored.height} pixels; expected "
-                    f"{record.width} x {record.height}, as {self.ledger.source} says of image {record.id!r}"
-                )
-        except (pictures.PictureError, IntakeError) as error:
-            return error
-        return stored
+    def _stored_pictures(
+        self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]
+    ) -> Iterator[pictures.StoredPicture | Exception | None]:
+        """The picture of each record, where it has one: kept among the import's own, or only looked at, where
+        the import stores nothing; else what is wrong with it."""
+        paths = [record.picture for record in chunk if record.picture is not None]
+        parts = [paths[start : start + _PICTURES] for start in range(0, len(paths), _PICTURES)]
+        stored = chain.from_iterable(pool.map(self._store_pictures, parts))
+        for record in chunk:
+            yield None if record.picture is None else self._as_stated(record, next(stored))
 
-    def _picture(self, path: Path) -> pictures.StoredPicture:
+    def _store_pictures(self, paths: list[Path]) -> list[pictures.StoredPicture | pictures.PictureError]:
         if self._compares and not self.how.skip_problems:  # what is the same was looked at then
-            return pictures.StoredPicture("", 0, 0, pictures.source_digest(path))
+            return [pictures.StoredPicture("", 0, 0, pictures.source_digest(path)) for path in paths]
         if self.how.dry_run or not self._stores:
-            return pictures.check_picture(path)
-        return pictures.store_picture(path, into=self.staged)
+            return list(pictures.check_pictures(paths))
+        return list(pictures.store_pictures(paths, into=self.staged))
+
+    def _as_stated(
+        self, record: ImageRecord, stored: pictures.StoredPicture | Exception
+    ) -> pictures.StoredPicture | Exception:
+        """The picture, or what is wrong with it: it may not be of the size that the source says."""
+        stated_size = (record.width, record.height)
+        if isinstance(stored, Exception) or stated_size == (0, 0) or not stored.width:
+            return stored
+        if stated_size == (stored.width, stored.height):
+            return stored
+        return IntakeError(
+            f"{record.picture}: is {stored.width} x {stored.height} pixels; expected "
+            f"{record.width} x {record.height}, as {self.ledger.source} says of image {record.id!r}"
+        )
 
     def _enter(self, sound: Iterable[SoundRecord]) -> None:
         for stored in sound:

@@ -17,7 +17,7 @@ from django.db.models import F, QuerySet
 
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.formats.checks import check_record
 from annotation.models import (
     Box,
@@ -36,6 +36,7 @@ from annotation.protocol.state import ImageState
 from annotation.protocol.terms import NOT_VISUAL, LayerRecord, renamed
 from annotation.queue.image_state import state_of
 from annotation.selectors.records import image_record
+from phrasebox.errors import PhraseboxError
 
 #: Images written in one transaction.
 LAYER_IMAGES_PER_TRANSACTION = 250
@@ -49,7 +50,7 @@ CHAINS_PER_IMAGE = 1_000
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,90}")
 
 
-class LayerError(ValueError):
+class LayerError(PhraseboxError):
     """A layer that cannot be written under its name, or for its images."""
 
 
@@ -95,7 +96,7 @@ def write_layer(
     """
     check_layer_name(name)
     busy = f"layer {name!r} of corpus {corpus.name!r} is being written by another process; wait for its end"
-    with exclusive_folder(f"layer.{corpus.name}.{name}", busy=busy):
+    with locked_folder(f"layer.{corpus.name}.{name}", busy=busy):
         coming, going = f"{name}~new", f"{name}~old"
         existing = corpus.layers.filter(name=name, published=True).first()
         if existing and not replace:
@@ -169,7 +170,7 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
             ymin=box.ymin,
             xmax=box.xmax,
             ymax=box.ymax,
-            machine=thing.machine,
+            by_model=thing.by_model,
         )
         for image, position, thing, box in drawn
     )
@@ -289,11 +290,7 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
     shares = []
     for row in page:
         state = state_of(row)
-        names = {
-            chain.id: str(row.position * CHAINS_PER_IMAGE + i)
-            for i, chain in enumerate(state.layer.chains, 1)
-        }
-        record = renamed(state.layer, names)
+        record = numbered_chains(row, state.layer)
         shares.append(LayerShare(row.image.key, record, stages_of(state, record), row.version))
     ids = [row.image_id for row in page]
     BoxChain.objects.filter(box__layer=layer, box__image__in=ids).delete()
@@ -302,6 +299,12 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
     insert_shares(layer, _placed(layer.corpus, layer.name, shares, set()))
     for row in page:
         OpenImage.objects.filter(pk=row.pk, version=row.version).update(layer_behind=False)
+
+
+def numbered_chains(image: OpenImage, layer: LayerRecord) -> LayerRecord:
+    """The layer of an open image with the numbers that its chains have in the layer of the campaign."""
+    first = image.position * CHAINS_PER_IMAGE + 1
+    return renamed(layer, {chain.id: str(number) for number, chain in enumerate(layer.chains, first)})
 
 
 def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:

@@ -14,6 +14,7 @@ from annotation.common.database import chunks
 from annotation.datasets import layer_rows
 from annotation.models import Campaign, Corpus, Image, Layer, OpenImage
 from annotation.selectors.corpora import layer_named
+from phrasebox.errors import PhraseboxError
 
 #: Images written in one transaction: on SQLite everybody's answers wait for it.
 _TOGETHER = 20
@@ -21,7 +22,7 @@ _TOGETHER = 20
 MOST_IMAGES_UPDATED_FOR_PAGE = 100
 
 
-class LayerBehind(ValueError):
+class LayerBehind(PhraseboxError):
     """A layer too far behind its answers to be brought up while somebody waits; says what helps."""
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from annotation.formats.digest import RepeatedImage
 from annotation.formats.names import PICTURE_EXTENSIONS
 from annotation.images.pictures import PictureError
+from phrasebox.errors import PhraseboxError
 from phrasebox.text_files import FormatError
 
 #: Sorts of problems. The first three end an import that is not told to leave them out; the last two are
@@ -21,7 +22,7 @@ NO_CAPTION: Final = "no_caption"
 BLOCKING: Final = (BAD_LINE, BAD_PICTURE, REPEATED)
 
 
-class IntakeError(ValueError):
+class IntakeError(PhraseboxError):
     """A corpus that cannot be taken in; one line with the remedy."""
 
 

@@ -8,9 +8,9 @@ from django.db import transaction
 
 from annotation.common import database
 from annotation.common.database import chunks
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.models import Corpus, CorpusTag, ImageTag, TagList
-from annotation.models.corpus import LONGEST_KEPT_TAG
+from annotation.models.corpus import LONGEST_STORED_TAG
 
 #: Images whose tags are written in one transaction.
 IMAGES_TOGETHER = 200
@@ -19,7 +19,7 @@ _TAGS_TOGETHER = 500
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTags:
+class StoredTagCounts:
     """What is kept: so many `tags` of `images` images, `distinct` different ones. Longer than 200 signs were
     `excluded`."""
 
@@ -29,14 +29,14 @@ class KeptTags:
     excluded: int
 
 
-def keep_tags(
+def save_tags(
     *,
     corpus: Corpus,
     images: Iterable[tuple[str, Sequence[tuple[str, float]]]],
     unit: str,
     alpha: float,
-    place: str = "words",
-) -> KeptTags:
+    placed_by: str = "words",
+) -> StoredTagCounts:
     """Keep the tags of a corpus's images, each by its key with its tags and their scores, the best first.
 
     They take the place of those that are in force once all are written; what raises on the way leaves these
@@ -44,9 +44,9 @@ def keep_tags(
     for a key that the corpus lacks.
     """
     busy = f"tags of corpus {corpus.name!r} are being kept by another process; wait for its end"
-    with exclusive_folder(f"tags.{corpus.pk}", busy=busy):
+    with locked_folder(f"tags.{corpus.pk}", busy=busy):
         _remove(TagList.objects.filter(corpus=corpus, published=False))  # what a killed one left
-        tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, place=place)
+        tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, placed_by=placed_by)
         try:
             counts = _write(tag_list, dict(corpus.images.values_list("key", "pk")), images)
         except BaseException:
@@ -62,7 +62,7 @@ def keep_tags(
 
 def _write(
     tag_list: TagList, ids: dict[str, int], images: Iterable[tuple[str, Sequence[tuple[str, float]]]]
-) -> KeptTags:
+) -> StoredTagCounts:
     known: dict[str, int] = {}
     counts: Counter[int] = Counter()
     number = tags = skipped = 0
@@ -72,7 +72,7 @@ def _write(
             best: dict[str, float] = {}
             for text, score in ranked:
                 best.setdefault(text.lower(), score)
-            short = [(text, score) for text, score in best.items() if len(text) <= LONGEST_KEPT_TAG]
+            short = [(text, score) for text, score in best.items() if len(text) <= LONGEST_STORED_TAG]
             skipped += len(best) - len(short)
             read.append((ids[key], short))
         new = sorted({text for _, tags_of_image in read for text, _ in tags_of_image} - known.keys())
@@ -92,7 +92,7 @@ def _write(
         number, tags = number + len(read), tags + len(rows)
     for part in chunks(counts.items(), _TAGS_TOGETHER):
         CorpusTag.objects.bulk_update([CorpusTag(pk=pk, images=count) for pk, count in part], ["images"])
-    return KeptTags(number, tags, len(known), skipped)
+    return StoredTagCounts(number, tags, len(known), skipped)
 
 
 def _remove(lists: Iterable[TagList]) -> None:

@@ -12,11 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from PIL import Image as Pillow
-from PIL import ImageOps
-
+from annotation.common.readers import read, stream
 from annotation.datasets.english import EnglishShare
 from annotation.datasets.importing import import_corpus, picture_folders
 from annotation.datasets.intake import ImportHow, ImportReport
@@ -29,9 +26,11 @@ from annotation.datasets.source_problems import (
 )
 from annotation.datasets.uploads import Upload, free_bytes
 from annotation.formats import FORMATS
-from annotation.formats.base import problems_told
+from annotation.formats.base import FORMAT_FOLDERS
 from annotation.formats.files.archive import DEFAULT_LIMITS, is_archive, unpack_archive
+from annotation.formats.source_records import readable_format
 from annotation.images import pictures
+from annotation.images.decoding import write_small_copy
 from annotation.protocol.terms import ImageRecord
 from phrasebox.text_files import FormatError
 
@@ -88,15 +87,15 @@ def check_upload(upload: Upload, *, format: str = "", report_progress: _ReportPr
     report_progress("unpacking", 0.15)
     looking = _Looking(upload, report_progress)
     shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
-    with _names_as_sent(upload):
+    with _names_of_sender(upload):
         problems = _build_tree(upload)
         format = format or guess_format(upload.folder / _TREE)
         try:
             report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
         except SourceProblems as error:
-            report, problems_found = None, error.problems
+            report, problems_read = None, error.problems
     problems += [
-        _known(problem, upload) for problem in (report.problems if report is not None else problems_found)
+        _known(problem, upload) for problem in (report.problems if report is not None else problems_read)
     ]
     with (upload.folder / PROBLEMS_FILE).open("w", encoding="utf-8") as listed:
         listed.writelines(f"{json.dumps(problem.as_dict())}\n" for problem in problems)
@@ -125,7 +124,7 @@ def import_upload(
     The tree is built again, which tells the pictures that do not fit into it. They are among the problems of
     the report, and without `skip_problems` they end the import (IntakeError; SourceProblems of several).
     """
-    with _names_as_sent(upload):
+    with _names_of_sender(upload):
         problems = _build_tree(upload)
         blocking = [problem for problem in problems if problem.blocks]
         if blocking and not skip_problems:
@@ -144,23 +143,14 @@ def guess_format(source: Path) -> str:
 
     Raises FormatError naming what each format looks for, where none does.
     """
-    for reader in FORMATS:
-        if reader.reads and _first_record(reader, source) is not None:
-            return reader.key
+    if format := read(readable_format, source, tuple(FORMAT_FOLDERS.packages)):
+        return format
     known = ", ".join(reader.key for reader in FORMATS if reader.reads)
     raise FormatError(
         "holds no captions in a format that is known",
         file="upload",
         expected=f"captions as one of: {known}; see docs/formats.md for the names of their files",
     )
-
-
-def _first_record(reader: Any, source: Path) -> ImageRecord | None:
-    try:
-        with problems_told(lambda error: None):
-            return next(iter(reader.read(source)), None)
-    except (FormatError, OSError, ValueError):
-        return None
 
 
 def _imported(
@@ -197,7 +187,7 @@ def _named(text: str, upload: Upload) -> str:
 
 
 @contextmanager
-def _names_as_sent(upload: Upload) -> Iterator[None]:
+def _names_of_sender(upload: Upload) -> Iterator[None]:
     """Within, what is wrong with an upload is told in its sender's names."""
     try:
         yield
@@ -235,7 +225,8 @@ def _build_tree(upload: Upload) -> list[SourceProblem]:
                 limits = replace(limits, size=min(limits.size, free_bytes()))
                 folder = tree / PurePosixPath(file.path).name.partition(".")[0]
                 try:
-                    limits = unpack_archive(source, folder, limits)
+                    for left in stream(unpack_archive, source, folder, limits):
+                        limits = left
                 except FormatError as error:
                     raise FormatError(
                         error.problem, file=file.path, line=error.line, expected=error.expected
@@ -294,12 +285,9 @@ class _Looking:
             return False
         try:
             pictures.check_picture(record.picture)
-            with Pillow.open(record.picture) as picture:
-                small = ImageOps.exif_transpose(picture).convert("RGB")
-            small.thumbnail((_PREVIEW_SIDE, _PREVIEW_SIDE))
             target = preview_picture(self.upload, len(self.rows))
             target.parent.mkdir(exist_ok=True)
-            small.save(target, "JPEG", quality=80)
-        except (pictures.PictureError, OSError, ValueError):
+            read(write_small_copy, record.picture, target, _PREVIEW_SIDE)
+        except (pictures.PictureError, FormatError, OSError):
             return False
         return True

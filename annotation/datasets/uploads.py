@@ -26,8 +26,10 @@ from django.utils.translation import gettext as _
 
 from annotation.common.locks import held_lock
 from annotation.datasets.importing import corpus_name_is_valid
-from annotation.formats.names import is_plain_name
+from annotation.formats.names import is_safe_name
 from annotation.models import Account, Corpus, Job
+from phrasebox.errors import PhraseboxError
+from phrasebox.registry import UnknownName
 from phrasebox.text_files import short_repr
 
 #: Bytes of a part at most, files of an upload, uploads of an account at a time, folders within folders.
@@ -36,7 +38,7 @@ MOST_FILES = 50_000
 MOST_UPLOADS = 10
 _DEEPEST = 10
 #: Seconds for which an upload is kept.
-UPLOAD_KEPT_SECONDS = 24 * 3600
+UPLOAD_LIFETIME = 24 * 3600
 #: What an upload takes on the disk beside itself, as a multiple: it is unpacked, its pictures are stored.
 _ROOM = 2
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -45,15 +47,15 @@ _MANIFEST = "upload.json"
 FOLDER = "corpus_uploads"
 
 
-class UploadRefused(ValueError):
+class UploadError(PhraseboxError):
     """An upload, or a part of it, that is not taken; one line with the remedy."""
 
 
-class NoSuchUpload(LookupError):
+class NoSuchUpload(UnknownName):
     """An upload that is not there: never was, expired, or another account's."""
 
 
-class WrongOffset(UploadRefused):
+class InvalidOffset(UploadError):
     """A part that does not begin where the file ends so far: at `received` bytes."""
 
     def __init__(self, received: int) -> None:
@@ -94,7 +96,7 @@ class Upload:
     @property
     def expired(self) -> bool:
         """Whether its day is over."""
-        return self.begun + UPLOAD_KEPT_SECONDS < time.time()
+        return self.begun + UPLOAD_LIFETIME < time.time()
 
     def file_path(self, number: int) -> Path:
         """Where the file of that number lies."""
@@ -123,16 +125,16 @@ class Upload:
 def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upload:
     """A new upload for the corpus `name`, or the account's own of the same files, to be gone on with.
 
-    Raises UploadRefused for a name that is none or taken, for files that are none, and where the account's
+    Raises UploadError for a name that is none or taken, for files that are none, and where the account's
     quota (UPLOAD_QUOTA) or the disk has no room.
     """
     if not corpus_name_is_valid(name):
-        raise UploadRefused(
+        raise UploadError(
             _("“%(name)s” is no name of a corpus: use at most 100 letters, digits, hyphens or underscores.")
             % {"name": name[:100]}
         )
     if Corpus.objects.filter(name=name, published=True).exists():
-        raise UploadRefused(_("Corpus “%(name)s” already exists: choose another name.") % {"name": name})
+        raise UploadError(_("Corpus “%(name)s” already exists: choose another name.") % {"name": name})
     _check_files(files)
     # One at a time, so that what each finds free is still free when its own is there.
     with held_lock(_root()):
@@ -145,14 +147,14 @@ def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]
 
 
 def _check_room(uploads: Sequence[Upload], size: int) -> None:
-    """Raise UploadRefused where the account's quota, or the disk, has no room for so many bytes more."""
+    """Raise UploadError where the account's quota, or the disk, has no room for so many bytes more."""
     if len(uploads) >= MOST_UPLOADS:
-        raise UploadRefused(
+        raise UploadError(
             _("You have %(count)d uploads already: finish one, or remove it.") % {"count": len(uploads)}
         )
     taken = sum(upload.size for upload in uploads)
     if taken + size > settings.UPLOAD_QUOTA:
-        raise UploadRefused(
+        raise UploadError(
             _("The files have %(size)s; your uploads may take %(most)s, of which %(taken)s are in use.")
             % {
                 "size": filesizeformat(size),
@@ -162,7 +164,7 @@ def _check_room(uploads: Sequence[Upload], size: int) -> None:
         )
     room = max(0, free_bytes() - sum(upload.promised for upload in _all() if not upload.expired))
     if (1 + _ROOM) * size > room:
-        raise UploadRefused(
+        raise UploadError(
             _("The files have %(size)s and take three times that for a while; the server has %(room)s left.")
             % {"size": filesizeformat(size), "room": filesizeformat(room)}
         )
@@ -205,35 +207,35 @@ def uploads_of(account: Account) -> list[Upload]:
 def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha256: str) -> int:
     """Write a part of a file behind what has come of it; how many bytes have come then.
 
-    Raises UploadRefused for a part that is no part of the file, is too large, or does not have the SHA-256
-    that was sent with it, and where the disk is full up to its reserve; WrongOffset where it does not begin
+    Raises UploadError for a part that is no part of the file, is too large, or does not have the SHA-256
+    that was sent with it, and where the disk is full up to its reserve; InvalidOffset where it does not begin
     where the file ends so far: so a part that is sent twice does no harm; NoSuchUpload where the upload was
     removed while the part came.
     """
     if not 0 <= number < len(upload.files):
-        raise UploadRefused(_("This upload has no file %(number)d.") % {"number": number})
+        raise UploadError(_("This upload has no file %(number)d.") % {"number": number})
     size = upload.files[number][1]
     if len(data) > PART_BYTES:
-        raise UploadRefused(
+        raise UploadError(
             _("A part has at most %(most)s: send this one in several.") % {"most": filesizeformat(PART_BYTES)}
         )
     if offset + len(data) > size:
-        raise UploadRefused(_("The file is longer than was said: choose the files again."))
+        raise UploadError(_("The file is longer than was said: choose the files again."))
     if not _SHA256.fullmatch(sha256) or hashlib.sha256(data).hexdigest() != sha256:
-        raise UploadRefused(_("The part does not have the SHA-256 that was sent with it: send it again."))
+        raise UploadError(_("The part does not have the SHA-256 that was sent with it: send it again."))
     if len(data) > free_bytes():
-        raise UploadRefused(_part_not_stored(os.strerror(errno.ENOSPC)))
+        raise UploadError(_part_not_stored(os.strerror(errno.ENOSPC)))
     try:
         handle = os.open(upload.file_path(number), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:
         raise NoSuchUpload(upload.key) from None
     except OSError as error:
-        raise UploadRefused(_part_not_stored(error.strerror)) from error
+        raise UploadError(_part_not_stored(error.strerror)) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         received = os.fstat(handle).st_size
         if offset != received:
-            raise WrongOffset(received)
+            raise InvalidOffset(received)
         try:
             with os.fdopen(os.dup(handle), "r+b", buffering=0) as file:
                 file.seek(offset)
@@ -242,7 +244,7 @@ def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha25
                     view = view[file.write(view) :]
         except OSError as error:
             os.ftruncate(handle, offset)
-            raise UploadRefused(_part_not_stored(error.strerror)) from error
+            raise UploadError(_part_not_stored(error.strerror)) from error
         return received + len(data)
     finally:
         os.close(handle)
@@ -265,7 +267,7 @@ def remove_expired_uploads() -> int:
     worked_on = {str(arguments["upload"]) for arguments in live.values_list("arguments", flat=True)}
     for folder in _root().iterdir() if _root().is_dir() else ():
         upload = _stored(folder.name)
-        old = folder.stat().st_mtime + UPLOAD_KEPT_SECONDS < time.time()
+        old = folder.stat().st_mtime + UPLOAD_LIFETIME < time.time()
         if folder.name in worked_on:
             continue
         if (upload is not None and upload.expired) or (upload is None and old):
@@ -282,20 +284,20 @@ def free_bytes() -> int:
 
 def _check_files(files: Sequence[tuple[str, int]]) -> None:
     if not files:
-        raise UploadRefused(_("No file was chosen: choose captions and pictures, or an archive of both."))
+        raise UploadError(_("No file was chosen: choose captions and pictures, or an archive of both."))
     if len(files) > MOST_FILES:
-        raise UploadRefused(
+        raise UploadError(
             _("These are %(count)d files, and at most %(most)d are taken: pack them into an archive.")
             % {"count": len(files), "most": MOST_FILES}
         )
     for path, size in files:
         parts = path.split("/")
-        if not all(map(is_plain_name, parts)) or len(parts) > _DEEPEST or len(path) > 1000 or size < 0:
-            raise UploadRefused(
+        if not all(map(is_safe_name, parts)) or len(parts) > _DEEPEST or len(path) > 1000 or size < 0:
+            raise UploadError(
                 _("The file name %(name)s is refused: rename the file.") % {"name": short_repr(path)}
             )
     if len({path for path, _ in files}) < len(files):
-        raise UploadRefused(_("Two files have the same name: choose each once."))
+        raise UploadError(_("Two files have the same name: choose each once."))
 
 
 def _root() -> Path:

@@ -144,7 +144,7 @@ def _finish(axes: Axes, words: ChartWords, times: Sequence[datetime]) -> None:
     labelled = [index for index, text in enumerate(texts) if index == 0 or text != texts[index - 1]]
     axes.set_xticks([_days(marks[index]) for index in labelled], [texts[index] for index in labelled])
     axes.set_ylabel(words.values)
-    axes.yaxis.set_major_formatter(lambda value, _place: words.number(value))
+    axes.yaxis.set_major_formatter(lambda value, _position: words.number(value))
     axes.set_ylim(bottom=0)
     axes.margins(x=0.02)
     value_grid(axes)

@@ -10,7 +10,7 @@ one, a reader tells the listener, leaves out just what is wrong (a line, an imag
     try:
         ...
     except FormatError as error:
-        tell_problem(error)        # raises it again where nobody listens
+        report_problem(error)        # raises it again where nobody listens
 
 A format names in `Format.says` what its files can say of a record beside its id and its captions.
 `checks.writable` counts the rest as left out.
@@ -117,7 +117,7 @@ _listening: ContextVar[ProblemListener | None] = ContextVar("problems of a sourc
 
 
 @contextmanager
-def problems_told(listener: ProblemListener) -> Iterator[None]:
+def problems_reported_to(listener: ProblemListener) -> Iterator[None]:
     """Have readers tell `listener` what is wrong, and go on, until the context ends."""
     before = _listening.set(listener)
     try:
@@ -126,8 +126,8 @@ def problems_told(listener: ProblemListener) -> Iterator[None]:
         _listening.reset(before)
 
 
-def tell_problem(error: FormatError) -> None:
-    """Tell whoever listens what is wrong; raise `error` where nobody does."""
+def report_problem(error: FormatError) -> None:
+    """Tell the listener what is wrong; raise `error` where nobody does."""
     listener = _listening.get()
     if listener is None:
         raise error
@@ -135,7 +135,7 @@ def tell_problem(error: FormatError) -> None:
 
 
 #: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions, or
-#: boxes that a machine drew.
+#: boxes that a model annotator drew.
 RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "filenames": lambda record: printed_name(record) != record.filename,
     "splits": lambda record: record.split != "",
@@ -146,7 +146,9 @@ RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "caption_ids": lambda record: sum(caption.id != "" for caption in record.captions),
     "unrelated": lambda record: sum(caption.unrelated for caption in record.captions),
     "layers": lambda record: record.layer is not None,
-    "machines": lambda record: sum(thing.machine for thing in record.layer.objects) if record.layer else 0,
+    "model_boxes": lambda record: (
+        sum(thing.by_model for thing in record.layer.objects) if record.layer else 0
+    ),
 }
 ALL_CONTENTS = frozenset(RECORD_CONTENTS)
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.formats.base import RECORD_CONTENTS, Format, Written, tell_problem
-from annotation.formats.names import PLAIN_NAME, is_plain_name
+from annotation.formats.base import RECORD_CONTENTS, Format, Written, report_problem
+from annotation.formats.names import SAFE_NAME, is_safe_name
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
 from phrasebox.text_files import FormatError, short_repr
 
@@ -47,13 +47,13 @@ def checked_records(
                     expected="each image once",
                 )
         except FormatError as error:
-            tell_problem(error)
+            report_problem(error)
             continue
         seen.add(record.id)
         yield record
     if not seen:
         nothing = FormatError("holds no images", file=source, expected=expected)
-        nothing.found_nothing = True
+        nothing.no_valid_image = True
         raise nothing
 
 
@@ -78,8 +78,8 @@ def check_record(record: ImageRecord, *, file: Path, line: int | None = None) ->
         )
 
     for word, name in (("id", record.id), ("file name", record.filename)):
-        if not is_plain_name(name):
-            raise refuse(f"the {word} {short_repr(name)} is refused", PLAIN_NAME)
+        if not is_safe_name(name):
+            raise refuse(f"the {word} {short_repr(name)} is refused", SAFE_NAME)
     if not _SPLIT.fullmatch(record.split):
         raise refuse(
             f"the split {short_repr(record.split)} is refused",
@@ -171,9 +171,10 @@ def _bad_objects(layer: LayerRecord, named: set[str], record: ImageRecord) -> st
             if chain not in named:
                 return f"an object names chain {short_repr(chain)}, which is not among the visual chains"
         if obj.box is None:
-            if obj.machine:
+            if obj.by_model:
                 return (
-                    f"an object without box for {obj.chains[0]} was drawn by a machine; only boxes are drawn"
+                    f"an object without box for {obj.chains[0]} was drawn by a model annotator; "
+                    "only boxes are drawn"
                 )
             if len(obj.chains) > 1 or obj.chains[0] in boxless:
                 return f"an object without box for {' '.join(obj.chains)}; one such object for one chain"

@@ -19,7 +19,7 @@ from annotation.formats.base import (
     LEFT_OUT_MENTIONS,
     Format,
     Written,
-    tell_problem,
+    report_problem,
 )
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
@@ -53,7 +53,7 @@ class Coco(Format):
     title = "COCO captions JSON; writes COCO detection beside it"
     reads = True
     writes = True
-    says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers", "machines"})
+    says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers", "model_boxes"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a captions file in the order of its images; captions are cut into words by our tokeniser."""
@@ -85,11 +85,11 @@ class Coco(Format):
                     entry = Fields(item, what=f"{name.removesuffix('s')} {number}", file=file)
                     _ADD[name](spool, entry, number)
                 except FormatError as error:
-                    tell_problem(error)
+                    report_problem(error)
             if not number and not has_list(file, name):
                 raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
         for image, caption in spool.orphans():
-            tell_problem(
+            report_problem(
                 FormatError(
                     f"annotation {caption or '?'} is of the image {image}, which is not among the images",
                     file=file,
@@ -200,7 +200,7 @@ def _leave_out(layer: LayerRecord, written: Written) -> None:
 def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:
     """One detection per box and chain, in file order. `bbox` is x, y, width, height with x, y from 0.
 
-    `attributes`, as CVAT has them, tell the boxes that a machine drew."""
+    `attributes`, as CVAT has them, tell the boxes that a model annotator drew."""
     kinds = {chain.id: category_number(chain) for chain in layer.chains}
     for obj in layer.objects:
         if obj.box is not None:
@@ -212,7 +212,7 @@ def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:
                     "area": box.area,
                     "iscrowd": 0,
                     "chain": chain,
-                    **({"attributes": {"machine": True}} if obj.machine else {}),
+                    **({"attributes": {"by_model": True}} if obj.by_model else {}),
                 }
 
 

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.spool import Spool
@@ -40,7 +40,7 @@ class Csv(Format):
                 try:
                     _add(spool, row, file, line)
                 except FormatError as error:
-                    tell_problem(error)
+                    report_problem(error)
             for key, data, first, captions in spool:
                 split, _, filename = data.partition("/")
                 record = ImageRecord(
@@ -98,7 +98,7 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 continue
             if len(row) != len(header):
                 cells = f"{len(header)}, as in the header"
-                tell_problem(FormatError(f"holds {len(row)} cells", file=file, line=at, expected=cells))
+                report_problem(FormatError(f"holds {len(row)} cells", file=file, line=at, expected=cells))
                 continue
             yield at, dict(zip(header, row, strict=True))
     except csv.Error as error:

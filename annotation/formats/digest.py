@@ -9,9 +9,10 @@ from pathlib import Path
 
 from annotation.formats.checks import check_record
 from annotation.protocol.terms import NOT_VISUAL, ImageRecord, LayerRecord
+from phrasebox.errors import PhraseboxError
 
 
-class RepeatedImage(ValueError):
+class RepeatedImage(PhraseboxError):
     """Two records of one id."""
 
 
@@ -86,7 +87,7 @@ def _layer_essence(layer: LayerRecord) -> list[object]:
                 o.box and (o.box.xmin, o.box.ymin, o.box.xmax, o.box.ymax),
                 o.scene,
                 o.nobndbox,
-                *([True] if o.machine else []),
+                *([True] if o.by_model else []),
             ]
             for o in layer.objects
         ],

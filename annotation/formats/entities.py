@@ -1,7 +1,7 @@
 """Flickr30k Entities: a folder of sentences with mentions, and of annotation files with boxes.
 
     Sentences/ID.txt     one caption per line, with mentions in brackets
-    Annotations/ID.xml   size and objects; absent for an image without objects
+    Annotations/ID.xml   size and objects; written for every image, since readers open one for each
     images/ID.jpg        read where present, never written
     train.txt val.txt test.txt (restval.txt)    ids, one per line
     UNRELATED_CAPTIONS   image and caption number, from 1
@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, LEFT_OUT_ORDER, Format, Written, tell_problem
+from annotation.formats.base import ALL_CONTENTS, FORMATS, LEFT_OUT_ORDER, Format, Written, report_problem
 from annotation.formats.checks import MOST_PER_IMAGE, LocatedRecord, checked_records, writable
 from annotation.formats.entities_notation import (
     NOTATION,
@@ -53,7 +53,7 @@ class Entities(Format):
     writes = True
     needs_captions = True
     splits = SPLITS
-    says = ALL_CONTENTS - {"external_ids", "caption_ids", "machines"}
+    says = ALL_CONTENTS - {"external_ids", "caption_ids", "model_boxes"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""
@@ -65,7 +65,7 @@ class Entities(Format):
         present = set(_ids(root / _SENTENCES, ".txt"))
         for orphan in _ids(root / _ANNOTATIONS, ".xml"):
             if orphan not in present:
-                tell_problem(
+                report_problem(
                     FormatError(
                         "has no sentences beside it",
                         file=root / _ANNOTATIONS / f"{orphan}.xml",
@@ -81,7 +81,7 @@ class Entities(Format):
                 if id in uncovered:
                     record = _uncovered(record, root / NOT_COVERED, uncovered[id])
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record
 
@@ -109,9 +109,7 @@ class Entities(Format):
             for record in writable(records, out, format=self, written=written):
                 with open_new(out / _SENTENCES / f"{record.id}.txt") as file:
                     file.writelines(f"{line}\n" for line in _sentences(record, out))
-                objects = record.layer.objects if record.layer else ()
-                if objects:
-                    _write_annotation(record, out, written)
+                _write_annotation(record, out, written)
                 if record.layer is None:
                     listed(NOT_COVERED).write(f"{record.id}\n")
                 last = max(last, position := _position_of(record))
@@ -125,6 +123,7 @@ class Entities(Format):
                 written.add("images")
                 written.add("captions", len(record.captions))
                 written.add("mentions", len(record.layer.mentions) if record.layer else 0)
+                objects = record.layer.objects if record.layer else ()
                 written.add("boxes", sum(obj.box is not None for obj in objects))
         return written
 
@@ -224,12 +223,8 @@ def _position_of(record: ImageRecord) -> tuple[int, str]:
 
 
 def _leave_out(record: ImageRecord, written: Written) -> None:
-    """Count sizes and file names without an annotation file, and captions that are more than their words."""
-    if record.layer is None or not record.layer.objects:
-        written.leave_out("sizes", (record.width, record.height) != (0, 0))
-        written.leave_out("filenames", record.filename != f"{record.id}.jpg")
-    else:
-        written.leave_out("filenames", image_id(record.filename) != record.id)
+    """Count file names that say another id, and captions that are more than their words."""
+    written.leave_out("filenames", image_id(record.filename) != record.id)
     written.leave_out("texts", sum(c.text != " ".join(c.words) for c in record.captions))
 
 

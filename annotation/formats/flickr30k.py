@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.files.json_stream import members
 from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
@@ -43,7 +43,7 @@ class Flickr30k(Format):
             try:
                 captions, printed = self._entry(key, value, file)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             base = printed.replace("\\", "/").rpartition("/")[2]
             filename = base if not extension(key) and image_id(base) == key else key

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import find_picture, image_id, only_file, printed_name
 from annotation.formats.spool import Spool
@@ -129,7 +129,7 @@ class Flickr8k(Format):
             try:
                 last = _add(spool, line, file, number, last)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write the captions and one list per split.

@@ -1,4 +1,4 @@
-"""Our own lossless table: a header line, then one JSON object per image, with its layer.
+"""Our own lossless table: one JSON object per image, with its layer.
 
 Field by field in docs/formats.md. A mention's words are not repeated: its caption has them.
 Pictures are found by file name under `--images`; their paths on this machine are not written.
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, tell_problem
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields
 from annotation.formats.names import find_picture, only_file
@@ -24,10 +24,7 @@ from annotation.protocol.terms import (
 )
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
-_NAME = "phrasebox-corpus"
-_VERSION = 1
 _FILE = "corpus.jsonl"
-HEADER = json.dumps({"format": _NAME, "version": _VERSION})
 
 
 class Jsonl(Format):
@@ -40,32 +37,24 @@ class Jsonl(Format):
     says = ALL_CONTENTS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        return checked_records(
-            self._located(path, images), source=path, expected="one line per image after the header"
-        )
+        return checked_records(self._located(path, images), source=path, expected="one line per image")
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.jsonl")
-        headed = False
         for number, line in lines(file):
             if not line.strip():
-                continue
-            if not headed:
-                _check_header(_loads(line, file, number), file, number)
-                headed = True
                 continue
             try:
                 value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
                 record = _record(value, images)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record, file, number
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / _FILE])
         with open_new(out / _FILE) as stream:
-            stream.write(f"{HEADER}\n")
             for record in writable(records, out, format=self, written=written):
                 stream.write(json.dumps(_row(record), ensure_ascii=False) + "\n")
                 written.add("images")
@@ -93,18 +82,6 @@ def _loads(line: str, file: Path, number: int) -> Any:
             line=number,
             expected="an image",
         ) from error
-
-
-def _check_header(value: Any, file: Path, line: int) -> None:
-    if not isinstance(value, dict) or value.get("format") != _NAME:
-        raise FormatError("has no header in its first line", file=file, line=line, expected=HEADER)
-    if value.get("version") != _VERSION:
-        raise FormatError(
-            f"is of version {short_repr(value.get('version'))}",
-            file=file,
-            line=line,
-            expected=f"version {_VERSION}",
-        )
 
 
 def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageRecord:
@@ -180,7 +157,7 @@ def _mention(row: Fields, captions: tuple[CaptionRecord, ...]) -> Mention:
 
 
 def _object(row: Fields) -> LayerObject:
-    row.only("chains", "box", "scene", "nobndbox", "machine")
+    row.only("chains", "box", "scene", "nobndbox", "by_model")
     box = None
     if "box" in row.value:
         corners = row.list("box")
@@ -192,7 +169,7 @@ def _object(row: Fields) -> LayerObject:
             raise row.refuse(
                 str(error).split(": expected")[0], "1 <= xmin <= xmax and 1 <= ymin <= ymax"
             ) from error
-    flags = (row.flag(name, False) for name in ("scene", "nobndbox", "machine"))
+    flags = (row.flag(name, False) for name in ("scene", "nobndbox", "by_model"))
     return LayerObject(row.strings("chains"), box, *flags)
 
 
@@ -239,7 +216,7 @@ def _layer_row(layer: LayerRecord) -> dict[str, Any]:
         else:
             box = obj.box
             content = {"chains": obj.chains, "box": [box.xmin, box.ymin, box.xmax, box.ymax]}
-            objects.append({**content, "machine": True} if obj.machine else content)
+            objects.append({**content, "by_model": True} if obj.by_model else content)
     return {"chains": chains, "objects": objects}
 
 

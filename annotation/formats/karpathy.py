@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written, tell_problem
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering, is_number
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.names import find_picture, image_id, is_plain_name, only_file, printed_name
+from annotation.formats.names import find_picture, image_id, is_safe_name, only_file, printed_name
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, open_new, short_repr
 
@@ -38,7 +38,7 @@ class Karpathy(Format):
             try:
                 record = self._record(item, number, file, images)
             except FormatError as error:
-                tell_problem(error)
+                report_problem(error)
                 continue
             yield record, file, None
         if not number and not has_list(file, "images"):
@@ -51,7 +51,7 @@ class Karpathy(Format):
         image.what = f"image {number} ({short_repr(filename)})"
         folder = image.text("filepath", "")
         # COCO's pictures lie in train2014 and val2014, the others in one folder.
-        nested = images / folder if images is not None and is_plain_name(folder) else None
+        nested = images / folder if images is not None and is_safe_name(folder) else None
         captions = []
         for index, value in enumerate(image.list("sentences"), 1):
             sentence = Fields(value, what=f"{image.what}, sentence {index}", file=file)

@@ -11,12 +11,12 @@ PICTURE_EXTENSIONS = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", 
 #: Bytes of a name. File systems stop at 255, and exports add an extension.
 _LONGEST_NAME = 240
 
-PLAIN_NAME = (
+SAFE_NAME = (
     f"a plain name: printable, without slashes, not beginning with a dot, at most {_LONGEST_NAME} bytes"
 )
 
 
-def is_plain_name(name: str) -> bool:
+def is_safe_name(name: str) -> bool:
     """Whether `name` can be a file's name on export without leaving its folder or hiding there."""
     return (
         bool(name)
@@ -55,7 +55,7 @@ def find_picture(folder: Path | None, *names: str) -> Path | None:
     if folder is None:
         return None
     for name in names:
-        if is_plain_name(name) and (folder / name).is_file():
+        if is_safe_name(name) and (folder / name).is_file():
             return folder / name
     return None
 

@@ -1,4 +1,4 @@
-"""Boxes that a machine proposes, as JSON Lines: one image in each line.
+"""Boxes that a model annotator proposes, as JSON Lines: one image in each line.
 
     {"image": "scene-000001", "boxes": {"0:1-3": [[34, 12, 120, 240, 0.81], ...], ...}}
 
@@ -8,13 +8,13 @@ their picture.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from annotation.protocol.contents import corners
-from annotation.protocol.machines import Proposals, ProposedBox, best_first
+from annotation.protocol.model_annotators import Proposals, ProposedBox, best_first
 from annotation.protocol.terms import Box
 from phrasebox.text_files import FormatError, lines
 
@@ -62,6 +62,16 @@ def read_proposals(
             )
         seen.add(image)
         yield image, proposals
+
+
+def read_proposals_within(
+    path: Path, sizes: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[str, Proposals] | OutOfPicture]:
+    """As `read_proposals`, for images of these sizes; at the end comes how many boxes were cut or left
+    out."""
+    out = OutOfPicture()
+    yield from read_proposals(path, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
+    yield out
 
 
 def proposal_line(image: str, proposals: Proposals) -> str:

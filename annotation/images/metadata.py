@@ -17,14 +17,14 @@ class Malformed(ValueError):
 _MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 
 #: Application segments that decide how a JPEG looks, with the words they open with.
-_JPEG_KEPT = {0xE0: b"JFIF\x00", 0xE2: b"ICC_PROFILE\x00", 0xEE: b"Adobe"}
+_JPEG_ALLOWED = {0xE0: b"JFIF\x00", 0xE2: b"ICC_PROFILE\x00", 0xEE: b"Adobe"}
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_PNG_KEPT = frozenset(
+_PNG_ALLOWED = frozenset(
     b"IHDR PLTE IDAT IEND tRNS cHRM gAMA iCCP sBIT sRGB bKGD hIST pHYs sPLT cICP mDCV cLLI".split()
 )
 
-_WEBP_KEPT = frozenset((b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP", b"ANIM", b"ANMF"))
+_WEBP_ALLOWED = frozenset((b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP", b"ANIM", b"ANMF"))
 _WEBP_EXIF_OR_XMP = 0x0C
 
 
@@ -53,7 +53,7 @@ def _jpeg(data: bytes) -> bytes:
             end = match.start() if match else len(data)
             out += b"\xff\xda" + data[at:end]
         elif not (0xE0 <= marker <= 0xEF or marker == 0xFE) or (
-            marker in _JPEG_KEPT and segment[2:].startswith(_JPEG_KEPT[marker])
+            marker in _JPEG_ALLOWED and segment[2:].startswith(_JPEG_ALLOWED[marker])
         ):
             out += bytes((0xFF, marker)) + segment
         at = end
@@ -69,7 +69,7 @@ def _png(data: bytes) -> bytes:
         kind = data[at + 4 : at + 8]
         if end > len(data):
             raise Malformed(f"PNG chunk at byte {at} is cut short")
-        if kind in _PNG_KEPT:
+        if kind in _PNG_ALLOWED:
             out += data[at:end]
         at = end
         if kind == b"IEND":
@@ -87,9 +87,9 @@ def _webp(data: bytes) -> bytes:
             raise Malformed(f"WebP chunk at byte {at} is cut short")
         if kind == b"VP8X":
             out += data[at : at + 8] + bytes((data[at + 8] & ~_WEBP_EXIF_OR_XMP,)) + data[at + 9 : end]
-        elif kind in _WEBP_KEPT:
+        elif kind in _WEBP_ALLOWED:
             out += data[at:end]
-        if kind in _WEBP_KEPT and end % 2:
+        if kind in _WEBP_ALLOWED and end % 2:
             out += b"\x00"
         at = end + end % 2
     return b"RIFF" + (len(out) + 4).to_bytes(4, "little") + b"WEBP" + bytes(out)

@@ -95,7 +95,7 @@ def publish_text(
 ) -> CampaignText:
     """Make `text` the newest version; where it is that already, nothing changes.
 
-    A new consent text is asked of everybody anew; an empty one asks nobody. `seen` is the version that was
+    A new consent text is asked of everybody again; an empty one asks nobody. `seen` is the version that was
     read before: raises StaleText where there is a newer one. Raises CampaignError on an unknown kind, empty
     instructions, or a text that is too long.
     """

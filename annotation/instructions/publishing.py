@@ -8,7 +8,7 @@ from pydantic import Field
 
 from annotation import instructions
 from annotation.common.operations import Help, OneOf, OperationContext, invalid
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 
 def _kinds() -> dict[str, None]:

@@ -12,8 +12,8 @@ What a kind of job does is one file in an app's package `jobs.kinds`.
 """
 
 from annotation.common.outages import DATABASE_LOST, mend_connection
-from annotation.jobs.progress import Cancelled, Interrupted, JobProgress, Stopping, Superseded
-from annotation.jobs.registry import JobKind, job_kind, job_kind_named, kinds_of_other_apps
+from annotation.jobs.progress import JobProgress
+from annotation.jobs.registry import job_kind
 from annotation.jobs.rows import (
     JobError,
     SweptJobs,
@@ -27,29 +27,3 @@ from annotation.jobs.rows import (
     sweep_jobs,
 )
 from annotation.jobs.running import LeftRunning, run_queued_job
-
-__all__ = [
-    "DATABASE_LOST",
-    "Cancelled",
-    "Interrupted",
-    "JobError",
-    "JobKind",
-    "LeftRunning",
-    "JobProgress",
-    "Stopping",
-    "Superseded",
-    "SweptJobs",
-    "cancel_job",
-    "due_job",
-    "enqueue",
-    "enqueue_operation",
-    "job_kind",
-    "job_numbered",
-    "job_kind_named",
-    "kinds_of_other_apps",
-    "mend_connection",
-    "remaining",
-    "resume_job",
-    "run_queued_job",
-    "sweep_jobs",
-]

@@ -42,8 +42,8 @@ from annotation.selectors.people.accounts import AccountName
 from annotation.selectors.workers.choosing import ChosenWorkers, chosen_workers
 from annotation.workers import messages
 from annotation.workers.accounts import activation, inviting
-from annotation.workers.accounts.activation import AccountRefused
 from annotation.workers.messages import LONGEST_MESSAGE
+from phrasebox.errors import PhraseboxError
 
 #: What is wrong with a campaign, or with the server where it is None, now.
 AlarmsNow = Callable[[Campaign | None], Iterable[DetectedAlarm]]
@@ -57,7 +57,7 @@ TEST_MAIL = "send_test_mail"
 _SALT = "annotation.letters"
 
 
-class EmailNotSent(RuntimeError):
+class EmailError(PhraseboxError):
     """The mail server took no e-mail; one line that names no address."""
 
 
@@ -67,7 +67,7 @@ def request_email(*, address: str, language: str) -> None:
 
 
 def send_emails(*, digest: str, language: str) -> int:
-    """Send each account whose address has this digest its e-mail; how many that were. Raises EmailNotSent."""
+    """Send each account whose address has this digest its e-mail; how many that were. Raises EmailError."""
     accounts = list(_having(digest))
     for account in accounts:
         about = {
@@ -88,13 +88,13 @@ class SendPasswordLinkRequest:
 
 
 def send_password_link(request: SendPasswordLinkRequest, context: OperationContext) -> None:
-    """Have the e-mail of a forgotten password sent. Raises AccountRefused."""
+    """Have the e-mail of a forgotten password sent. Raises AccountError."""
     account = activation.account_to_change(request.account, context)
     activation.check_has_password(account)
     if not settings.SENDS_MAIL:
-        raise AccountRefused(_("This server sends no e-mail: make a link and hand it over yourself."))
+        raise PhraseboxError(_("This server sends no e-mail: make a link and hand it over yourself."))
     if not account.email:
-        raise AccountRefused(_("This account has no e-mail address: make a link and hand it over yourself."))
+        raise PhraseboxError(_("This account has no e-mail address: make a link and hand it over yourself."))
     with database.writing():
         audit.record(actor=context.actor, act="send_password_link", account=request.account)
     request_email(address=account.email, language=_language())
@@ -127,7 +127,7 @@ def _language() -> str:
 
 
 def send_invitation(*, invitation: int, language: str) -> bool:
-    """Send an invitation, unless it is over: whether it was sent. Raises EmailNotSent."""
+    """Send an invitation, unless it is over: whether it was sent. Raises EmailError."""
     row = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
     if row is None or inviting.staff_invitation_over(row):
         return False
@@ -149,7 +149,7 @@ class MessageWorkersRequest(ChosenWorkers):
 class MessagedWorkers:
     """To how many workers a message was sent, and to how many of them by e-mail too."""
 
-    sent: int
+    messaged: int
     mailed: int
 
 
@@ -163,7 +163,7 @@ def message_workers(request: MessageWorkersRequest, context: OperationContext) -
             campaign=campaign, workers=workers, text=request.text, actor=context.actor
         )
         mailed = ask_for_messages(messages=stored, language=_language())
-    return MessagedWorkers(sent=len(stored), mailed=mailed)
+    return MessagedWorkers(messaged=len(stored), mailed=mailed)
 
 
 def ask_for_messages(*, messages: Sequence[WorkerMessage], language: str) -> int:
@@ -178,7 +178,7 @@ def ask_for_messages(*, messages: Sequence[WorkerMessage], language: str) -> int
 
 def mail_messages(*, messages: Sequence[int], language: str) -> int:
     """Send these messages, each once, to workers who still keep an address for them; how many that were.
-    Raises EmailNotSent, and may be called again."""
+    Raises EmailError, and may be called again."""
     count = 0
     for message in _mailable(messages):
         about = {"text": message.text, "campaign": message.campaign.name}
@@ -219,7 +219,7 @@ def request_alarm_mails(raised: Sequence[RaisedAlarm]) -> int:
 
 
 def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -> bool:
-    """Send a subscriber what was raised, in their language: whether it was sent. Raises EmailNotSent.
+    """Send a subscriber what was raised, in their language: whether it was sent. Raises EmailError.
 
     `named` says what is wrong with a campaign (None: the server) now, in the language of the moment. Who gave
     up the subscription, or lost the role, gets nothing.
@@ -249,7 +249,7 @@ def request_test_mail(*, account: Account, language: str) -> Job:
 
 
 def send_test_mail(*, account: int, language: str) -> bool:
-    """Send it, where the account has an address: whether it was sent. Raises EmailNotSent."""
+    """Send it, where the account has an address: whether it was sent. Raises EmailError."""
     recipient = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
     if recipient is None:
         return False
@@ -275,7 +275,7 @@ def prune_emails() -> None:
 
 
 def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
-    """Send the e-mail that two templates make, its subject and its text. Raises EmailNotSent."""
+    """Send the e-mail that two templates make, its subject and its text. Raises EmailError."""
     with translation.override(language):
         subject, text = (
             render_to_string(f"annotation/entry/{name}_{part}.txt", {**about, "site": settings.SITE_URL})
@@ -285,7 +285,7 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
         send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [to])
     except (smtplib.SMTPException, OSError) as error:
         # Its own words may hold the address.
-        raise EmailNotSent(
+        raise EmailError(
             f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
             "check EMAIL_URL, then resume the job"
         ) from None

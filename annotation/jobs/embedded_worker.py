@@ -14,7 +14,7 @@ from types import FrameType
 from django.db import DatabaseError, InterfaceError, connections
 
 from annotation import jobs
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.jobs import schedule
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def _work_alone(stop: threading.Event) -> None:
     waiting = False
     while not stop.is_set():
         try:
-            with exclusive_folder("embedded", busy="another process of this DATA_DIR does the jobs"):
+            with locked_folder("embedded", busy="another process of this DATA_DIR does the jobs"):
                 clock = threading.Thread(target=_run_schedule, args=[stop], name="periodic work", daemon=True)
                 clock.start()
                 _do_jobs(stop)

@@ -2,7 +2,7 @@
 
 The function is called as `work(progress, **arguments)`, or as `work(progress, request)` where its arguments
 are the fields of a record. It may return plain data (the job's result), and must be able to start again:
-after its process died it is called anew, with the last checkpoint it gave in `progress.checkpoint`. What it
+after its process died it is called again, with the last checkpoint it gave in `progress.checkpoint`. What it
 did since may be done already.
 """
 
@@ -16,6 +16,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import autodiscover_modules
 
 from annotation.common.operations import (
+    EXPECTED_ERRORS,
     Invalid,
     Operation,
     OperationContext,
@@ -23,7 +24,6 @@ from annotation.common.operations import (
     read_request,
     result_to_dict,
 )
-from models_core.extras import MissingExtra
 from phrasebox.registry import Registry
 
 Work = Callable[..., Mapping[str, Any] | None]
@@ -34,16 +34,14 @@ F = TypeVar("F", bound=Work)
 class JobKind:
     """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we.
 
-    `request` is the record that the arguments are fields of; without one they are the work's own. Nobody is
-    told of the end of a `quiet` one: it only sends what somebody else asked for. An `operation` reads its
-    arguments itself.
+    Nobody is told of the end of a `quiet` one: it only sends what somebody else asked for. An `operation`
+    reads its arguments itself.
     """
 
     key: str
     title: str | Promise
     work: Work
     expected_errors: tuple[type[Exception], ...] = ()
-    request: type[Any] | None = None
     quiet: bool = False
     operation: Operation | None = None
 
@@ -57,19 +55,11 @@ class JobKind:
         try:
             if self.operation is not None:
                 read_request(self.operation.request, arguments)
-            elif self.request is None:
-                inspect.signature(self.work).bind(None, **arguments)
             else:
-                inspect.signature(self.request).bind(**arguments)
+                inspect.signature(self.work).bind(None, **arguments)
         except (Invalid, TypeError) as error:
             return str(error)
         return ""
-
-    def perform(self, progress: object, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Do the work of a job with these stored arguments; raises what it raises."""
-        if self.request is None:
-            return self.work(progress, **arguments)
-        return self.work(progress, self.request(**arguments))
 
 
 JOB_KINDS: Registry[JobKind] = Registry("job kind")
@@ -80,13 +70,14 @@ def job_kind(
     *,
     title: str | Promise,
     expected_errors: tuple[type[Exception], ...] = (),
-    request: type[Any] | None = None,
     quiet: bool = False,
 ) -> Callable[[F], F]:
-    """Register the decorated function as the work of jobs of kind `key`, whose arguments make a `request`."""
+    """Register the decorated function as the work of jobs of kind `key`.
+
+    `expected_errors` are raised beside `EXPECTED_ERRORS`."""
 
     def register(work: F) -> F:
-        JOB_KINDS.register(key, JobKind(key, title, work, expected_errors, request, quiet))
+        JOB_KINDS.register(key, JobKind(key, title, work, (*EXPECTED_ERRORS, *expected_errors), quiet))
         return work
 
     return register
@@ -109,8 +100,7 @@ def _kind_of_operation(operation: Operation) -> JobKind:
         return result_to_dict(operation.run(request, OperationContext(progress.actor, progress)))
 
     work.__module__ = operation.run.__module__
-    expected_errors = (*operation.errors, Invalid, MissingExtra)
-    return JobKind(operation.name, operation.title, work, expected_errors, operation=operation)
+    return JobKind(operation.name, operation.title, work, operation.errors, operation=operation)
 
 
 def kinds_of_other_apps() -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from annotation.jobs.registry import job_kind_named
 from annotation.models import Account, Campaign, Corpus, Job
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import JOB_ENDED
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ AHEAD = 120.0
 _PAGE = 1000
 
 
-class JobError(ValueError):
+class JobError(PhraseboxError):
     """A job that cannot be made, cancelled or resumed; one line with the remedy."""
 
 
@@ -79,7 +80,7 @@ class SweptJobs:
     again: int = 0
     failed: int = 0
     cancelled: int = 0
-    sent: int = 0
+    resent: int = 0
 
 
 def enqueue(
@@ -93,27 +94,37 @@ def enqueue(
     """A queued job, which is delivered when the transaction around this is committed.
 
     `campaign` or `corpus` says whose staff may see and steer it; with neither: admins of the whole
-    server, and whoever asked for it; of another app's kinds, also researchers of the whole server.
+    server, and the person who asked for it; of another app's kinds, also researchers of the whole server.
     Where the same is queued or running already (kind, campaign, arguments), that one is returned,
     so that asking twice does nothing twice. Raises UnknownName for a kind that is none, and
     JobError for arguments that it does not take or JSON cannot hold.
     """
     try:
-        plain_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
+        json_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise JobError(f"arguments of a {kind!r} job must be JSON: {error}") from error
-    if problem := job_kind_named(kind).invalid_arguments(plain_arguments):
+    if problem := job_kind_named(kind).invalid_arguments(json_arguments):
         raise JobError(f"arguments of a {kind!r} job: {problem}")
+    return _queued(kind, json_arguments, campaign, corpus, actor)
+
+
+def _queued(
+    kind: str,
+    arguments: Mapping[str, Any],
+    campaign: Campaign | None,
+    corpus: Corpus | None,
+    actor: Account | None,
+) -> Job:
     with database.writing():
         _one_at_a_time(kind)
         for job in Job.objects.filter(
             kind=kind, campaign=campaign, corpus=corpus, state__in=Job.LIVE, cancel=False
         ):
-            if job.arguments == plain_arguments:
+            if job.arguments == arguments:
                 return job
         job = Job.objects.create(
             kind=kind,
-            arguments=plain_arguments,
+            arguments=arguments,
             campaign=campaign,
             corpus=corpus,
             created_by=actor,
@@ -128,18 +139,10 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
     about; raises what the operation refuses before its job begins."""
     if operation.before_job is not None:
         request = operation.before_job(request, OperationContext(actor))
-    return enqueue(
-        kind=operation.name,
-        arguments=request_to_dict(request),
-        campaign=row if isinstance(row, Campaign) else None,
-        corpus=row if isinstance(row, Corpus) else _corpus_of(row),
-        actor=actor,
-    )
-
-
-def _corpus_of(row: Any) -> Corpus | None:
-    """The corpus of a row that says no campaign."""
-    return None if isinstance(row, Campaign) else getattr(row, "corpus", None)
+    campaign = row if isinstance(row, Campaign) else None
+    corpus = row if isinstance(row, Corpus) else getattr(row, "corpus", None)
+    arguments = request_to_dict(request)
+    return _queued(operation.name, arguments, campaign, None if campaign else corpus, actor)
 
 
 def job_numbered(job_id: int) -> Job:
@@ -230,7 +233,7 @@ def sweep_jobs() -> SweptJobs:
     for job in Job.objects.filter(silent, state=Job.RUNNING).order_by("pk")[:_PAGE]:
         did = _take_back(job)
         swept = replace(swept, **{name: getattr(swept, name) + 1 for name in did})
-    return replace(swept, sent=_send_again())
+    return replace(swept, resent=_send_again())
 
 
 def _set_right() -> None:

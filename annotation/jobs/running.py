@@ -26,7 +26,7 @@ from annotation.jobs.rows import (
     stopped_by_limit,
 )
 from annotation.models import Job
-from models_core.memory import NotEnoughMemory, memory_errors
+from models_core.memory import memory_errors
 from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
@@ -38,8 +38,8 @@ Closing = Callable[[], str | None]
 class LeftRunning(Exception):
     """A run could not write how it began or ended, as the database stayed away: its row may say that it runs.
 
-    Whoever gives `claimed` to the next `run_queued_job` of the job takes the row over; else the sweep finds
-    it. `why` is what the database said.
+    The caller that gives `claimed` to the next `run_queued_job` of the job takes the row over; else the sweep
+    finds it. `why` is what the database said.
     """
 
     def __init__(self, job_id: int, claimed: datetime, why: str) -> None:
@@ -96,10 +96,9 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         kind = job_kind_named(job.kind)
     except UnknownName as error:
         return partial(_end, progress, Job.FAILED, error=one_line(error))
-    expected_errors: tuple[type[Exception], ...] = (*kind.expected_errors, NotEnoughMemory)
     try:
         with memory_errors(f"a job {job.kind!r}"):
-            result = kind.perform(progress, job.arguments)
+            result = kind.work(progress, **job.arguments)
         return partial(_end, progress, Job.DONE, result=dict(result or {}), share=1.0)
     except Superseded as reason:
         _log.warning("%s", reason)
@@ -128,7 +127,7 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
-    except expected_errors as error:
+    except kind.expected_errors as error:
         message = one_line(error)
         _log.warning("job %d (%s) is refused: %s", job.pk, job.kind, message)
         return partial(_end, progress, Job.FAILED, error=message)

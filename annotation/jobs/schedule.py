@@ -14,13 +14,13 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotation import jobs
 from annotation.campaigns import opening, stored_sums
 from annotation.common import database
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails, upkeep
 from annotation.models import Campaign, PlannedImage
 from annotation.moderation import withdrawing
 from annotation.notifications import delivering
-from annotation.queue import leases, machine_turns, submission
+from annotation.queue import leases, model_answers, submission
 from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
 from annotation.workers.accounts import inviting
 
@@ -54,11 +54,11 @@ def store_campaign_sums() -> None:
     _for_each(Campaign.objects.exclude(state=Campaign.DRAFT), stored_sums.store_sums)
 
 
-def let_machines_answer() -> None:
-    """Let machines answer what an answer of a person did not leave to them at once: after rulings, after
-    answers were withdrawn, after verdicts by which they go on."""
-    rows = Campaign.objects.filter(state=Campaign.OPEN, machines__isnull=False).distinct()
-    _for_each(rows, lambda row: machine_turns.take_turns(row, submission.submit))
+def let_models_answer() -> None:
+    """Let model annotators answer what an answer of a person did not leave to them at once: after rulings,
+    after answers were withdrawn, after verdicts by which they go on."""
+    rows = Campaign.objects.filter(state=Campaign.OPEN, model_annotators__isnull=False).distinct()
+    _for_each(rows, lambda row: model_answers.answer_waiting_images(row, submission.submit))
 
 
 def look_after_server() -> None:
@@ -97,7 +97,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("expire_leases", 30, expire_leases),
         Periodic("look_after_campaigns", 60, look_after_campaigns),
         Periodic("store_sums", 600, store_campaign_sums),
-        Periodic("let_machines_answer", 15, let_machines_answer),
+        Periodic("let_models_answer", 15, let_models_answer),
         Periodic("open_next_images", 60, open_next_images),
         Periodic("refresh_layers", 60, refresh_layers),
         Periodic("deliver_webhooks", 15, delivering.deliver_webhooks),
@@ -128,7 +128,7 @@ def do(name: str) -> bool:
     """Do the entry `name` now; whether it was done: not where another is at it, nor where it failed."""
     begun = database.now()
     try:
-        with exclusive_folder(f"periodic.{name}", busy=f"{name} is under way"):
+        with locked_folder(f"periodic.{name}", busy=f"{name} is under way"):
             PERIODIC[name].work()
     except Busy:
         return False

@@ -13,12 +13,9 @@ from annotation.common.operations import OperationContext
 from annotation.jobs import emails, schedule, upkeep
 from annotation.jobs.status import JobStatus, job_status
 from annotation.jobs.upkeep import PeriodicState
-from annotation.models import LastTurn
+from annotation.models import PeriodicRun
 from annotation.notifications.alarms import DetectedAlarm
-
-
-class NoAddress(ValueError):
-    """The caller for a test e-mail has no address to send it to."""
+from phrasebox.errors import PhraseboxError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +65,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
     """The state of the server."""
     every = {name: entry.every for name, entry in schedule.PERIODIC.items()}
     disk = upkeep.disk()
-    measured, backup = upkeep.last_run(LastTurn.MEASURE_DISK), upkeep.last_run(LastTurn.BACKUP)
+    measured, backup = upkeep.last_run(PeriodicRun.MEASURE_DISK), upkeep.last_run(PeriodicRun.BACKUP)
     used: dict[str, int] = measured.about.get("bytes", {}) if measured is not None else {}
     return ServerState(
         version=settings.PRODUCT_VERSION,
@@ -89,10 +86,10 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
 def mail_yourself(request: MailYourselfRequest, context: OperationContext) -> JobStatus:
     """Have an e-mail sent to the caller, by a job. Raises NoAddress."""
     if not context.actor.email:
-        raise NoAddress(_("Your account has no e-mail address: add one first."))
+        raise PhraseboxError(_("Your account has no e-mail address: add one first."))
     language = get_language() or settings.LANGUAGE_CODE
     return job_status(emails.request_test_mail(account=context.actor, language=language))
 
 
-def _last_backup(row: LastTurn) -> LastBackup:
+def _last_backup(row: PeriodicRun) -> LastBackup:
     return LastBackup(made_at=row.ended_at, file=row.about.get("file", ""), size=row.about.get("bytes", 0))

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.jobs.registry import job_kind_named, kinds_of_other_apps
 from annotation.jobs.rows import SweptJobs, cancel_job, remaining, resume_job, sweep_jobs
@@ -115,7 +115,7 @@ class JobStatus:
     result: dict[str, Any]
     corpus: str | None
     campaign: str | None
-    asked_by: str | None
+    requested_by: str | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -132,21 +132,18 @@ def job_title(kind: str) -> str:
 def job_status(job: Job) -> JobStatus:
     """A job, without any path of the server."""
     about = {key: job.arguments[key] for key in _ABOUT if job.arguments.get(key) not in (None, "", [])}
-    return JobStatus(
+    return result_of(
+        JobStatus,
+        job,
         number=job.pk,
-        kind=job.kind,
         title=job_title(job.kind),
-        state=job.state,
         stopping=job.cancel and job.state == Job.RUNNING,
-        phase=job.phase,
-        share=job.share,
         seconds_left=remaining(job),
-        error=job.error,
         about={key: value for key, value in about.items() if not _is_path(value)},
         result={key: value for key, value in job.result.items() if key not in _PLACES},
         corpus=job.corpus.name if job.corpus is not None else None,
         campaign=job.campaign.name if job.campaign is not None else None,
-        asked_by=job.created_by.get_username() if job.created_by is not None else None,
+        requested_by=job.created_by.get_username() if job.created_by is not None else None,
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,

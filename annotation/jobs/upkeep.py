@@ -21,7 +21,7 @@ from annotation import jobs
 from annotation.campaigns import monitoring
 from annotation.common import database
 from annotation.jobs import emails
-from annotation.models import Account, Campaign, Job, LastTurn
+from annotation.models import Account, Campaign, Job, PeriodicRun
 from annotation.notifications.alarms import DetectedAlarm, note_alarms
 
 _log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def note_run(name: str, begun: datetime, *, failed: bool = False) -> None:
     values = {"begun_at": begun, "ended_at": database.now(), "failed": failed}
     try:
         with database.writing():
-            LastTurn.objects.update_or_create(name=name, defaults=values)
+            PeriodicRun.objects.update_or_create(name=name, defaults=values)
     except jobs.DATABASE_LOST as error:
         _log.warning("that %s was done is not kept: %s", name, error)
         jobs.mend_connection()
@@ -79,7 +79,7 @@ def note_run(name: str, begun: datetime, *, failed: bool = False) -> None:
 def periodic_states(every: Mapping[str, float]) -> list[PeriodicState]:
     """How the entries of the periodic work stand; `every` has each one's seconds from turn to turn."""
     now = database.now()
-    rows = {row.name: row for row in LastTurn.objects.filter(name__in=every)}
+    rows = {row.name: row for row in PeriodicRun.objects.filter(name__in=every)}
     states = []
     for name, seconds in every.items():
         row = rows.get(name)
@@ -110,12 +110,12 @@ def measure_disk() -> None:
         used[entry.name] = _bytes_of(Path(entry.path))
     values = {"begun_at": begun, "ended_at": database.now(), "failed": False, "about": {"bytes": used}}
     with database.writing():
-        LastTurn.objects.update_or_create(name=LastTurn.MEASURE_DISK, defaults=values)
+        PeriodicRun.objects.update_or_create(name=PeriodicRun.MEASURE_DISK, defaults=values)
 
 
-def last_run(name: str) -> LastTurn | None:
+def last_run(name: str) -> PeriodicRun | None:
     """When something was done last; None where it never was."""
-    return LastTurn.objects.filter(name=name).first()
+    return PeriodicRun.objects.filter(name=name).first()
 
 
 def _bytes_of(path: Path) -> int:
@@ -168,7 +168,7 @@ def server_alarms(every: Mapping[str, float]) -> list[DetectedAlarm]:
 
 def _days_without_backup() -> int | None:
     """Days since the last backup, or, where there is none, since the first account; None without any."""
-    last = last_run(LastTurn.BACKUP)
+    last = last_run(PeriodicRun.BACKUP)
     since = last.ended_at if last is not None else None
     if since is None:
         since = Account.objects.order_by("date_joined").values_list("date_joined", flat=True).first()

@@ -22,9 +22,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 from tqdm import tqdm
 
+from annotation.common.operations import EXPECTED_ERRORS
 from annotation.common.plain_text import for_terminal
-from models_core.memory import NotEnoughMemory, memory_errors
-from phrasebox.registry import UnknownName
+from models_core.memory import memory_errors
 
 _T = TypeVar("_T")
 #: A bootstrap over fewer images says so beside its interval; as
@@ -128,11 +128,12 @@ def few_images(images: int) -> str:
 class ReportCommand(BaseCommand):
     """A command that computes a report and shows it as text or as JSON.
 
-    `expected_errors` are the exceptions that mean "your input, not our bug": they become one line
-    on standard error and exit status 1, as does memory that gives out. Anything else keeps its traceback.
+    `expected_errors`, beside `EXPECTED_ERRORS`, are the exceptions that mean "your input, not our bug": they
+    become one line on standard error and exit status 1, as does memory that gives out. Anything else keeps
+    its traceback.
     """
 
-    expected_errors: tuple[type[Exception], ...] = (UnknownName,)
+    expected_errors: tuple[type[Exception], ...] = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print the report as one JSON document")
@@ -146,7 +147,7 @@ class ReportCommand(BaseCommand):
         return "\n".join(f"{key}: {value}" for key, value in report.items())
 
     def handle(self, *args: Any, **options: Any) -> None:
-        errors: tuple[type[Exception], ...] = (*self.expected_errors, NotEnoughMemory)
+        errors: tuple[type[Exception], ...] = (*EXPECTED_ERRORS, *self.expected_errors)
         try:
             with memory_errors(f"command {type(self).__module__.rpartition('.')[2]!r}"):
                 report = self.report(**options)

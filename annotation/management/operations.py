@@ -34,7 +34,6 @@ from annotation.common.operations import (
 from annotation.common.plain_text import text_table
 from annotation.images.pictures import picture_path
 from annotation.management.base import ReportCommand, move_bar, progress_bar
-from models_core.extras import MissingExtra
 
 #: The bar's steps.
 _STEPS = 1000
@@ -43,7 +42,7 @@ _ROWS = 500
 
 
 class OperationCommand(ReportCommand):
-    """The command that does an operation at once, as whoever runs commands on the server."""
+    """The command that does an operation at once, as the person who runs commands on the server."""
 
     def __init__(self, operation: Operation) -> None:
         super().__init__()
@@ -51,19 +50,13 @@ class OperationCommand(ReportCommand):
         with translation.override("en"):
             about = " ".join((operation.request.__doc__ or "").split())
             self.help = f"{operation.title}. {about}".strip()
-        self.expected_errors = (
-            *ReportCommand.expected_errors,
-            *operation.errors,
-            MissingExtra,
-            OSError,
-            tomllib.TOMLDecodeError,
-        )
+        self.expected_errors = (*operation.errors, OSError, tomllib.TOMLDecodeError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         assert self.operation.command is not None
         for field in request_fields(self.operation.request).values():
-            positional = field.name in self.operation.command.positional
+            positional = field.name in self.operation.positional
             _add_field(parser, field, positional=positional)
         if self.operation.listed:
             parser.add_argument("--limit", type=int, metavar="NUMBER", help="List so many at most")
@@ -121,10 +114,10 @@ class OperationCommand(ReportCommand):
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:
-        """What is wrong with an option, as whoever typed it knows it."""
+        """What is wrong with an option, as the person who typed it knows it."""
         name, *location = error.field.split(".")
         assert self.operation.command is not None
-        option = name if name in self.operation.command.positional else f"--{name.replace('_', '-')}"
+        option = name if name in self.operation.positional else f"--{name.replace('_', '-')}"
         number = f" ({int(location[0]) + 1}.)" if location and location[0].isdigit() else ""
         return f"{option}{number or '.'.join(['', *location])}: {error.detail}"
 

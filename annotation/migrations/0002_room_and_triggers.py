@@ -1,5 +1,5 @@
 """What tables have that no field, index or constraint says: room in PostgreSQL's pages, and triggers that forbid
-to edit the audit. The triggers are on the table: a later migration that makes SQLite build it anew (any change of a
+to edit the audit. The triggers are on the table: a later migration that makes SQLite build it again (any change of a
 column) has to make them again (`forbid`).
 """
 

@@ -4,8 +4,10 @@ from annotation.models.answers import CampaignSums, Flag, Judgment, Move, Ruling
 from annotation.models.corpus import Caption, Corpus, CorpusTag, Image, ImageTag, PhraseMarks, TagList
 from annotation.models.crowd import (
     Account,
+    ApiToken,
     Identity,
     RecoveryCode,
+    RepeatableCall,
     RoleGrant,
     SecondFactor,
     SignInRules,
@@ -13,16 +15,15 @@ from annotation.models.crowd import (
 )
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention
-from annotation.models.machines import Machine, MachineProposals
+from annotation.models.model_annotators import ModelAnnotator, ModelProposals
 from annotation.models.notifications import (
     AlarmSubscription,
-    LastTurn,
+    PeriodicRun,
     RaisedAlarm,
     Webhook,
     WebhookDelivery,
 )
 from annotation.models.paying import Bonus, WorkerMessage
-from annotation.models.programs import ApiToken, RepeatableCall
 from annotation.models.queue import Assignment, Item, OpenImage, PageControl, PlannedImage, Task
 from annotation.models.trust import Control, TrustState
 from annotation.models.work import (
@@ -35,64 +36,3 @@ from annotation.models.work import (
     Payout,
     SettingsVersion,
 )
-
-__all__ = [
-    "Account",
-    "AlarmSubscription",
-    "ApiToken",
-    "Assignment",
-    "Attempts",
-    "AuditEntry",
-    "Bonus",
-    "Box",
-    "BoxChain",
-    "Campaign",
-    "CampaignDraft",
-    "CampaignSums",
-    "Caption",
-    "Chain",
-    "Consent",
-    "Control",
-    "Corpus",
-    "CorpusTag",
-    "Flag",
-    "Identity",
-    "Image",
-    "ImageTag",
-    "Instructions",
-    "Invitation",
-    "Item",
-    "Job",
-    "Judgment",
-    "LastTurn",
-    "Layer",
-    "LayerImage",
-    "Machine",
-    "MachineProposals",
-    "Mention",
-    "Move",
-    "OpenImage",
-    "PageControl",
-    "Payout",
-    "PhraseMarks",
-    "PlannedImage",
-    "PlatformReport",
-    "RaisedAlarm",
-    "RecoveryCode",
-    "RepeatableCall",
-    "RoleGrant",
-    "Ruling",
-    "SecondFactor",
-    "SettingsVersion",
-    "SignInRules",
-    "StaffInvitation",
-    "TrustState",
-    "Study",
-    "TagList",
-    "Task",
-    "Visit",
-    "Webhook",
-    "WebhookDelivery",
-    "Worker",
-    "WorkerMessage",
-]

@@ -100,20 +100,20 @@ class PhraseMarks(models.Model):
 
 
 #: A tag has no more characters than this.
-LONGEST_KEPT_TAG = 200
+LONGEST_STORED_TAG = 200
 
 
 class TagList(models.Model):
     """The tags of all images of a corpus, as they were ranked once. The published one is in force.
 
-    `unit` is what became a tag, `alpha` the weight of frequency, and `place` by what tags were placed in a
-    caption: its words, or the tree of its parse.
+    `unit` is what became a tag, `alpha` the weight of frequency, and `placed_by` by what tags were placed in
+    a caption: its words, or the tree of its parse.
     """
 
     corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="tag_lists")
     unit = models.CharField(max_length=40)
     alpha = models.FloatField()
-    place = models.CharField(max_length=40, default="words")
+    placed_by = models.CharField(max_length=40, default="words")
     published = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -132,7 +132,7 @@ class CorpusTag(models.Model):
     """A tag of a list, and how many images have it."""
 
     tag_list = models.ForeignKey(TagList, on_delete=models.CASCADE, related_name="tags", db_index=False)
-    text = models.CharField(max_length=LONGEST_KEPT_TAG)
+    text = models.CharField(max_length=LONGEST_STORED_TAG)
     images = models.PositiveIntegerField(default=0)
 
     class Meta:

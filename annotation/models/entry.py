@@ -10,7 +10,7 @@ from annotation.models.work import Campaign
 
 
 class Invitation(models.Model):
-    """A link that makes whoever opens it a worker of a campaign. Its address is signed, not stored."""
+    """A link that makes the person who opens it a worker of a campaign. Its address is signed, not stored."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="invitations")
     label = models.CharField(max_length=100, blank=True, help_text="For whom it is; they do not see it")

@@ -110,7 +110,8 @@ class Mention(models.Model):
 
 
 class Box(models.Model):
-    """A rectangle, 1-based inclusive pixels, depicting one chain or more. `machine`: a machine drew it."""
+    """A rectangle, 1-based inclusive pixels, depicting one chain or more. `by_model`: a model annotator drew
+    it."""
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="boxes", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
@@ -120,7 +121,7 @@ class Box(models.Model):
     ymin = models.PositiveIntegerField(db_column="y_min")
     xmax = models.PositiveIntegerField(db_column="x_max")
     ymax = models.PositiveIntegerField(db_column="y_max")
-    machine = models.BooleanField(default=False, db_default=False)
+    by_model = models.BooleanField(default=False, db_default=False)
     chains: models.ManyToManyField[Chain, BoxChain] = models.ManyToManyField(
         Chain, through="BoxChain", related_name="boxes"
     )

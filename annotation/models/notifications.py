@@ -144,7 +144,7 @@ class AlarmSubscription(models.Model):
         return self.campaign.scope if self.campaign is not None else Scope(self.corpus_id)
 
 
-class LastTurn(models.Model):
+class PeriodicRun(models.Model):
     """When something that is done again and again was done last, and how it ended."""
 
     #: How backups, and the measuring of the disk, which keep what they found, are called.

@@ -71,8 +71,8 @@ class OpenImage(models.Model):
 
 
 class PlannedImage(models.Model):
-    """An image that a campaign is to open once others are finished (`machine.images_at_once`). The oldest row
-    is opened first, and goes then."""
+    """An image that a campaign is to open once others are finished (`model_annotator.images_at_once`). The
+    oldest row is opened first, and goes then."""
 
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, related_name="planned_images", db_index=False
@@ -187,7 +187,7 @@ class Assignment(models.Model):
         default=0,
         db_default=0,
         help_text="Of a test, from 0. Of a task, above 0: answered once too often by one person (joining), "
-        "or a machine's further box",
+        "or a model annotator's further box",
     )
     role = models.CharField(max_length=20)
     settings_version = models.PositiveSmallIntegerField(
@@ -200,7 +200,7 @@ class Assignment(models.Model):
     token = models.CharField(max_length=64, blank=True, help_text="Idempotency key of the answer")
     seconds = models.FloatField(default=0.0, db_default=0.0)
     pay = models.BigIntegerField(default=0, db_default=0)
-    right = models.BooleanField(null=True, help_text="Whether a known item was answered rightly")
+    right = models.BooleanField(null=True, help_text="Whether a control item was answered rightly")
 
     class Meta:
         constraints = [
@@ -255,4 +255,4 @@ class PageControl(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"known item {self.control_id} on assignment {self.assignment_id}"
+        return f"control item {self.control_id} on assignment {self.assignment_id}"

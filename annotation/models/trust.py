@@ -14,7 +14,7 @@ class Control(models.Model):
 
     `purpose`: "control" items are mixed into the work, "qualification" items make up the test.
     `content` is what is shown, as an Item's; `known` the answer; `stratum` the answer it stands
-    for, over which they are balanced. `explanation` says why, for whoever got it wrong in practice.
+    for, over which they are balanced. `explanation` says why, for workers who got it wrong in practice.
     What a ruling or a withdrawal contradicts later is retired (`control_items.contradicted`).
     """
 
@@ -49,7 +49,7 @@ class Control(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "purpose", "image", "key"], name="known_item_once_per_purpose"
+                fields=["campaign", "purpose", "image", "key"], name="control_item_once_per_purpose"
             ),
         ]
         indexes = [models.Index(fields=["campaign", "kind", "purpose"], name="control_pool")]
@@ -78,7 +78,7 @@ class TrustState(models.Model):
     entered_tasks = models.PositiveIntegerField(null=True, blank=True)
     entered_approved = models.FloatField(null=True, blank=True)
     examined_right = models.PositiveSmallIntegerField(null=True, blank=True)
-    examined_asked = models.PositiveSmallIntegerField(null=True, blank=True)
+    examined_items = models.PositiveSmallIntegerField(null=True, blank=True)
     attempt = models.PositiveSmallIntegerField(default=0)
     items = models.PositiveIntegerField(default=0)
     known = models.PositiveIntegerField(default=0)

@@ -34,7 +34,7 @@ class Campaign(models.Model):
         max_length=200, blank=True, db_default="", help_text="Why it is paused or closed"
     )
     revision = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="Rises when settings, known items or instructions change"
+        default=0, db_default=0, help_text="Rises when settings, control items or instructions change"
     )
     seed = models.PositiveIntegerField(default=1, db_default=1, help_text="Of controls and double checks")
     open_to_all = models.BooleanField(

@@ -30,8 +30,7 @@ from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.terms import Box
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import control_item_counts, with_answer_counts
-from annotation.selectors.corpora import check_split
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, check_split
 
 _LARGEST_FILE = 4 * 2**20
 
@@ -160,7 +159,7 @@ class RetireControlRequest(CampaignRequest):
     """Answers given to it keep counting, unless it was wrong itself: then nobody's accuracy counts it."""
 
     item: Annotated[int, Field(ge=1, le=10**12), Help(_("Item"), _("Its number"))]
-    wrong: Annotated[bool, Help(_("It was wrong itself"))] = False
+    incorrect: Annotated[bool, Help(_("It was wrong itself"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +244,7 @@ def count_control_items(request: ControlCountsRequest, context: OperationContext
 
 
 def add_controls_from_layer(request: LayerControlsRequest, context: OperationContext) -> AddedControls:
-    """Add control items from a layer. Raises NoGold, LayerBehind, UnknownName."""
+    """Add control items from a layer. Raises PhraseboxError, LayerBehind, UnknownName."""
     row, actor = request.row(), context.actor
     if actor is not None and not _may_read_layer(actor, row, request.layer):
         raise controls.BadItem(_("Your role covers only this campaign, not the layers of its corpus."))
@@ -295,7 +294,7 @@ def retire_control_item(request: RetireControlRequest, context: OperationContext
     row = request.row()
     if not Control.objects.filter(campaign=row, pk=request.item, active=True).exists():
         raise invalid("item", "unknown", kind=_("control item in use"), value=request.item)
-    if request.wrong:
+    if request.incorrect:
         changed = discarding.disown_control_item(campaign=row, control=request.item, actor=context.actor)
         return RetiredControl(workers=changed)
     controls.retire_control_items(campaign=row, controls=[request.item], actor=context.actor)

@@ -2,7 +2,7 @@
 and about a control item that proved wrong.
 
 Withdrawn judgments stay stored and paid, and no fold reads them. The images concerned are folded
-anew one by one, so that what they ask and show is what the others' judgments say, whatever the
+again one by one, so that what they ask and show is what the others' judgments say, whatever the
 worker had answered. Both ways are made of steps that may be repeated: what died half-way is
 finished by asking for it again. Where one way is asked for while the other runs, the later one wins: the
 earlier stops at the next image.
@@ -38,8 +38,8 @@ from annotation.moderation.control_items import (
     retire_contradicted_items,
 )
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.kinds import judging_kinds, machine_kinds
-from annotation.protocol.machines import machine_trust
+from annotation.protocol.kinds import judging_kinds, model_kinds
+from annotation.protocol.model_annotators import model_trust
 from annotation.protocol.questions import CONTROL
 from annotation.protocol.trust import (
     QUALIFICATION,
@@ -55,6 +55,7 @@ from annotation.quality import qualification, worker_trust
 from annotation.quality.controls import retire_control_items
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases, task_rows
+from phrasebox.errors import PhraseboxError
 
 #: Images looked for at a time.
 _CHUNK = 200
@@ -62,7 +63,7 @@ _CHUNK = 200
 _Progress = Callable[[int, int], object]
 
 
-class CannotDo(ValueError):
+class CannotDo(PhraseboxError):
     """Something that cannot be done about this worker; one line with the remedy."""
 
 
@@ -101,7 +102,7 @@ def discard_worker(
     """Withdraw a worker's judgments of a kind (None: all) and take them off it.
 
     Their answers on the way are stored as withdrawn. Drawers whose boxes they judged, and control items
-    promoted with their votes, are looked at anew. `progress` is told images done and in all.
+    promoted with their votes, are looked at again. `progress` is told images done and in all.
     """
     kinds = _kinds(campaign, kind, worker)
     _check_reason(reason)
@@ -210,8 +211,8 @@ def reinstate_worker(
                 rules = _rules(campaign, row, settings)
                 if row.entered:
                     trust = trust_after(trust, Entered(row.entered_tasks, row.entered_approved), rules)
-                if row.examined_asked and not failed:
-                    result = Examined(row.examined_right or 0, row.examined_asked)
+                if row.examined_items and not failed:
+                    result = Examined(row.examined_right or 0, row.examined_items)
                     trust = trust_after_or_same(trust, result, rules)
                 worker_trust.store_trust(row, trust, since=newest or 0, blocked=False, reason="")
             elif row.blocked:
@@ -253,8 +254,8 @@ def _check_reason(reason: str) -> None:
 
 def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]:
     kinds, who = campaign.kinds, f"campaign {campaign.name!r} asks"
-    if Worker.objects.filter(pk=worker, kind=Worker.MACHINE).exists():
-        kinds, who = machine_kinds(kinds), "a machine answers"
+    if Worker.objects.filter(pk=worker, kind=Worker.MODEL).exists():
+        kinds, who = model_kinds(kinds), "a model annotator answers"
     if kind is not None and kind not in kinds:
         raise CannotDo(f"unknown kind {kind!r}; {who} {', '.join(kinds)}")
     return kinds if kind is None else (kind,)
@@ -262,8 +263,8 @@ def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]
 
 def _rules(campaign: Campaign, row: TrustState, settings: CampaignSettings) -> TrustSettings:
     """The trust rules that hold for a worker at a kind."""
-    if row.worker.kind == Worker.MACHINE:
-        return machine_trust(settings.trust, settings.machine)
+    if row.worker.kind == Worker.MODEL:
+        return model_trust(settings.trust, settings.model_annotator)
     return qualification.campaign_trust_rules(campaign, row.kind, settings)
 
 
@@ -321,8 +322,9 @@ def _mark(
     """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not withdrawn:
-        # What one person had answered twice stays withdrawn (`joining`); a machine may (`machine.tries`).
-        mine = mine.exclude(~Q(worker__kind=Worker.MACHINE), assignment__attempt__gt=0)
+        # What one person had answered twice stays withdrawn (`joining`); a model annotator may
+        # (`model_annotator.tries`).
+        mine = mine.exclude(~Q(worker__kind=Worker.MODEL), assignment__attempt__gt=0)
     left = mine.filter(image__isnull=False, withdrawn=not withdrawn)
     opposite = TrustState.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, withdrawn_at__isnull=withdrawn
@@ -370,7 +372,7 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
 
 
 def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:
-    """Tell the trust states anew of those whose boxes the worker judged; how many changed."""
+    """Recompute the trust states of those whose boxes the worker judged; how many changed."""
     return sum(
         _retell_judged(campaign, worker, judging, judged)
         for judging, judged in judging_kinds()

@@ -4,8 +4,8 @@ An answer may be changed while it is one of the last of its kind (`selectors.wor
 other answer depends on it: the fold without it, and the fold with what it is changed to, leave every other
 judgment of a person with the use it has (`ImageState.superseded` says which have none), and nobody has in
 hand what would not be asked any more, nor has looked at a box that would be another. Then the judgment says
-the new answer, and the image is folded anew: the same layer comes out as if that had been answered at once.
-The audit log keeps what was said before, under the worker's pseudonym alone.
+the new answer, and the image is computed again: the same layer comes out as if that had been answered at
+once. The audit log keeps what was said before, under the worker's pseudonym alone.
 
 Pay and the time worked stay. So does the grade of a control item: it tells how somebody answers who does not
 know what they are asked. A control item may be changed where the question answered before it could be, so
@@ -46,7 +46,7 @@ from annotation.protocol.trust import SUSPENDED
 from annotation.queue import answer_rows, image_state, lease_terms, task_rows
 from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, LeasedAssignment
 from annotation.queue.image_state import Vote
-from annotation.selectors.workers.recent_answers import given_answer, recent_assignments
+from annotation.selectors.workers.recent_answers import recent_assignments, stored_answer
 
 
 class CannotReopen(ValueError):
@@ -73,10 +73,10 @@ class Reopened:
 
 def reopen_answer(*, worker: int, assignment: int) -> Reopened:
     """The answer, where its worker may change it now; nothing is locked or written. Raises CannotReopen."""
-    row = _own_assignment(worker, assignment)
+    row = _changeable_assignment(worker, assignment)
     judgment = _judgment(row)
     _check_not_built_on(row, judgment)
-    return Reopened(row.campaign, row.kind, given_answer(judgment))
+    return Reopened(row.campaign, row.kind, stored_answer(judgment))
 
 
 def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int = 1) -> bool:
@@ -93,17 +93,17 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
             OpenImage.objects.select_for_update(no_key=True).get(pk=image)
             Task.objects.select_for_update(no_key=True).get(assignments=assignment)
         Assignment.objects.select_for_update(no_key=True).get(pk=assignment)
-        row = _own_assignment(worker, assignment)
+        row = _changeable_assignment(worker, assignment)
         judgment = _judgment(row)
-        before = given_answer(judgment)
-        after = replace(answer, content=_kept_content(row, answer))
+        before = stored_answer(judgment)
+        after = replace(answer, content=_stored_content(row, answer))
         if after == before:
             return False
         _check_not_built_on(row, judgment, after)
         _report(judgment, after)
         _store(judgment, after, schema)
         if image is not None:
-            _show_anew(image, image_state.refold_image(image))
+            _update_contents(image, image_state.refold_image(image))
             task_rows.count_checks([image])
             control_items.retire_contradicted_items([image], because=AuditEntry.CHANGE_ANSWER)
             trust_replay.replay_rows(_drawers(row))
@@ -130,7 +130,7 @@ def _campaign_and_image(worker: int, assignment: int) -> tuple[int, int | None]:
     return place_of_answer
 
 
-def _own_assignment(worker: int, assignment: int) -> Assignment:
+def _changeable_assignment(worker: int, assignment: int) -> Assignment:
     """The worker's assignment, where its answer is one of the last and they are still at work."""
     rows = Assignment.objects.select_related("campaign", "worker", "task__image", "control")
     assignment_row = rows.filter(pk=assignment, worker=worker, worker__erased_at=None)
@@ -164,7 +164,7 @@ def _judgment(row: Assignment) -> Judgment:
     return judgment
 
 
-def _kept_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
+def _stored_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
     """What the answer's judgment is to keep beside its word. Raises BadJudgment where the question does not
     take the answer."""
     of, item = ("t", "annotation_task t ON t.id = a.task_id JOIN annotation_openimage o ON o.id = t.image_id")
@@ -230,7 +230,7 @@ def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | Non
     changes = [_without(votes, judgment.name)]
     if after is not None:
         changes.append(_changed(votes, judgment.name, after))
-    people = {vote.judgment.id for vote in votes if not vote.judgment.machine}
+    people = {vote.judgment.id for vote in votes if not vote.judgment.by_model}
     for changed in changes:
         _check_leaves_others(row, judgment.name, people, state, fold(changed))
 
@@ -252,10 +252,10 @@ def _check_leaves_others(
     row: Assignment, name: str, people: Set[str], before: ImageState, after: ImageState
 ) -> None:
     """Raise _BuiltOn where a judgment of `people` (names of judgments) loses its use, or a question goes that
-    somebody else has in hand. A box that a machine proposed meanwhile may lose its use.
+    somebody else has in hand. A box that a model annotator proposed meanwhile may lose its use.
 
-    A question about a box keeps its key when the box is drawn anew: whoever has looked at the box and given
-    it back, or let it expire, might answer late, and of another box than they saw.
+    A question about a box keeps its key when the box is drawn again: the person who has looked at the box and
+    given it back, or let it expire, might answer late, and of another box than they saw.
     """
     if (set(after.superseded) - set(before.superseded) - {name}) & people:
         raise _BuiltOn
@@ -274,8 +274,8 @@ def _check_leaves_others(
         raise _BuiltOn
 
 
-def _show_anew(image: int, state: ImageState) -> None:
-    """Let questions show what they ask about now: one about a box that was drawn anew keeps its key."""
+def _update_contents(image: int, state: ImageState) -> None:
+    """Let questions show what they ask about now: one about a box that was drawn again keeps its key."""
     for question in state.questions:
         if question.pending is not None:
             items = Item.objects.filter(task__image=image, task__key=question.key, position=0)
@@ -301,7 +301,7 @@ def _store(judgment: Judgment, after: Answer, schema: int) -> None:
 
 
 def _drawers(row: Assignment) -> list[int]:
-    """The trust states (ids) of whoever drew what the answer judges."""
+    """The trust states (ids) of the worker who drew what the answer judges."""
     judged = kind_of(row.kind).judges
     if not judged or row.task is None or row.task.barred_id is None:
         return []

@@ -8,20 +8,13 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import (
-    FieldError,
-    Help,
-    OneOf,
-    OperationContext,
-    Pages,
-    invalid,
-)
+from annotation.common.operations import FieldError, Help, OneOf, OperationContext, Pages, invalid
 from annotation.models import Campaign, Flag, OpenImage, Ruling
 from annotation.moderation import control_items, rulings
 from annotation.protocol.contents import mention_from, ruling_from
 from annotation.selectors import review
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.review import WaitingChain
-from annotation.selectors.stored_kinds import CampaignRequest
 from annotation.selectors.workers.choosing import RowNumber
 
 Mention = Annotated[str, Field(max_length=100)]
@@ -231,7 +224,7 @@ def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) 
         image=request.image,
         complete=reviewed.open.complete,
         version=reviewed.open.version,
-        judgments=len(reviewed.said),
+        judgments=len(reviewed.judgments),
         mentions={name: mention.text for name, mention in reviewed.mentions.items()},
         chains=_chains(reviewed.open),
         merged=tuple(
@@ -253,7 +246,7 @@ def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) 
 
 
 def rule_about_image(request: MakeRulingRequest, context: OperationContext) -> RuledImage:
-    """Rule about an image. Raises CannotRule, BadPlainData, and Invalid where it is not open."""
+    """Rule about an image. Raises CannotRule, InvalidContent, and Invalid where it is not open."""
     campaign = request.row()
     row = _open(campaign, request.image)
     content: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """What a reviewer does: rule about an image, take a ruling back, settle a report. The only writer of rulings.
 
-A ruling is an assertion about mentions (`protocol.rulings`), and the image is folded anew with it in
+A ruling is an assertion about mentions (`protocol.rulings`), and the image is computed again with it in
 the same transaction: what it covers is asked no more, what it opens is asked. A ruling that would
 change nothing, because it names mentions or a chain that the image does not have, is refused. Taking
 it back folds the image without it; nothing is ever deleted.
@@ -24,14 +24,15 @@ from annotation.models import Account, Campaign, Control, Flag, Image, OpenImage
 from annotation.models import Ruling as Row
 from annotation.moderation import control_items
 from annotation.protocol.boxes import REVIEW
-from annotation.protocol.contents import corners, mention_from, plain_ruling
+from annotation.protocol.contents import corners, mention_from, ruling_json
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.state import LINKING, ImageState
 from annotation.protocol.terms import Box, mention_id
 from annotation.queue import image_state
+from phrasebox.errors import PhraseboxError
 
 
-class CannotRule(ValueError):
+class CannotRule(PhraseboxError):
     """A ruling that cannot be made or taken back; one line with the remedy."""
 
 
@@ -56,7 +57,7 @@ def make_ruling(
     actor: Account | None = None,
     seen: Collection[Sequence[str]] = (),
 ) -> Ruled:
-    """Make a ruling about an open image (the id of an OpenImage) and fold it anew.
+    """Make a ruling about an open image (the id of an OpenImage) and compute it again.
 
     `seen` are chains, as mention ids, that the reviewer takes to be there. Raises Changed where they
     are not, and CannotRule where the ruling names what the image does not have.
@@ -68,7 +69,7 @@ def make_ruling(
         if any(frozenset(chain) not in chains for chain in seen):
             raise Changed(_("The image has changed in the meantime: look at it again, then decide."))
         _check(row, ruling, chains)
-        created = Row.objects.create(image=row, content=plain_ruling(ruling), comment=comment, made_by=actor)
+        created = Row.objects.create(image=row, content=ruling_json(ruling), comment=comment, made_by=actor)
         state = _folded(row)
         record(
             actor=actor,

@@ -20,7 +20,7 @@ from annotation.common import database
 from annotation.models import Judgment, PageControl, Worker
 from annotation.models import TrustState as Row
 from annotation.protocol.kinds import is_page, judged_by
-from annotation.protocol.machines import machine_trust
+from annotation.protocol.model_annotators import model_trust
 from annotation.protocol.questions import CONTROL, VOTE
 from annotation.protocol.trust import QUALIFICATION as BEFORE
 from annotation.protocol.trust import (
@@ -48,13 +48,13 @@ def replay_row(row: Row) -> WorkerTrust:
     trust = WorkerTrust(
         row.kind,
         entered=Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
-        examined=Examined(row.examined_right or 0, row.examined_asked) if row.examined_asked else None,
+        examined=Examined(row.examined_right or 0, row.examined_items) if row.examined_items else None,
     )
     if row.state != BEFORE:
         trust = admitted(trust)
-    is_model = row.worker.kind == Worker.MACHINE
+    is_model = row.worker.kind == Worker.MODEL
     rules = {
-        version: machine_trust(settings.trust, settings.machine)
+        version: model_trust(settings.trust, settings.model_annotator)
         if is_model
         else controls.trust_rules_in_force(
             settings.trust, campaign=campaign.pk, kind=row.kind, revision=campaign.revision
@@ -81,8 +81,8 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         # A control item whose answer was taken back counts like any other.
         yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
-        is_model = row.worker.kind == Worker.MACHINE
-        # Verdicts on what a machine drew before it learnt again say nothing of what it knows now.
+        is_model = row.worker.kind == Worker.MODEL
+        # Verdicts on what a model annotator drew before it learnt again say nothing of what it knows now.
         for id, version, good, asked_at in _verdicts(row, since=row.since if is_model else 0):
             if id > row.since and (
                 is_model
@@ -106,7 +106,7 @@ def _of_pages(judgments: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]
 
 
 def replay_rows(rows: Iterable[int]) -> list[int]:
-    """Write trust states anew (ids of their rows), each in a transaction of its own; ids of those that
+    """Recompute trust states (ids of their rows), each in a transaction of its own; ids of those that
     changed.
 
     What a researcher decided about them, and the tests they took, stays.

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import OperationContext
+from annotation.common.operations import OperationContext, result_of
 from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.datasets import archives
 from annotation.datasets.contents.images import ImageRequest
@@ -27,14 +27,11 @@ from annotation.moderation.control_items import lock_campaigns
 from annotation.protocol.kinds import is_page
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
+from phrasebox.errors import PhraseboxError
 
 #: The key that stands for all tasks of an open image.
 ALL_TASKS = image_state.ALL_WITHDRAWN
-
-
-class CannotWithdraw(ValueError):
-    """An image whose picture cannot be withdrawn; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +72,10 @@ class WithdrawnPicture:
 def withdraw_picture(*, image: Image, actor: Account | None = None) -> WithdrawnPicture:
     """Withdraw the picture of an image, from every corpus that has it; again, where that was cut short.
 
-    Raises CannotWithdraw where it has none.
+    Raises PhraseboxError where it has none.
     """
     if not image.picture:
-        raise CannotWithdraw(
+        raise PhraseboxError(
             _("image “%(image)s” has no picture: nothing to withdraw") % {"image": image.key}
         )
     withdrawn.note_withdrawn(image.picture)
@@ -89,19 +86,11 @@ def withdraw_named_picture(request: WithdrawPictureRequest, context: OperationCo
     """Withdraw a picture. Raises CannotWithdraw."""
     image = request.image_row()
     if context.actor is not None and (why := why_picture_kept(context.actor, image)):
-        raise CannotWithdraw(why)
+        raise PhraseboxError(why)
     done = withdraw_picture(image=image, actor=context.actor)
     visible = CORPORA.rows(context.actor, REVIEWER, RESEARCHER).filter(name__in=done.corpora)
     corpora = tuple(visible.order_by("name").values_list("name", flat=True))
-    return PictureWithdrawal(
-        corpora=corpora,
-        others=len(done.corpora) - len(corpora),
-        images=done.images,
-        tasks=done.tasks,
-        leases=done.leases,
-        controls=done.controls,
-        exports=done.exports,
-    )
+    return result_of(PictureWithdrawal, done, corpora=corpora, others=len(done.corpora) - len(corpora))
 
 
 def why_picture_kept(account: Account, image: Image) -> str:
@@ -130,7 +119,7 @@ def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
     done = _close(rows)
     exports = _remove_exports(corpora)
     pictures.discard_picture(name)
-    # Last, and all at once: the rows say what is left to do, so whoever was killed before does it all again.
+    # Last, and all at once: the rows say what is left to do, so after a kill all of it is done again.
     with database.writing():
         # Campaigns, then images, as an opening locks them: what was opened since is there now, and who opens
         # images after us finds them without a picture.
@@ -158,7 +147,7 @@ def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
     campaigns = list(_over(rows))
     pictures: dict[int, set[str]] = {}
     for campaign in campaigns:
-        for number, keys in _shown_in(campaign, rows):
+        for number, keys in _open_images_with(campaign, rows):
             pictures.setdefault(number, set()).update(keys)
     # In the order of their ids, as everybody locks them.
     for number, keys in sorted(pictures.items()):
@@ -171,7 +160,7 @@ def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
     return tasks, ended, controls
 
 
-def _shown_in(campaign: Campaign, rows: Sequence[Image]) -> Iterator[tuple[int, set[str]]]:
+def _open_images_with(campaign: Campaign, rows: Sequence[Image]) -> Iterator[tuple[int, set[str]]]:
     """The open images (their ids) of a campaign whose tasks show images, with the keys of these tasks."""
     for row in rows:
         if row.corpus_id != campaign.corpus_id:

@@ -1,4 +1,4 @@
-"""What is done about workers of a campaign, as operations: each by itself, whoever else is refused."""
+"""What is done about workers of a campaign, as operations: each by itself, also where some are refused."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,12 +12,7 @@ from pydantic import Field
 from annotation.common.operations import Help, OperationContext
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo, Done
-from annotation.selectors.workers.choosing import (
-    ChosenWorkers,
-    QuestionKind,
-    check_kind,
-    chosen_workers,
-)
+from annotation.selectors.workers.choosing import ChosenWorkers, QuestionKind, check_kind, chosen_workers
 
 _LONGEST_REASON = 200
 #: What is counted of the workers together.
@@ -64,7 +59,7 @@ class ChangedWorker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedWorker:
+class SkippedWorker:
     """A worker for whom nothing was done, and why."""
 
     worker: str
@@ -77,7 +72,7 @@ class ChangedWorkers:
 
     changed: tuple[ChangedWorker, ...]
     same: tuple[str, ...]
-    refused: tuple[RefusedWorker, ...]
+    skipped: tuple[SkippedWorker, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,12 +128,12 @@ def _act_on_workers(
 ) -> ChangedWorkers:
     campaign = request.row()
     check_kind(request.kind, campaign)
-    changed, same, failed = list[ChangedWorker](), list[str](), list[RefusedWorker]()
+    changed, same, failed = list[ChangedWorker](), list[str](), list[SkippedWorker]()
     for name, worker in chosen_workers(request, campaign).items():
         try:
             kinds = act(campaign=campaign, worker=worker, kind=request.kind, actor=context.actor, **about)
         except CannotDo as error:
-            failed.append(RefusedWorker(worker=name, detail=str(error)))
+            failed.append(SkippedWorker(worker=name, detail=str(error)))
             continue
         if kinds:
             changed.append(ChangedWorker(worker=name, kinds=kinds))
@@ -146,7 +141,7 @@ def _act_on_workers(
             same.append(name)
     if failed and not changed and not same:
         raise CannotDo(failed[0].detail)
-    return ChangedWorkers(changed=tuple(changed), same=tuple(same), refused=tuple(failed))
+    return ChangedWorkers(changed=tuple(changed), same=tuple(same), skipped=tuple(failed))
 
 
 def _recompute(

@@ -20,7 +20,8 @@ from annotation.common.roles import ADMIN, RESEARCHER, WHOLE_SERVER
 from annotation.models import Account, AlarmSubscription, Campaign, RaisedAlarm
 from annotation.notifications.events import announce
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest
+from phrasebox.errors import PhraseboxError
 
 #: The alarm by which a campaign says that there is nothing left to ask.
 COMPLETE_ALARM = "complete"
@@ -28,10 +29,6 @@ COMPLETE_ALARM = "complete"
 OVER_AFTER = timedelta(hours=1)
 #: How exactly it is kept when an alarm was seen last: not a row a minute.
 _SEEN_STEP = timedelta(minutes=10)
-
-
-class SubscriptionError(ValueError):
-    """A subscription that cannot be; one line with the remedy."""
 
 
 #: What an account gets alarms of, by number.
@@ -101,7 +98,7 @@ def note_alarms(alarms: Iterable[DetectedAlarm], *, campaign: Campaign | None = 
 
 def _raise(alarm: DetectedAlarm, campaign: Campaign | None) -> RaisedAlarm:
     now = database.now()
-    row, _made = RaisedAlarm.objects.update_or_create(
+    row, _created = RaisedAlarm.objects.update_or_create(
         campaign=campaign,
         code=alarm.code,
         kind=alarm.kind,
@@ -144,12 +141,12 @@ def list_subscriptions(request: SubscriptionsRequest, context: OperationContext)
 
 
 def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscription:
-    """Send the caller alarms. Raises Forbidden, and SubscriptionError without an e-mail address."""
+    """Send the caller alarms. Raises Forbidden, and PhraseboxError without an e-mail address."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
     if not account.email:
-        raise SubscriptionError(_("Your account has no e-mail address: add one first."))
+        raise PhraseboxError(_("Your account has no e-mail address: add one first."))
     with database.writing():
         row, created = AlarmSubscription.objects.get_or_create(
             account_id=account.pk,

@@ -23,19 +23,17 @@ from annotation.notifications.sending import ALL_SECONDS, SendOutcome, send
 #: Seconds until a second attempt; each next one waits twice as long, an hour at most.
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600
 #: For how long a delivery is tried, and how long its line is kept once it has ended.
-GIVEN_UP_AFTER, LOG_STORED_FOR = timedelta(days=3), timedelta(days=30)
+RETRY_PERIOD, LOG_STORED_FOR = timedelta(days=3), timedelta(days=30)
 #: Deliveries of one turn, all sent at the same time, and of one webhook in it: a receiver that is slow must
 #: hold up neither the others nor the rest of the periodic work.
 _MOST, _MOST_OF_ONE = 64, 4
-#: Rows deleted at once.
-_MOST_PRUNED = 5_000
 #: A delivery that was taken is not taken again before this, should its process die.
-_TAKEN_SECONDS = 60
+_CLAIM_SECONDS = 60
 #: Why nothing was sent at all.
 OFF = "off"
 
 
-class TakenDelivery(NamedTuple):
+class ClaimedDelivery(NamedTuple):
     """A delivery of this turn, and whether it may be sent: to a webhook that is on, whose owner still is a
     researcher."""
 
@@ -56,17 +54,19 @@ def deliver_webhooks() -> int:
     return len(taken)
 
 
-def _take() -> list[TakenDelivery]:
+def _take() -> list[ClaimedDelivery]:
     """The deliveries of this turn; nobody else takes them meanwhile."""
     now = database.now()
     waiting = WebhookDelivery.objects.filter(state=WebhookDelivery.WAITING, next_at__lte=now)
     # Numbered webhook by webhook: what thousands wait of one hides nothing of the others.
     rank = Window(RowNumber(), partition_by=F("webhook"), order_by=[F("next_at"), F("pk")])
-    first = waiting.annotate(place=rank).filter(place__lte=_MOST_OF_ONE).order_by("next_at", "pk")
+    first = (
+        waiting.annotate(rank_of_hook=rank).filter(rank_of_hook__lte=_MOST_OF_ONE).order_by("next_at", "pk")
+    )
     keys = list(first.values_list("pk", flat=True)[:_MOST])
     if not keys:
         return []
-    later = now + timedelta(seconds=ALL_SECONDS + _TAKEN_SECONDS)
+    later = now + timedelta(seconds=ALL_SECONDS + _CLAIM_SECONDS)
     taken = []
     with database.writing():
         for key in keys:
@@ -75,10 +75,10 @@ def _take() -> list[TakenDelivery]:
     rows = WebhookDelivery.objects.filter(pk__in=taken).order_by("pk")
     rows = rows.select_related("webhook__owner", "webhook__campaign")
     sending = those_that_send(row.webhook for row in rows)
-    return [TakenDelivery(row, row.webhook_id in sending) for row in rows]
+    return [ClaimedDelivery(row, row.webhook_id in sending) for row in rows]
 
 
-def _attempt(taken: TakenDelivery) -> SendOutcome:
+def _attempt(taken: ClaimedDelivery) -> SendOutcome:
     """Send one delivery; runs in a separate thread, so it makes no database query."""
     if not taken.allowed:
         return SendOutcome(None, OFF)
@@ -120,7 +120,7 @@ def next_attempt(row: WebhookDelivery, now: datetime) -> datetime | None:
     """When a delivery whose attempt has just failed is tried next; None where it is given up."""
     wait = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(row.attempts, 20))
     due = now + timedelta(seconds=wait)
-    return due if due <= row.begun_at + GIVEN_UP_AFTER else None
+    return due if due <= row.begun_at + RETRY_PERIOD else None
 
 
 def undelivered(webhooks: Iterable[Webhook]) -> dict[int, int]:
@@ -132,10 +132,5 @@ def undelivered(webhooks: Iterable[Webhook]) -> dict[int, int]:
 
 def prune_webhook_log() -> None:
     """Delete the lines of deliveries that ended a month ago, some at a time."""
-    while True:
-        with database.writing():
-            old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_STORED_FOR)
-            keys = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
-            WebhookDelivery.objects.filter(pk__in=keys).delete()
-        if len(keys) < _MOST_PRUNED:
-            return
+    old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_STORED_FOR)
+    database.delete_in_steps(old)

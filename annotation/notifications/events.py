@@ -15,17 +15,17 @@ from pydantic import Field
 
 from annotation.common import database
 from annotation.common.database import LARGEST_ID
-from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid, result_of
 from annotation.models import Campaign, Corpus, Webhook, WebhookDelivery
 from annotation.notifications.hooks import (
     TEST_EVENT,
-    WebhookError,
     WebhookNumber,
     may_send,
     note_webhook,
     those_that_send,
     webhook_numbered,
 )
+from phrasebox.errors import PhraseboxError
 
 #: States of a delivery.
 DELIVERY_STATES: dict[str, str | Promise] = {
@@ -119,14 +119,14 @@ def list_deliveries(request: WebhookLogRequest, context: OperationContext) -> Li
 
 
 def send_test_event(request: WebhookTestRequest, context: OperationContext) -> Delivery:
-    """Have one webhook told that it works. Raises WebhookError for one that is off."""
+    """Have one webhook told that it works. Raises PhraseboxError for one that is off."""
     webhook = _sending(request.webhook)
     with database.writing():
         return _delivery(_deliver(webhook, TEST_EVENT, {"webhook": webhook.pk, "name": webhook.name}))
 
 
 def send_again(request: SendAgainRequest, context: OperationContext) -> Delivery:
-    """Have a delivery sent once more. Raises Invalid, and WebhookError for one of a webhook that is off."""
+    """Have a delivery sent once more. Raises Invalid, and PhraseboxError for one of a webhook that is off."""
     rows = WebhookDelivery.objects.filter(webhook=request.webhook, pk=min(request.delivery, LARGEST_ID))
     row = rows.first()
     if row is None:
@@ -140,28 +140,15 @@ def send_again(request: SendAgainRequest, context: OperationContext) -> Delivery
 
 
 def _sending(number: int) -> Webhook:
-    """The webhook of that number. Raises WebhookError unless it sends."""
+    """The webhook of that number. Raises PhraseboxError unless it sends."""
     webhook = webhook_numbered(number)
     if not may_send(webhook):
-        raise WebhookError(_("This webhook is off: switch it on first."))
+        raise PhraseboxError(_("This webhook is off: switch it on first."))
     return webhook
 
 
 def _delivery(row: WebhookDelivery) -> Delivery:
-    return Delivery(
-        number=row.pk,
-        id=row.message,
-        event=row.event,
-        body=row.body,
-        state=row.state,
-        attempts=row.attempts,
-        status=row.status,
-        error=row.error,
-        created_at=row.created_at,
-        tried_at=row.tried_at,
-        next_at=row.next_at,
-        ended_at=row.ended_at,
-    )
+    return result_of(Delivery, row, number=row.pk, id=row.message)
 
 
 def _deliver(webhook: Webhook, event: str, data: Mapping[str, Any]) -> WebhookDelivery:

@@ -26,8 +26,8 @@ from annotation.common.operations import (
 from annotation.common.roles import RESEARCHER, Granted
 from annotation.models import Account, Webhook
 from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, receiver_of, secret_of
-from annotation.selectors.corpora import within_scope
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest, within_scope
+from phrasebox.errors import PhraseboxError
 
 #: The events that a webhook can have.
 CAMPAIGN_FINISHED, JOB_ENDED, ALARM_RAISED = "campaign.finished", "job.ended", "alarm.raised"
@@ -46,10 +46,6 @@ _AddressText = Annotated[str, Field(min_length=1, max_length=LONGEST_ADDRESS)]
 _Events = Annotated[tuple[Annotated[str, OneOf(EVENT_NAMES.copy)], ...], Field(min_length=1, max_length=10)]
 _NAME, _EVENTS = Help(gettext_lazy("What it is for")), Help(gettext_lazy("When"))
 _ADDRESS = Help(gettext_lazy("Address"), gettext_lazy("It begins with https:// and is on the internet"))
-
-
-class WebhookError(ValueError):
-    """A webhook that cannot be; one line with the remedy."""
 
 
 def webhooks_of(account: Account | None, *roles: str) -> QuerySet[Webhook]:
@@ -168,7 +164,7 @@ def webhook_numbered(number: int) -> Webhook:
 
 
 def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> WebhookWithSecret:
-    """Make a webhook of the caller. Raises Forbidden, and WebhookError where they have too many."""
+    """Make a webhook of the caller. Raises Forbidden, and PhraseboxError where they have too many."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
@@ -176,7 +172,7 @@ def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> Webh
         # Two requests at once must not get past the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if Webhook.objects.filter(owner_id=account.pk).count() >= MOST_WEBHOOKS:
-            raise WebhookError(
+            raise PhraseboxError(
                 _("You have %(most)d webhooks: remove one that you no longer use.") % {"most": MOST_WEBHOOKS}
             )
         row = Webhook.objects.create(
@@ -200,7 +196,7 @@ def change_webhook(request: ChangeWebhookRequest, context: OperationContext) -> 
         row.address = row.address if request.address is None else request.address.strip()
         row.events = row.events if request.events is None else _in_order(request.events)
         row.active = row.active if request.active is None else request.active
-        _taken_over(row, context).save()
+        _with_new_owner(row, context).save()
         note_webhook(row, context.actor, "change_webhook", active=row.active)
     return WebhookSummary(**_summary_fields(webhook_numbered(row.pk)))
 
@@ -210,7 +206,7 @@ def renew_secret(request: RenewSecretRequest, context: OperationContext) -> Webh
     row = webhook_numbered(request.webhook)
     with database.writing():
         row.salt = secrets.token_hex(32)
-        _taken_over(row, context).save(update_fields=["salt", "owner_id"])
+        _with_new_owner(row, context).save(update_fields=["salt", "owner_id"])
         note_webhook(row, context.actor, "renew_webhook_secret")
     return _with_secret(row)
 
@@ -254,8 +250,8 @@ def _in_order(events: Iterable[str]) -> list[str]:
     return [event for event in EVENTS if event in events]
 
 
-def _taken_over(row: Webhook, context: OperationContext) -> Webhook:
-    """The webhook, which is now of whoever changes it; commands leave it to its owner."""
+def _with_new_owner(row: Webhook, context: OperationContext) -> Webhook:
+    """The webhook, which is now of the person who changes it; commands leave it to its owner."""
     if context.actor is not None:
         row.owner_id = context.actor.pk
     return row

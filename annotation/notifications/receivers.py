@@ -121,7 +121,7 @@ def receiver_of(address: str) -> Receiver:
 def public_numbers_of(receiver: Receiver) -> list[str]:
     """The numbers of a receiver's host as they are now, every one of them public. Raises AddressError.
 
-    Where one of several is not public, the whole name is refused: whoever owns it plays tricks.
+    Where one of several is not public, the whole name is refused: its owner plays tricks.
     """
     numbers = _numbers(receiver, numeric=False)
     if not numbers:

@@ -1,12 +1,14 @@
 """Campaigns: listed, paused, resumed, closed, archived, deleted, exported; which images come first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import StaleSettings, deleting, ordering, states, status
+from annotation.campaigns.status import AlarmSummary, CampaignStatus, CostSummary, KindAgreement
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -17,24 +19,132 @@ from annotation.common.operations import (
     register,
     request_fields,
 )
+from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets.archives import DownloadExpired
 from annotation.datasets.contents import answer_files, arrow_tables
-from annotation.datasets.exporting import ExportError
-from annotation.datasets.layer_rows import LayerError
+from annotation.jobs.kinds import export_bundle as bundles
 from annotation.jobs.kinds import export_dataset as exports
 from annotation.jobs.kinds import refresh_layer
-from annotation.operations.texts.campaign import campaign_status_text
-from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.agreement import IntervalEstimate
 from annotation.selectors.campaign import summaries
-from annotation.selectors.corpora import AmbiguousLayer
+from annotation.selectors.drawing_ways import DrawingWay
 from annotation.selectors.export_exclusions import missing_from_export
-from phrasebox.registry import UnknownName
+
+#: The text that stands for progress and cost.
+_SIMULATED = "simulated answers: they took no time and earn nothing"
+
+
+def alarm_lines(alarms: Iterable[AlarmSummary]) -> list[str]:
+    """Alarms as lines: what is wrong, and below it what helps, once for alarms of one remedy."""
+    by_remedy: dict[str, list[str]] = {}
+    for alarm in alarms:
+        by_remedy.setdefault(alarm.remedy, []).append(alarm.text)
+    lines = []
+    for remedy, texts in by_remedy.items():
+        lines += [f"ALARM: {text}" for text in texts] + [f"  -> {remedy}"]
+    return lines
+
+
+def campaign_status_text(status: CampaignStatus) -> str:
+    """Progress, pace, cost, agreement and alarms of a campaign."""
+    reason, progress = f" ({status.reason})" if status.reason else "", status.progress
+    planned = f" and {progress.planned} to be opened" if progress.planned else ""
+    chains = ", ".join(f"{stage.lower()} {count}" for stage, count in progress.chains.items())
+    done = {row.kind: [row.answers, row.controls, row.double_checks] for row in status.cost.kinds}
+    images = (
+        f"images {progress.images}{planned}: begun {progress.begun}, complete {progress.complete}, "
+        f"waiting for a reviewer {progress.in_review}\nchains: {chains}"
+    )
+    parts = [
+        f"campaign {status.name!r} over corpus {status.corpus!r}: {status.state}{reason}",
+        images,
+        text_table(
+            ["question", "open", "wanting", "in progress", "answers", "controls", "asked twice"],
+            [
+                [kind, of.open, of.wanting, of.in_hand, *done.get(kind, [0, 0, 0])]
+                for kind, of in progress.tasks.items()
+            ],
+        ),
+        *([_agreement(status.agreement)] if status.agreement else ()),
+        *([_drawing(status.drawing_ways)] if status.drawing_ways else ()),
+        *([_SIMULATED] if status.simulated else [_progress_text(status), _cost(status.cost)]),
+        *(["\n".join(alarm_lines(status.alarms))] if status.alarms else ()),
+    ]
+    return "\n\n".join(parts)
+
+
+def _cost(cost: CostSummary) -> str:
+    """What was earned, paid and is due, in a line."""
+
+    def money(amount: str) -> str:
+        return f"{number_format(amount)} {cost.currency}"
+
+    line = (
+        f"earned {money(cost.earned)}, paid {money(cost.paid)}, due {money(cost.due)}, "
+        f"in progress {money(cost.in_hand)}"
+    )
+    if float(cost.bonuses):
+        line += f", bonuses {money(cost.bonuses)}"
+    if cost.to_come and float(cost.to_come):
+        line += f", still to be earned {money(cost.to_come)}"
+    return line + (f"; {money(cost.hourly)} earned per hour of work" if cost.hourly else "")
+
+
+def _agreement(kinds: Iterable[KindAgreement]) -> str:
+    """How far two people agree, over the questions drawn for a second answer; intervals are of 95 %."""
+
+    def interval(of: IntervalEstimate | None, form: str) -> str:
+        return "-" if of is None else f"{of.value:{form}} ({of.low:{form}} to {of.high:{form}})"
+
+    lines: list[list[Any]] = [
+        [
+            of.kind,
+            of.drawn,
+            of.pairs,
+            of.lacking,
+            interval(of.equal, ".0%"),
+            interval(of.kappa, ".2f"),
+            ", ".join(f"{share.answer} {share.share.value:.0%}" for share in of.answers) or "-",
+            interval(of.overlap, ".2f"),
+        ]
+        for of in kinds
+    ]
+    counts = ["drawn", "two answers", "no second answer"]
+    return text_table(["question", *counts, "same answer", "kappa", "share of each answer", "IoU"], lines)
+
+
+def _drawing(ways: Iterable[DrawingWay]) -> str:
+    lines = [
+        [
+            way.way or "unknown",
+            way.boxes,
+            f"{way.median_seconds:.1f}",
+            way.judged,
+            "-" if way.good is None else f"{way.good:.1%}",
+        ]
+        for way in ways
+    ]
+    return text_table(["way of drawing", "boxes", "median s", "judged", "good"], lines)
+
+
+def _progress_text(status: CampaignStatus) -> str:
+    progress = status.progress
+    newest = progress.newest_answer_at
+    text = (
+        f"answers in the last hour {progress.answers_last_hour}, an hour over the last day "
+        f"{progress.answers_per_hour:.1f}; "
+    )
+    text += f"the newest at {newest.isoformat(timespec='seconds')}" if newest else "none yet"
+    if progress.answers_to_come is None:
+        return text + "; too few images are finished to estimate the end"
+    ends = progress.ends_at
+    end = f", expected end {ends.isoformat(timespec='seconds')}" if ends else ""
+    return f"{text}; {progress.answers_to_come} to come{end}"
+
 
 MAY_READ = Has((REVIEWER, RESEARCHER), on="campaign")
 MAY_RUN = Has((RESEARCHER,), on="campaign")
 ONE_CAMPAIGN = "campaigns/<slug:campaign>"
-ON_CAMPAIGN = CommandLine(positional=("campaign",))
 
 
 _NEW_FOLDER = "A new or an empty folder"
@@ -103,7 +213,6 @@ register(
     result=summaries.CampaignSummary,
     permission=Has((REVIEWER, RESEARCHER)),
     run=summaries.list_campaigns,
-    listed=True,
     rest=Rest("GET", "campaigns", "campaigns", route="campaigns"),
 )
 register(
@@ -111,7 +220,7 @@ register(
     permission=MAY_READ,
     run=status.campaign_status,
     rest=Rest("GET", ONE_CAMPAIGN, "campaigns", route="campaign"),
-    command=CommandLine(positional=("campaign",), text=campaign_status_text),
+    command=CommandLine(text=campaign_status_text),
 )
 register(
     name="campaign_dashboard",
@@ -119,7 +228,6 @@ register(
     permission=MAY_READ,
     run=status.dashboard_data,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/dashboard", "campaigns", route="dashboard"),
-    command=ON_CAMPAIGN,
 )
 register(
     name="archive_campaign",
@@ -127,9 +235,7 @@ register(
     request=states.ArchiveCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.archive_campaign),
-    errors=(CampaignError,),
     rest=Rest("PATCH", ONE_CAMPAIGN, "campaigns", route="campaign", example={"archived": True}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_archived),
 )
 register(
@@ -137,9 +243,7 @@ register(
     title=_("Delete a campaign that nobody joined"),
     permission=MAY_RUN,
     run=deleting.delete_named_campaign,
-    errors=(CampaignError,),
     rest=Rest("DELETE", ONE_CAMPAIGN, "campaigns", route="campaign"),
-    command=ON_CAMPAIGN,
     page=FormPage(
         done=_("Campaign deleted. Its history stays in the audit log."),
         sure=_("I understand that its questions, texts and control items will be deleted"),
@@ -151,14 +255,12 @@ register(
     request=states.PauseCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.pause_campaign),
-    errors=(CampaignError,),
     rest=Rest(
         "POST",
         f"{ONE_CAMPAIGN}/pause",
         "campaigns",
         example={"reason": "We look at the first answers."},
     ),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_("Campaign paused: workers get no new tasks. Answers to open tasks still count.")),
 )
 register(
@@ -167,9 +269,7 @@ register(
     request=states.ResumeCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.resume_campaign),
-    errors=(CampaignError,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/resume", "campaigns"),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_("Campaign resumed.")),
 )
 register(
@@ -178,9 +278,7 @@ register(
     request=states.CloseCampaignRequest,
     permission=MAY_RUN,
     run=_act(states.close_campaign),
-    errors=(CampaignError,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/close", "campaigns", example={"reason": "Enough answers."}),
-    command=ON_CAMPAIGN,
     page=FormPage(
         done=_("Campaign closed."),
         sure=_("I understand that a closed campaign cannot be opened again"),
@@ -191,10 +289,8 @@ register(
     title=_("Set the stop rules of a campaign"),
     permission=MAY_RUN,
     run=states.set_named_stop_rules,
-    errors=(CampaignError,),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/stop-rules", "campaigns", example={"budget": 250.0}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_("Stop rules saved.")),
 )
 register(
@@ -204,7 +300,6 @@ register(
     permission=MAY_RUN,
     run=_act(states.set_open_to_all),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/open-to-all", "campaigns", example={"open_to_all": True}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_opened_to_all),
 )
 register(
@@ -212,7 +307,6 @@ register(
     permission=MAY_RUN,
     run=states.drop_planned_images,
     rest=Rest("DELETE", f"{ONE_CAMPAIGN}/planned-images", "campaigns"),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_skipped_text),
 )
 register(
@@ -220,14 +314,12 @@ register(
     title=_("Set which images come first"),
     permission=MAY_RUN,
     run=ordering.prioritise_named_images,
-    errors=(CampaignError,),
     rest=Rest(
         "POST",
         f"{ONE_CAMPAIGN}/priorities",
         "campaigns",
         example={"images": ["scene-2.png"], "priority": 1},
     ),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_prioritised),
 )
 register(
@@ -235,18 +327,14 @@ register(
     result=File("application/x-ndjson"),
     permission=MAY_RUN,
     run=answer_files.export_answers,
-    errors=(ExportError,),
     rest=Rest("GET", f"{ONE_CAMPAIGN}/answers.jsonl", "exports"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("Export the judgments of a campaign as an Arrow stream"),
     result=File(arrow_tables.ARROW_TYPE),
     permission=MAY_RUN,
     run=arrow_tables.export_judgment_table,
-    errors=(ExportError,),
     rest=Rest("GET", f"{ONE_CAMPAIGN}/judgments.arrow", "streams", route="judgments"),
-    command=ON_CAMPAIGN,
 )
 register(
     name="export_dataset",
@@ -254,7 +342,7 @@ register(
     permission=Has((RESEARCHER,), on="corpus"),
     run=exports.export_layer,
     before_job=exports.check_dataset,
-    errors=(UnknownName, AmbiguousLayer, ExportError, OSError),
+    errors=(OSError,),
     as_job=True,
     rest=Rest(
         "POST",
@@ -263,7 +351,7 @@ register(
         route="corpus_exports",
         example={"format": "entities", "layer": "import"},
     ),
-    command=CommandLine(positional=("corpus",), out=_NEW_FOLDER, text=_exported_text),
+    command=CommandLine(out=_NEW_FOLDER, text=_exported_text),
     page=FormPage(started=_BUILDING),
 )
 register(
@@ -271,7 +359,7 @@ register(
     permission=MAY_RUN,
     run=exports.export_campaign,
     before_job=exports.check_campaign,
-    errors=(UnknownName, ExportError, OSError),
+    errors=(OSError,),
     as_job=True,
     rest=Rest(
         "POST",
@@ -280,7 +368,18 @@ register(
         route="exports",
         example={"format": "entities", "unfinished": "leave_out"},
     ),
-    command=CommandLine(positional=("campaign",), out=_NEW_FOLDER, text=_exported_text),
+    command=CommandLine(out=_NEW_FOLDER, text=_exported_text),
+    page=FormPage(started=_BUILDING),
+)
+register(
+    title=_("Export a release bundle of a campaign"),
+    permission=MAY_RUN,
+    run=bundles.export_bundle,
+    before_job=bundles.check_bundle_request,
+    errors=(OSError,),
+    as_job=True,
+    rest=Rest("POST", f"{ONE_CAMPAIGN}/bundles", "exports", route="bundles", example={}),
+    command=CommandLine(out=_NEW_FOLDER, text=_exported_text),
     page=FormPage(started=_BUILDING),
 )
 register(
@@ -288,18 +387,14 @@ register(
     result=File("application/zip"),
     permission=Has((RESEARCHER,), on="job"),
     run=exports.download_export,
-    errors=(DownloadExpired,),
     rest=Rest("GET", "jobs/<int:job>/download", "exports", route="job_download"),
-    command=CommandLine(positional=("job",)),
     page=FormPage(),
 )
 register(
     title=_("Update the layer of a campaign"),
     permission=MAY_RUN,
     run=refresh_layer.refresh_layer,
-    errors=(LayerError,),
     as_job=True,
     rest=Rest("POST", f"{ONE_CAMPAIGN}/layer/refresh", "preparing", route="layer_refresh"),
-    command=ON_CAMPAIGN,
     page=FormPage(started=_("Updating the annotations.")),
 )

@@ -5,14 +5,9 @@ from django.utils.translation import ngettext
 
 from annotation.common.operations import CommandLine, FormPage, Rest, register
 from annotation.common.plain_text import text_table
-from annotation.datasets.layers import LayerBehind
-from annotation.moderation import control_items
 from annotation.moderation import control_requests as requests
-from annotation.operations.campaigns import MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN
 from annotation.protocol.questions import QUESTIONS
-from annotation.quality.controls import BadItem, BadItems
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
 
 _ITEMS, _TAG = f"{ONE_CAMPAIGN}/control-items", "preparing"
 _SKIPPED = 20
@@ -57,23 +52,20 @@ register(
     result=requests.ControlItemSummary,
     permission=MAY_RUN,
     run=requests.list_control_items,
-    listed=True,
     rest=Rest("GET", _ITEMS, _TAG, route="campaign_controls"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("Count the control items of a campaign"),
     permission=MAY_RUN,
     run=requests.count_control_items,
     rest=Rest("GET", f"{_ITEMS}/counts", _TAG),
-    command=CommandLine(positional=("campaign",), text=_counts_text),
+    command=CommandLine(text=_counts_text),
 )
 register(
     name="add_control_items",
     title=_("Add control items"),
     permission=MAY_RUN,
     run=requests.add_controls,
-    errors=(BadItem,),
     rest=Rest(
         "POST",
         _ITEMS,
@@ -97,34 +89,27 @@ register(
     title=_("Add control items from a correct layer"),
     permission=MAY_RUN,
     run=requests.add_controls_from_layer,
-    errors=(BadItem, control_items.NoGold, LayerBehind, UnknownName),
     rest=Rest("POST", f"{_ITEMS}/from-layer", _TAG, example={"layer": "import", "images": 60}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_added),
 )
 register(
     title=_("Add control items from captions"),
     permission=MAY_RUN,
     run=requests.add_controls_from_captions,
-    errors=(BadItem, BadItems, UnknownName),
     rest=Rest("POST", f"{_ITEMS}/from-captions", _TAG, example={"split": "val"}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_added),
 )
 register(
     title=_("Make control items of answers that workers agree on"),
     permission=MAY_RUN,
     run=requests.promote_answers,
-    errors=(BadItem, control_items.CannotPromote),
     rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_added),
 )
 register(
     title=_("Import control items"),
     permission=MAY_RUN,
     run=requests.import_controls,
-    errors=(BadItem, BadItems, FormatError),
     rest=Rest("POST", f"{_ITEMS}/from-file", _TAG, example={"file": "items.csv"}),
     command=CommandLine(positional=("campaign", "file")),
     page=FormPage(done=_added),
@@ -133,7 +118,6 @@ register(
     title=_("Take a control item out of use"),
     permission=MAY_RUN,
     run=requests.retire_control_item,
-    rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"wrong": True}),
-    command=CommandLine(positional=("campaign", "item")),
+    rest=Rest("POST", f"{_ITEMS}/<int:item>/retire", _TAG, example={"incorrect": True}),
     page=FormPage(done=_retired),
 )

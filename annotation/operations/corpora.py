@@ -1,33 +1,160 @@
 """Corpora and their images: listed, shown, deleted; licence, tags, phrases; a picture withdrawn."""
 
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import phrases
-from annotation.common.locks import Busy
 from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
+from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import corpus_summaries, importing
 from annotation.datasets.contents import arrow_tables, figures, images
-from annotation.datasets.deleting import CorpusInUse
-from annotation.datasets.exporting import ExportError
-from annotation.datasets.layers import LayerBehind
-from annotation.datasets.source_problems import IntakeError
-from annotation.formats.digest import RepeatedImage
-from annotation.images.pictures import PictureError
+from annotation.datasets.contents.figures import DatasetFigures
+from annotation.datasets.intake import ImportReport
+from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
 from annotation.jobs.kinds import delete_corpus as deleting
 from annotation.moderation import withdrawing
-from annotation.operations.texts.datasets import dataset_text, imported_corpus_text
-from annotation.selectors.corpora import AmbiguousLayer
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
+from annotation.protocol.statistics import TOTAL
+
+_WIDTH = 9
+
+
+def dataset_text(result: DatasetFigures) -> str:
+    """The tables of a layer."""
+    where = "" if result.split is None else f", split {result.split!r}"
+    parts = [f"corpus {result.corpus!r}, layer {result.layer!r}{where}"]
+    if (far := result.campaign) is not None:
+        parts.append(
+            f"of its campaign's {far.images} images {far.begun} are begun and {far.complete} complete"
+        )
+    parts += [_by_image(result), _by_category(result), _shares(result)]
+    return "\n\n".join([*parts, _cost(result.cost)] if result.cost else parts)
+
+
+def _cell(value: Any, form: str) -> str:
+    """A number to the right of its cell, "-" where there is none."""
+    return ("-" if value is None else format(value, form)).rjust(_WIDTH)
+
+
+def _head(*names: str) -> list[str]:
+    """Column heads: the first to the left, those over numbers to the right."""
+    return [names[0], *(name.rjust(_WIDTH) for name in names[1:])]
+
+
+def _by_image(result: DatasetFigures) -> str:
+    forms = {
+        "images": "d",
+        "captions": "d",
+        "mentions_per_image": ".2f",
+        "mentions_per_caption": ".2f",
+        "chains_per_image": ".2f",
+        "boxes_per_image": ".2f",
+        "not_visual_mentions": "d",
+        "chains_without_mentions": "d",
+    }
+    rows = [
+        [name.replace("_", " "), _cell(getattr(result, name), form), _cell(result.printed.get(name), form)]
+        for name, form in forms.items()
+    ]
+    return text_table(_head("", "here", "in print"), rows)
+
+
+def _groups(result: DatasetFigures) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """(category, figures, printed figures), the total last."""
+    printed = result.printed
+    groups = [(c, figures, printed["categories"].get(c, {})) for c, figures in result.categories.items()]
+    return [*groups, (TOTAL, result.total, printed[TOTAL])]
+
+
+def _by_category(result: DatasetFigures) -> str:
+    forms = {"chains": "d", "mentions_per_chain": ".2f", "boxes_per_chain": ".2f", "images": ".1%"}
+    head = ["", "chains", "in print", "mentions", "in print", "boxes", "in print", "images", "in print"]
+    rows = [
+        [name, *(_cell(held.get(key), form) for key, form in forms.items() for held in (here, printed))]
+        for name, here, printed in _groups(result)
+    ]
+    return (
+        text_table(_head(*head), rows)
+        + "\nmentions and boxes: per chain; images: share that mentions the category; "
+        "in print: Plummer et al. 2015, Table 1 and section 2.4"
+    )
+
+
+def _shares(result: DatasetFigures) -> str:
+    keys = ("one_box", "several_boxes", "no_box", "several_mentions")
+    groups = _groups(result)
+    rows = [[name, *(_cell(here[key], ".1%") for key in keys)] for name, here, _ in groups]
+    rows.append(["in print", *(_cell(groups[-1][2][key], ".1%") for key in keys)])
+    head = _head("share of chains with", "one box", "several", "none", "several mentions")
+    return text_table(head, rows)
+
+
+def _cost(cost: dict[str, Any]) -> str:
+    forms = {
+        "judgments": ",.0f",
+        "per_image": ".2f",
+        "per_mention": ".3f",
+        "control_overhead": ".1%",
+        "double_check_overhead": ".1%",
+        "paid_minutes": ",.1f",
+    }
+    rows = [
+        [name, *(_cell(figures[key], form) for key, form in forms.items())]
+        for name, figures in [*cost["questions"].items(), (TOTAL, cost[TOTAL])]
+    ]
+    head = _head("cost", "judgments", "per image", "per mention", "controls", "double checks", "paid minutes")
+    return text_table(head, rows)
+
+
+def imported_corpus_text(result: ImportReport) -> str:
+    """What an import found, and what became of it."""
+    listed = result.skipped or result.dry_run
+    lines = [*map(str, result.problems if listed else ())]
+    if result.problems:
+        lines.append(_problems_in_words(result.problems, skipped=result.skipped, dry_run=result.dry_run))
+    lines.append(f"{result.images} images, {result.captions} captions, {result.pictures} pictures")
+    if result.layer:
+        lines.append(
+            f"layer {result.layer!r}: {result.mentions} mentions in {result.chains} chains, "
+            f"{result.boxes} boxes, {result.not_visual} mentions that are not visual"
+        )
+    if result.layer and result.covered < result.images:
+        lines.append(f"the layer covers {result.covered} of the {result.images} images")
+    if result.dry_run:
+        lines.append("nothing was stored")
+    elif result.unchanged:
+        lines.append(f"corpus {result.corpus!r} already exists, nothing changed")
+    else:
+        lines.append(f"corpus {result.corpus!r} imported")
+    return "\n".join([*lines, f"{result.seconds:.1f} s"])
+
+
+def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_run: bool) -> str:
+    """How many problems there are, and what became of them."""
+    blocking = sum(problem.blocks for problem in problems)
+    if dry_run:
+        rest = f"of which {blocking} end an import that skips none"
+        return f"{len(problems)} problem{'s' * (len(problems) != 1)}, {rest}"
+    if skipped:
+        return f"left out {len(problems)} problem{'s' * (len(problems) != 1)}: those listed, nothing else"
+    counts = Counter(problem.sort for problem in problems)
+    return "; ".join(
+        [
+            *([f"{counts[NO_PICTURE]} images have no picture"] if counts[NO_PICTURE] else []),
+            *([f"{counts[NO_CAPTION]} pictures or images have no caption"] if counts[NO_CAPTION] else []),
+            "a dry run lists them, and they can be skipped",
+        ]
+    )
+
 
 _READS = Has((REVIEWER, RESEARCHER), on="corpus")
 _RUNS = Has((RESEARCHER,), on="corpus")
 _PATH = "corpora/<slug:corpus>"
-_ON_CORPUS = CommandLine(positional=("corpus",))
 _IMAGE = f"{_PATH}/images/<str:image>"
-_ON_IMAGE = CommandLine(positional=("corpus", "image"))
 
 
 def _withdrawn(result: withdrawing.PictureWithdrawal) -> str:
@@ -47,7 +174,6 @@ register(
     result=corpus_summaries.CorpusSummary,
     permission=Has((REVIEWER, RESEARCHER)),
     run=corpus_summaries.list_corpora,
-    listed=True,
     rest=Rest("GET", "corpora", "corpora", route="corpora"),
 )
 register(
@@ -55,16 +181,13 @@ register(
     permission=_READS,
     run=corpus_summaries.show_corpus,
     rest=Rest("GET", _PATH, "corpora", route="corpus"),
-    command=_ON_CORPUS,
 )
 register(
     title=_("List the layers of a corpus"),
     result=corpus_summaries.LayerSummary,
     permission=_READS,
     run=corpus_summaries.list_layers,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/layers", "corpora", route="layers"),
-    command=_ON_CORPUS,
 )
 register(
     name="set_licence",
@@ -72,7 +195,6 @@ register(
     permission=_RUNS,
     run=corpus_summaries.set_named_licence,
     rest=Rest("PATCH", _PATH, "corpora", route="corpus", example={"licence": "CC BY 4.0"}),
-    command=_ON_CORPUS,
     page=FormPage(done=_("Licence saved: datasheets of exports have it from now on.")),
 )
 register(
@@ -80,9 +202,7 @@ register(
     title=_("Delete a corpus"),
     permission=_RUNS,
     run=deleting.delete_named_corpus,
-    errors=(CorpusInUse, Busy),
     rest=Rest("DELETE", _PATH, "corpora", route="corpus"),
-    command=_ON_CORPUS,
     page=FormPage(done=_("Corpus deleted."), sure=_("I understand that this cannot be undone")),
 )
 register(
@@ -90,8 +210,7 @@ register(
     title=_("Withdraw a picture"),
     permission=_RUNS,
     run=withdrawing.withdraw_named_picture,
-    errors=(withdrawing.CannotWithdraw,),
-    command=_ON_IMAGE,
+    command=CommandLine(positional=("corpus", "image")),
     page=FormPage(done=_withdrawn, sure=_("I understand that this cannot be undone")),
 )
 register(
@@ -99,25 +218,20 @@ register(
     result=images.ImageSummary,
     permission=_READS,
     run=images.list_images,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/images", "corpora", route="images"),
-    command=_ON_CORPUS,
 )
 register(
     title=_("Show an image"),
     permission=_READS,
     run=images.show_image,
     rest=Rest("GET", _IMAGE, "corpora", route="image"),
-    command=_ON_IMAGE,
 )
 register(
     title=_("List the tags of a corpus"),
     result=images.TagOfCorpus,
     permission=_READS,
     run=images.list_corpus_tags,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/tags", "corpora", route="corpus_tags"),
-    command=_ON_CORPUS,
 )
 register(
     title=_("Show the phrases of an image"),
@@ -125,14 +239,12 @@ register(
     permission=_READS,
     run=phrases.show_phrases,
     rest=Rest("GET", f"{_IMAGE}/phrases", "corpora", route="phrases"),
-    command=_ON_IMAGE,
 )
 register(
     name="mark_phrases",
     title=_("Mark the phrases of an image"),
     permission=_RUNS,
     run=phrases.mark_named_phrases,
-    errors=(phrases.CannotMark,),
     rest=Rest(
         "POST",
         f"{_IMAGE}/phrases",
@@ -140,7 +252,6 @@ register(
         route="phrases",
         example={"phrases": ["0:0-2", "0:4-6"]},
     ),
-    command=_ON_IMAGE,
     page=FormPage(done=_("Phrases of %(image)s saved.")),
 )
 register(
@@ -148,9 +259,7 @@ register(
     title=_("Go back to the phrases that the chunker finds"),
     permission=_RUNS,
     run=phrases.drop_named_marks,
-    errors=(phrases.CannotMark,),
     rest=Rest("DELETE", f"{_IMAGE}/phrases", "corpora", route="phrases"),
-    command=_ON_IMAGE,
     page=FormPage(done=_("These are the phrases that are found in the captions.")),
 )
 register(
@@ -158,16 +267,13 @@ register(
     result=File(arrow_tables.ARROW_TYPE),
     permission=_READS,
     run=arrow_tables.export_mention_table,
-    errors=(LayerBehind, ExportError),
     rest=Rest("GET", f"{_PATH}/layers/<slug:layer>/mentions.arrow", "streams", route="layer_mentions"),
-    command=CommandLine(positional=("corpus", "layer")),
 )
 register(
     name="dataset_stats",
     title=_("Show the figures of a layer"),
     permission=_READS,
     run=figures.dataset_figures,
-    errors=(UnknownName, AmbiguousLayer),
     command=CommandLine(positional=("corpus",), text=dataset_text),
 )
 register(
@@ -175,6 +281,6 @@ register(
     title=_("Import a corpus"),
     permission=Has((RESEARCHER,), server=True),
     run=importing.import_named_corpus,
-    errors=(UnknownName, FormatError, PictureError, RepeatedImage, IntakeError, Busy, OSError),
+    errors=(OSError,),
     command=CommandLine(positional=("name", "path"), text=imported_corpus_text),
 )

@@ -2,29 +2,25 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.workers import invitations
-from annotation.workers.invitations import InvitationError
 
 _TAG, _ALL = "preparing", "campaigns/<slug:campaign>/invitations"
-_ON_CAMPAIGN, _CAMPAIGN = Has((RESEARCHER,), on="campaign"), CommandLine(positional=("campaign",))
+_ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
 
 register(
     title=_("List the invitation links of a campaign"),
     result=invitations.InvitationLink,
     permission=_ON_CAMPAIGN,
     run=invitations.list_invitations,
-    listed=True,
     rest=Rest("GET", _ALL, _TAG, route="invitations"),
-    command=_CAMPAIGN,
 )
 register(
     name="make_invitation",
     title=_("Make an invitation link"),
     permission=_ON_CAMPAIGN,
     run=invitations.create_invitation,
-    errors=(InvitationError,),
     rest=Rest(
         "POST",
         _ALL,
@@ -33,7 +29,6 @@ register(
         creates="campaigns/{campaign}/invitations",
         example={"label": "class of 2026", "uses": 30},
     ),
-    command=_CAMPAIGN,
     page=FormPage(done=_("Link created. Copy it from the list and send it to the people whom you invite.")),
 )
 register(
@@ -42,6 +37,5 @@ register(
     permission=_ON_CAMPAIGN,
     run=invitations.end_invitation,
     rest=Rest("DELETE", f"{_ALL}/<int:invitation>", _TAG),
-    command=CommandLine(positional=("campaign", "invitation")),
     page=FormPage(done=_("Link revoked.")),
 )

@@ -2,20 +2,18 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import FormPage, Has, Rest, register
 from annotation.common.roles import ADMIN, RESEARCHER
-from annotation.jobs import JobError, server, status
-from phrasebox.registry import UnknownName
+from annotation.jobs import server, status
 
 _TAG, _PATH = "jobs", "jobs/<int:job>"
-_ITS_RESEARCHERS, _JOB = Has((RESEARCHER,), on="job"), CommandLine(positional=("job",))
+_ITS_RESEARCHERS = Has((RESEARCHER,), on="job")
 
 register(
     title=_("List jobs"),
     result=status.JobStatus,
     permission=Has((RESEARCHER,)),
     run=status.list_jobs,
-    listed=True,
     rest=Rest("GET", "jobs", _TAG, route="jobs"),
 )
 register(
@@ -23,16 +21,13 @@ register(
     permission=_ITS_RESEARCHERS,
     run=status.show_job,
     rest=Rest("GET", _PATH, _TAG, route="job"),
-    command=_JOB,
 )
 register(
     name="cancel_job",
     title=_("Cancel a job"),
     permission=_ITS_RESEARCHERS,
     run=status.cancel,
-    errors=(JobError,),
     rest=Rest("POST", f"{_PATH}/cancel", _TAG),
-    command=_JOB,
     page=FormPage(done=_("Job cancelled. A running job stops at its next step.")),
 )
 register(
@@ -40,9 +35,7 @@ register(
     title=_("Resume a job"),
     permission=_ITS_RESEARCHERS,
     run=status.resume,
-    errors=(JobError, UnknownName),
     rest=Rest("POST", f"{_PATH}/resume", _TAG),
-    command=_JOB,
     page=FormPage(done=_("Job resumed from where it stopped.")),
 )
 register(
@@ -66,7 +59,6 @@ register(
     title=_("Send yourself a test e-mail"),
     permission=_ADMINS,
     run=server.mail_yourself,
-    errors=(server.NoAddress,),
     rest=Rest("POST", "server/test-mail", "server"),
     command=None,
     page=FormPage(done=_("The test e-mail is on its way.")),

@@ -22,7 +22,6 @@ register(
     result=api_tokens.TokenSummary,
     permission=_SIGNED_IN,
     run=api_tokens.list_tokens,
-    listed=True,
     rest=Rest("GET", "tokens", _TAG, route="tokens"),
     command=None,
 )
@@ -30,7 +29,6 @@ register(
     title=_("Make a token"),
     permission=Has((REVIEWER, RESEARCHER)),
     run=api_tokens.make_token,
-    errors=(api_tokens.TokenRefused,),
     confirms=True,
     secret="secret",
     command=None,
@@ -51,7 +49,6 @@ register(
     result=earnings.CampaignEarnings,
     permission=_SIGNED_IN,
     run=earnings.list_earnings,
-    listed=True,
     rest=Rest("GET", "me/earnings", _TAG),
     command=None,
 )
@@ -60,7 +57,6 @@ register(
     result=messages.ReceivedMessage,
     permission=_SIGNED_IN,
     run=messages.list_received_messages,
-    listed=True,
     rest=Rest("GET", "me/messages", _TAG),
     command=None,
 )

@@ -2,31 +2,26 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
 from annotation.notifications import alarms, events, hooks
-from annotation.notifications.alarms import SubscriptionError
-from annotation.notifications.hooks import WebhookError
 
 _TAG = "notifications"
 _RESEARCHERS, _ITS_RESEARCHERS = Has((RESEARCHER,)), Has((RESEARCHER,), on="webhook")
 _PATH, _SUBSCRIPTIONS = "webhooks/<int:webhook>", "alarm-subscriptions"
 _SECRET = _("Copy the secret now: it is not shown again. Your program checks signatures with it.")
-_WEBHOOK = CommandLine(positional=("webhook",))
 
 register(
     title=_("List webhooks"),
     result=hooks.WebhookSummary,
     permission=_RESEARCHERS,
     run=hooks.list_webhooks,
-    listed=True,
     rest=Rest("GET", "webhooks", _TAG, route="webhooks"),
 )
 register(
     title=_("Make a webhook"),
     permission=_RESEARCHERS,
     run=hooks.make_webhook,
-    errors=(WebhookError,),
     secret="secret",
     rest=Rest(
         "POST",
@@ -49,14 +44,12 @@ register(
     permission=_ITS_RESEARCHERS,
     run=hooks.show_webhook,
     rest=Rest("GET", _PATH, _TAG, route="webhook"),
-    command=_WEBHOOK,
 )
 register(
     title=_("Change a webhook"),
     permission=_ITS_RESEARCHERS,
     run=hooks.change_webhook,
     rest=Rest("PATCH", _PATH, _TAG, route="webhook", example={"active": False}),
-    command=_WEBHOOK,
     page=FormPage(done=_("Saved.")),
 )
 register(
@@ -64,7 +57,6 @@ register(
     permission=_ITS_RESEARCHERS,
     run=hooks.remove_webhook,
     rest=Rest("DELETE", _PATH, _TAG, route="webhook"),
-    command=_WEBHOOK,
     page=FormPage(done=_("Webhook removed.")),
 )
 register(
@@ -74,7 +66,6 @@ register(
     run=hooks.renew_secret,
     secret="secret",
     rest=Rest("POST", f"{_PATH}/secret", _TAG),
-    command=_WEBHOOK,
     page=FormPage(done=_SECRET),
 )
 register(
@@ -82,9 +73,7 @@ register(
     title=_("Send a webhook a test"),
     permission=_ITS_RESEARCHERS,
     run=events.send_test_event,
-    errors=(WebhookError,),
     rest=Rest("POST", f"{_PATH}/test", _TAG),
-    command=_WEBHOOK,
     page=FormPage(done=_("A test is on its way. It appears in the log.")),
 )
 register(
@@ -92,18 +81,14 @@ register(
     result=events.Delivery,
     permission=_ITS_RESEARCHERS,
     run=events.list_deliveries,
-    listed=True,
     rest=Rest("GET", f"{_PATH}/deliveries", _TAG),
-    command=_WEBHOOK,
 )
 register(
     name="send_delivery_again",
     title=_("Send an event to a webhook again"),
     permission=_ITS_RESEARCHERS,
     run=events.send_again,
-    errors=(WebhookError,),
     rest=Rest("POST", f"{_PATH}/deliveries/<int:delivery>/send-again", _TAG),
-    command=CommandLine(positional=("webhook", "delivery")),
     page=FormPage(done=_("It is sent again.")),
 )
 register(
@@ -112,7 +97,6 @@ register(
     result=alarms.Subscription,
     permission=_RESEARCHERS,
     run=alarms.list_subscriptions,
-    listed=True,
     rest=Rest("GET", _SUBSCRIPTIONS, _TAG, route="alarm_subscriptions"),
     command=None,
 )
@@ -121,7 +105,6 @@ register(
     title=_("Subscribe to alarms by e-mail"),
     permission=_RESEARCHERS,
     run=alarms.subscribe,
-    errors=(SubscriptionError,),
     rest=Rest(
         "POST",
         _SUBSCRIPTIONS,

@@ -9,16 +9,10 @@ from annotation.campaigns.drafts import fields, requests
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.plain_text import pages_text, text_table
 from annotation.common.roles import RESEARCHER
-from annotation.datasets.layer_rows import LayerError
-from annotation.jobs import JobError
 from annotation.jobs.kinds import open_images
 from annotation.jobs.status import JobStatus
 from annotation.models import Campaign
-from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN
-from annotation.operations.texts.campaign import alarm_lines
-from annotation.protocol.campaign_settings import CampaignError
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
+from annotation.operations.campaigns import MAY_RUN, ONE_CAMPAIGN, alarm_lines
 
 _RESEARCHERS = Has((RESEARCHER,), corpora=True)
 _PLAN = {
@@ -77,7 +71,6 @@ register(
     title=_("Plan a campaign"),
     permission=_RESEARCHERS,
     run=requests.plan_campaign,
-    errors=(CampaignError,),
     rest=Rest(
         "POST",
         "campaign-plans",
@@ -93,7 +86,6 @@ register(
     title=_("Open a campaign"),
     permission=_RESEARCHERS,
     run=open_images.open_named_campaign,
-    errors=(CampaignError, LayerError, FormatError, UnknownName),
     rest=Rest(
         "POST", "campaigns", "campaigns", route="campaigns", creates="campaigns/{campaign}", example=_PLAN
     ),
@@ -105,9 +97,7 @@ register(
     title=_("Continue with all images after a pilot"),
     permission=MAY_RUN,
     run=open_images.go_on,
-    errors=(CampaignError,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/go-on", "campaigns", route="campaign_go_on"),
-    command=CommandLine(positional=("campaign",)),
     page=FormPage(done=_("Opening the other images."), leads=_jobs_page),
 )
 register(
@@ -115,9 +105,7 @@ register(
     title=_("Open the images of a draft"),
     permission=MAY_RUN,
     run=open_images.open_named_draft,
-    errors=(JobError,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/open", "campaigns", route="campaign_open"),
-    command=CommandLine(positional=("campaign",)),
     page=FormPage(done=_("Opening the images."), leads=_jobs_page),
 )
 register(
@@ -125,10 +113,9 @@ register(
     title=_("Duplicate a campaign as a draft"),
     permission=MAY_RUN,
     run=open_images.duplicate,
-    errors=(CampaignError,),
     command=None,
     page=FormPage(
         done=_("A draft with the settings of “%(campaign)s”: change what differs."),
-        leads=lambda made: reverse("draft_step", args=[made.draft, fields.OPEN_STEP]),
+        leads=lambda opened: reverse("draft_step", args=[opened.draft, fields.OPEN_STEP]),
     ),
 )

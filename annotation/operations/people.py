@@ -7,20 +7,16 @@ from annotation.common.roles import ADMIN
 from annotation.jobs import emails
 from annotation.selectors.people import accounts, audit
 from annotation.workers.accounts import activation, granting, inviting, second_factor
-from annotation.workers.accounts.activation import AccountRefused
-from annotation.workers.accounts.granting import GrantError
-from annotation.workers.accounts.second_factor import FactorRefused
 
 _ADMINS = Has((ADMIN,), server=True)
 _PATH = "people/<str:account>"
-_ACCOUNT, _ROLE = CommandLine(positional=("account",)), CommandLine(positional=("account", "role"))
+_ROLE = CommandLine(positional=("account", "role"))
 
 register(
     title=_("List accounts"),
     result=accounts.AccountSummary,
     permission=_ADMINS,
     run=accounts.list_accounts,
-    listed=True,
     rest=Rest("GET", "people", "people", route="people"),
 )
 register(
@@ -28,33 +24,27 @@ register(
     permission=_ADMINS,
     run=accounts.show_account,
     rest=Rest("GET", _PATH, "people", route="person"),
-    command=_ACCOUNT,
 )
 register(
     title=_("Deactivate an account"),
     permission=_ADMINS,
     run=activation.deactivate_account,
-    errors=(AccountRefused,),
     confirms=True,
     rest=Rest("POST", f"{_PATH}/deactivate", "people"),
-    command=_ACCOUNT,
     page=FormPage(done=_("Account deactivated.")),
 )
 register(
     title=_("Reactivate an account"),
     permission=_ADMINS,
     run=activation.reactivate_account,
-    errors=(AccountRefused,),
     confirms=True,
     rest=Rest("POST", f"{_PATH}/reactivate", "people"),
-    command=_ACCOUNT,
     page=FormPage(done=_("Account reactivated.")),
 )
 register(
     title=_("Send a link to a new password"),
     permission=_ADMINS,
     run=emails.send_password_link,
-    errors=(AccountRefused,),
     confirms=True,
     command=None,
     page=FormPage(done=_("An e-mail with a link to a new password is on its way.")),
@@ -63,7 +53,6 @@ register(
     title=_("Make a link to a new password"),
     permission=_ADMINS,
     run=activation.make_password_link,
-    errors=(AccountRefused,),
     confirms=True,
     secret="link",
     command=None,
@@ -78,16 +67,14 @@ register(
     title=_("Reset a second factor"),
     permission=_ADMINS,
     run=second_factor.reset_second_factor,
-    errors=(FactorRefused,),
     confirms=True,
-    command=_ACCOUNT,
+    command=CommandLine(positional=("account",)),
     page=FormPage(done=_("Second factor reset: they are signed out everywhere.")),
 )
 register(
     title=_("Say who must have a second factor"),
     permission=_ADMINS,
     run=second_factor.set_second_factor_rule,
-    errors=(FactorRefused,),
     confirms=True,
     command=None,
     page=FormPage(
@@ -98,7 +85,6 @@ register(
     title=_("Grant a role"),
     permission=_ADMINS,
     run=granting.grant_role,
-    errors=(GrantError,),
     confirms=True,
     command=_ROLE,
     page=FormPage(done=_("They have this role now.")),
@@ -108,7 +94,6 @@ register(
     title=_("Revoke a role"),
     permission=_ADMINS,
     run=granting.revoke_granted_role,
-    errors=(GrantError,),
     confirms=True,
     command=_ROLE,
     page=FormPage(done=_("Role revoked.")),
@@ -118,7 +103,6 @@ register(
     title=_("Invite somebody who has no account"),
     permission=_ADMINS,
     run=emails.invite_by_mail,
-    errors=(GrantError,),
     confirms=True,
     command=None,
     page=FormPage(done=_("Invitation created. Its link is in the list.")),
@@ -127,7 +111,6 @@ register(
     title=_("Revoke an invitation"),
     permission=_ADMINS,
     run=inviting.revoke_staff_invitation,
-    errors=(GrantError,),
     confirms=True,
     command=None,
     page=FormPage(done=_("Invitation revoked.")),
@@ -137,6 +120,5 @@ register(
     result=audit.AuditLine,
     permission=_ADMINS,
     run=audit.list_audit,
-    listed=True,
     rest=Rest("GET", "audit", "people", route="audit"),
 )

@@ -1,13 +1,79 @@
 """Reviewing: what waits, rulings, and what workers reported."""
 
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Pages, Rest, register
+from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.moderation import reviewing
-from annotation.moderation.rulings import CannotRule
-from annotation.operations.texts import review as texts
-from annotation.protocol.contents import BadPlainData
+from annotation.moderation.reviewing import ReviewedImage, RuledImage
+
+
+def queue_text(pages: Pages) -> str:
+    """The chains that wait, of every image."""
+    rows = [
+        [image.image, chain.reason, chain.title, chain.boxes, ",".join(chain.mentions), image.changed_at]
+        for image in pages.every()
+        for chain in image.chains
+    ]
+    if not rows:
+        return "no chain waits for a reviewer"
+    return text_table(["image", "reason", "called", "boxes", "chain", "since"], rows)
+
+
+def image_text(image: ReviewedImage) -> str:
+    """The chains of an image, what merged, and its rulings."""
+    rows = [
+        [
+            ",".join(chain.mentions),
+            chain.title,
+            chain.stage + (f" ({chain.reason})" if chain.reason else ""),
+            " ".join(",".join(map(str, box)) for box in chain.boxes) or chain.kind,
+        ]
+        for chain in image.chains
+    ]
+    lines = [text_table(["chain", "called", "stage", "boxes"], rows)]
+    lines += [
+        f"merged {entry.what} of {', '.join(entry.chains)} at IoU {entry.iou:.2f}" for entry in image.merged
+    ]
+    for entry in image.rulings:
+        words = " ".join(f"{key}={value}" for key, value in entry.ruling.items() if key != "kind")
+        withdrawn = ", withdrawn" if entry.withdrawn_at else ""
+        lines.append(f"ruling {entry.number}: {entry.ruling['kind']} {words}{withdrawn}")
+    return "\n".join(lines)
+
+
+def ruling_text(result: RuledImage) -> str:
+    """That a ruling is in force, and what it retired."""
+    return _ruled_text(result, "in force")
+
+
+def ruling_withdrawn_text(result: RuledImage) -> str:
+    """That a ruling is withdrawn, and what that retired."""
+    return _ruled_text(result, "withdrawn")
+
+
+def withdrawn_message(result: RuledImage) -> str:
+    """That a ruling was withdrawn, and the control items that were retired."""
+    message = gettext("Ruling withdrawn. The workers' answers decide again.")
+    if not result.retired:
+        return message
+    retired = ngettext(
+        "%(n)d control item contradicts the ruling and was retired: %(items)s.",
+        "%(n)d control items contradict the ruling and were retired: %(items)s.",
+        len(result.retired),
+    )
+    return f"{message} {retired % {'n': len(result.retired), 'items': '; '.join(result.retired)}}"
+
+
+def _ruled_text(result: RuledImage, state: str) -> str:
+    lines = [
+        f"ruling {result.number} of image {result.image} is {state}; {result.waiting} of its chains wait"
+    ]
+    lines += [f"control item retired, because it contradicts the ruling: {item}" for item in result.retired]
+    return "\n".join(lines)
+
 
 _ON_CAMPAIGN = Has((REVIEWER, RESEARCHER), on="campaign")
 _TAG = "reviewing"
@@ -20,9 +86,8 @@ register(
     result=reviewing.QueuedImage,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_waiting,
-    listed=True,
     rest=Rest("GET", f"{_CAMPAIGN}/review", _TAG),
-    command=CommandLine(positional=("campaign",), text=texts.queue_text),
+    command=CommandLine(text=queue_text),
 )
 register(
     name="review_image",
@@ -30,14 +95,13 @@ register(
     permission=_ON_CAMPAIGN,
     run=reviewing.show_reviewed_image,
     rest=Rest("GET", _IMAGE, _TAG),
-    command=CommandLine(positional=("campaign", "image"), text=texts.image_text),
+    command=CommandLine(text=image_text),
 )
 register(
     name="make_ruling",
     title=_("Make a ruling"),
     permission=_ON_CAMPAIGN,
     run=reviewing.rule_about_image,
-    errors=(CannotRule, BadPlainData),
     rest=Rest(
         "POST",
         f"{_IMAGE}/rulings",
@@ -45,26 +109,23 @@ register(
         creates="campaigns/{campaign}/review/images/{image}",
         example={"kind": "closure", "mentions": ["0:0-2"], "closure": "none"},
     ),
-    command=CommandLine(positional=("campaign", "image", "kind"), text=texts.ruling_text),
+    command=CommandLine(positional=("campaign", "image", "kind"), text=ruling_text),
 )
 register(
     name="withdraw_ruling",
     title=_("Withdraw a ruling"),
     permission=_ON_CAMPAIGN,
     run=reviewing.take_ruling_back,
-    errors=(CannotRule,),
     rest=Rest("DELETE", f"{_CAMPAIGN}/review/rulings/<int:ruling>", _TAG),
-    command=CommandLine(positional=("campaign", "ruling"), text=texts.ruling_withdrawn_text),
-    page=FormPage(done=texts.withdrawn_message),
+    command=CommandLine(text=ruling_withdrawn_text),
+    page=FormPage(done=withdrawn_message),
 )
 register(
     title=_("List what workers reported"),
     result=reviewing.WorkerFlag,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_flags,
-    listed=True,
     rest=Rest("GET", f"{_CAMPAIGN}/flags", _TAG),
-    command=CommandLine(positional=("campaign",)),
 )
 register(
     name="resolve_flag",
@@ -72,6 +133,5 @@ register(
     permission=_ON_CAMPAIGN,
     run=reviewing.mark_flag_handled,
     rest=Rest("POST", f"{_CAMPAIGN}/flags/<int:flag>/resolve", _TAG),
-    command=CommandLine(positional=("campaign", "flag")),
     page=FormPage(done=_("Report marked as handled.")),
 )

@@ -7,19 +7,10 @@ from django.utils.translation import gettext_lazy as _
 from annotation import instructions
 from annotation.campaigns import WHEN, StaleSettings, settings
 from annotation.campaigns.training import link_chances
-from annotation.common.operations import (
-    CommandLine,
-    FormPage,
-    Has,
-    OperationContext,
-    Rest,
-    register,
-)
+from annotation.common.operations import CommandLine, FormPage, Has, OperationContext, Rest, register
 from annotation.instructions import publishing
-from annotation.operations.campaigns import MAY_READ, MAY_RUN, ON_CAMPAIGN, ONE_CAMPAIGN
+from annotation.operations.campaigns import MAY_READ, MAY_RUN, ONE_CAMPAIGN
 from annotation.protocol.boxes import TRANSITIONS, Transition, mermaid
-from annotation.protocol.campaign_settings import CampaignError
-from phrasebox.registry import UnknownName
 
 _EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
 
@@ -78,16 +69,13 @@ register(
     permission=MAY_READ,
     run=settings.show_settings,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/settings", "campaigns", route="campaign_settings"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("List the versions of a campaign's settings"),
     result=settings.StoredSettings,
     permission=MAY_READ,
     run=settings.list_settings_versions,
-    listed=True,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/settings/versions", "campaigns", route="campaign_settings_versions"),
-    command=ON_CAMPAIGN,
 )
 register(
     title=_("Show what a change of settings would do"),
@@ -95,10 +83,9 @@ register(
     result=settings.PlannedSettings,
     permission=MAY_RUN,
     run=settings.plan_settings,
-    errors=(CampaignError,),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/settings-plans", "campaigns", example=_EXAMPLE),
-    command=CommandLine(positional=("campaign",), text=_plan_text),
+    command=CommandLine(text=_plan_text),
     page=FormPage("change_settings"),
 )
 register(
@@ -108,7 +95,6 @@ register(
     result=settings.ChangedSettings,
     permission=MAY_RUN,
     run=settings.change_named_settings,
-    errors=(CampaignError,),
     stale=(StaleSettings,),
     rest=Rest(
         "PATCH",
@@ -118,7 +104,7 @@ register(
         own_transactions=True,
         example=_EXAMPLE,
     ),
-    command=CommandLine(positional=("campaign",), text=_changed_text),
+    command=CommandLine(text=_changed_text),
     page=FormPage("change_settings"),
 )
 register(
@@ -126,14 +112,13 @@ register(
     permission=MAY_RUN,
     run=publishing.list_texts,
     rest=Rest("GET", f"{ONE_CAMPAIGN}/texts", "preparing", route="texts"),
-    command=CommandLine(positional=("campaign",), text=_texts_text),
+    command=CommandLine(text=_texts_text),
 )
 register(
     name="publish_text",
     title=_("Publish a text of a campaign"),
     permission=MAY_RUN,
     run=publishing.publish_named_text,
-    errors=(CampaignError,),
     stale=(instructions.StaleText,),
     rest=Rest(
         "POST",
@@ -142,7 +127,6 @@ register(
         route="texts",
         example={"kind": "consent", "text": "You agree that your answers are published."},
     ),
-    command=ON_CAMPAIGN,
     page=FormPage(done=_published),
 )
 register(
@@ -150,10 +134,9 @@ register(
     title=_("Learn likely links"),
     permission=MAY_RUN,
     run=link_chances.learn_named_links,
-    errors=(CampaignError, UnknownName),
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
-    command=CommandLine(positional=("campaign",), text=_learned_text),
+    command=CommandLine(text=_learned_text),
     page=FormPage(done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")),
 )
 register(

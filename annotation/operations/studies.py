@@ -4,7 +4,6 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
-from annotation.workers.platform_visits import VisitError
 from annotation.workers.requests import studies
 
 _ON_CAMPAIGN = Has((RESEARCHER,), on="campaign")
@@ -16,16 +15,13 @@ register(
     result=studies.CampaignStudy,
     permission=_ON_CAMPAIGN,
     run=studies.list_studies,
-    listed=True,
     rest=Rest("GET", _PATH, _TAG, route="studies"),
-    command=CommandLine(positional=("campaign",)),
 )
 register(
     name="save_study",
     title=_("Set up a study"),
     permission=_ON_CAMPAIGN,
     run=studies.set_up_study,
-    errors=(VisitError,),
     rest=Rest(
         "POST",
         _PATH,
@@ -37,19 +33,17 @@ register(
     command=CommandLine(positional=("campaign", "platform")),
     page=FormPage(done=_("Study saved. Give its address to the platform.")),
 )
-# Ids lead to people: whoever runs commands on the server may read them.
+# Ids lead to people: the person who runs commands on the server may read them.
 register(
     title=_("List who came by studies"),
     result=studies.StudyVisit,
     permission=_ON_CAMPAIGN,
     run=studies.list_visits,
-    listed=True,
     command=CommandLine(positional=("campaign",)),
 )
 register(
     title=_("Confirm who came by a study"),
     permission=_ON_CAMPAIGN,
     run=studies.confirm_visit,
-    errors=(VisitError,),
     command=CommandLine(positional=("campaign", "submission", "participant")),
 )

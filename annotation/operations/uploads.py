@@ -4,25 +4,17 @@ that no command handles them."""
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import File, FormPage, Has, Rest, register
 from annotation.common.roles import RESEARCHER
-from annotation.datasets.source_problems import IntakeError
-from annotation.datasets.uploads import NoSuchUpload, UploadRefused
-from annotation.images.pictures import PictureError
 from annotation.jobs.kinds import corpus_uploads as uploads
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
 
 _TAG, _PATH, _RESEARCHERS = "corpora", "uploads/<slug:upload>", Has((RESEARCHER,), server=True)
-_READING = (UploadRefused, NoSuchUpload, FormatError, IntakeError, UnknownName, Busy, OSError)
 
 register(
     title=_("List your uploads for new corpora"),
     result=uploads.UploadSummary,
     permission=_RESEARCHERS,
     run=uploads.list_uploads,
-    listed=True,
     rest=Rest("GET", "uploads", _TAG, route="uploads"),
     command=None,
 )
@@ -31,7 +23,6 @@ register(
     title=_("Begin or resume an upload for a new corpus"),
     permission=_RESEARCHERS,
     run=uploads.begin_named_upload,
-    errors=(UploadRefused,),
     rest=Rest(
         "POST",
         "uploads",
@@ -47,7 +38,6 @@ register(
     title=_("Show an upload"),
     permission=_RESEARCHERS,
     run=uploads.show_upload,
-    errors=(NoSuchUpload,),
     rest=Rest("GET", _PATH, _TAG, route="upload"),
     command=None,
 )
@@ -55,8 +45,7 @@ register(
     name="send_upload_part",
     title=_("Send a part of a file"),
     permission=_RESEARCHERS,
-    run=uploads.receive_sent_part,
-    errors=(UploadRefused, NoSuchUpload),
+    run=uploads.receive_uploaded_part,
     rest=Rest(
         "POST",
         f"{_PATH}/files/<int:number>",
@@ -74,7 +63,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.check,
     before_job=uploads.check_ready,
-    errors=_READING,
+    errors=(OSError,),
     as_job=True,
     rest=Rest("POST", f"{_PATH}/check", _TAG, route="upload_check", example={"format": "csv"}),
     command=None,
@@ -86,7 +75,7 @@ register(
     permission=_RESEARCHERS,
     run=uploads.import_checked,
     before_job=uploads.check_checked,
-    errors=(*_READING, PictureError),
+    errors=(OSError,),
     as_job=True,
     rest=Rest("POST", f"{_PATH}/import", _TAG, route="upload_import", example={"skip_problems": True}),
     command=None,
@@ -98,7 +87,6 @@ register(
     result=File("application/x-ndjson"),
     permission=_RESEARCHERS,
     run=uploads.download_problems,
-    errors=(NoSuchUpload,),
     rest=Rest("GET", f"{_PATH}/problems", _TAG, route="upload_problem_list"),
     command=None,
     page=FormPage(),
@@ -108,7 +96,6 @@ register(
     title=_("Remove an upload"),
     permission=_RESEARCHERS,
     run=uploads.remove,
-    errors=(UploadRefused, NoSuchUpload),
     rest=Rest("DELETE", _PATH, _TAG, route="upload"),
     command=None,
     page=FormPage(done=_("Upload removed."), leads=lambda result: reverse("uploads")),

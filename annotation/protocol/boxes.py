@@ -57,12 +57,12 @@ class IllegalMove(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WorkerBox:
-    """A box with the judgment that drew it and who gave that; `machine`: a machine did."""
+    """A box with the judgment that drew it and who gave that; `by_model`: a model annotator did."""
 
     box: Box
     judgment: str
     worker: str
-    machine: bool = False
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def apply(state: BoxState, outcome: Outcome, limits: BoxLimits) -> tuple[BoxStat
 
 
 def _changed(state: BoxState, changes: Changes) -> BoxState:
-    """`dataclasses.replace`, at a quarter of its price: every judgment folds all moves before it anew."""
+    """`dataclasses.replace`, at a quarter of its price: every judgment applies all moves before it again."""
     new = changes.get
     return BoxState(
         state.chain,

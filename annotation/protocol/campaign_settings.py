@@ -9,18 +9,19 @@ from typing import Any, TypeVar
 from annotation.protocol.boxes import BoxLimits
 from annotation.protocol.counted import AnswerSettings
 from annotation.protocol.kinds import only_kind, settings_numbers
-from annotation.protocol.machines import MachineSettings
 from annotation.protocol.merging import MergeRules
+from annotation.protocol.model_annotators import ModelAnnotatorSettings
 from annotation.protocol.paging import PagingSettings
 from annotation.protocol.state import ImageSettings, SavingSettings
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 from models_core.checked_fields import BadField, toml_value
+from phrasebox.errors import PhraseboxError
 
 _T = TypeVar("_T")
 
 
-class CampaignError(ValueError):
+class CampaignError(PhraseboxError):
     """A campaign that cannot be opened or run; one line with the remedy."""
 
 
@@ -40,14 +41,14 @@ _TABLES: dict[str, Any] = {
     "stop": StopSettings,
     "answers": AnswerSettings,
     "page": PagingSettings,
-    "machine": MachineSettings,
+    "model_annotator": ModelAnnotatorSettings,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
     """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and
-    ends, and what a machine does."""
+    ends, and what a model annotator does."""
 
     protocol: ImageSettings = ImageSettings()
     trust: TrustSettings = TrustSettings()
@@ -56,7 +57,7 @@ class CampaignSettings:
     stop: StopSettings = StopSettings()
     answers: AnswerSettings = AnswerSettings()
     page: PagingSettings = PagingSettings()
-    machine: MachineSettings = MachineSettings()
+    model_annotator: ModelAnnotatorSettings = ModelAnnotatorSettings()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON data from which `settings_of` makes the same settings."""

@@ -10,9 +10,10 @@ from typing import Any
 from annotation.protocol.questions import Question
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.terms import Box, Mention
+from phrasebox.errors import PhraseboxError
 
 
-class BadPlainData(ValueError):
+class InvalidContent(PhraseboxError):
     """Plain data that is no question, mention or ruling; names what is wrong."""
 
 
@@ -35,36 +36,36 @@ def question_from(
     key: str,
     content: Mapping[str, Any],
     *,
-    votes_wanted: int = 1,
+    votes_needed: int = 1,
     barred: frozenset[str] = frozenset(),
 ) -> Question:
-    """The question that `question_content` was made from; `votes_wanted` and `barred` are not part of it."""
+    """The question that `question_content` was made from; `votes_needed` and `barred` are not part of it."""
     try:
         return Question(
             kind,
             key,
-            votes_wanted,
+            votes_needed,
             barred,
             tuple(content["mentions"]),
             tuple(Box(*box) for box in content["boxes"]),
             Box(*content["pending"]) if content["pending"] else None,
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise BadPlainData(f"this is not valid content of {kind}: {error}") from error
+        raise InvalidContent(f"this is not valid content of {kind}: {error}") from error
 
 
-def plain_mention(mention: Mention) -> list[Any]:
+def mention_json(mention: Mention) -> list[Any]:
     """[caption, start, end, [token, ...], [category, ...]]."""
     return [mention.caption, mention.start, mention.end, list(mention.tokens), list(mention.categories)]
 
 
 def mention_from(fields: Sequence[Any]) -> Mention:
-    """The mention that `plain_mention` wrote."""
+    """The mention that `mention_json` wrote."""
     caption, start, end, tokens, categories = fields
     return Mention(caption, start, end, tuple(tokens), tuple(categories))
 
 
-def plain_ruling(ruling: Ruling) -> dict[str, Any]:
+def ruling_json(ruling: Ruling) -> dict[str, Any]:
     """A ruling as {"kind": ..., its fields}."""
     match ruling:
         case Partition(groups):
@@ -80,7 +81,7 @@ def plain_ruling(ruling: Ruling) -> dict[str, Any]:
 
 
 def ruling_from(fields: Mapping[str, Any]) -> Ruling:
-    """The ruling of `plain_ruling`; raises BadContent naming what is wrong with it."""
+    """The ruling of `ruling_json`; raises BadContent naming what is wrong with it."""
     try:
         match fields["kind"]:
             case "partition":
@@ -94,12 +95,12 @@ def ruling_from(fields: Mapping[str, Any]) -> Ruling:
             case "resume":
                 return Resume(tuple(map(str, fields["mentions"])))
             case unknown:
-                raise BadPlainData(
+                raise InvalidContent(
                     f"unknown ruling {unknown!r}; known: boxes, closure, keep_apart, partition, resume"
                 )
     except KeyError as error:
-        raise BadPlainData(f"a ruling lacks {error}") from error
+        raise InvalidContent(f"a ruling lacks {error}") from error
     except (TypeError, ValueError) as error:
         raise (
-            error if isinstance(error, BadPlainData) else BadPlainData(f"a ruling is not valid: {error}")
+            error if isinstance(error, InvalidContent) else InvalidContent(f"a ruling is not valid: {error}")
         ) from error

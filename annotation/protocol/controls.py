@@ -195,7 +195,7 @@ def test_items(
     """The items of a worker's qualification test, in the order in which they are asked.
 
     At most `count` of `pool`, each possible answer as often as any other or once more often, so
-    that whoever always answers the same has a third of it wrong or more; fewer than `count`
+    that a worker who always answers the same has a third of it wrong or more; fewer than `count`
     where one answer runs out. Items that an earlier attempt `used` (id -> how often) come only
     where fresh ones run out. Empty where all items are known to be the same: these would test
     nothing.

@@ -110,6 +110,6 @@ class CountedFold:
         return len({vote.worker for vote in votes if vote.flag}) >= self.flags_to_review
 
 
-def plain_questions(questions: Iterable[CountedQuestion]) -> list[list[object]]:
+def questions_json(questions: Iterable[CountedQuestion]) -> list[list[object]]:
     """Questions as a row holds them: [[kind, key, needed], ...]."""
     return [[question.kind, question.key, question.needed] for question in questions]

@@ -7,8 +7,8 @@ Thompson 1952), and each pair of workers likewise (`agreement`). Where the fold 
 anyway, its second vote is the second answer; where one vote settles, a second person is asked outside the
 fold (`questions.DOUBLE_CHECK`).
 
-That a report counts as an answer of its own, and that a machine is neither the first nor the second, is
-decided here.
+That a report counts as an answer of its own, and that a model annotator is neither the first nor the second,
+is decided here.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -83,10 +83,10 @@ def wait_for_second(
 
 def answers_of_people(judgments: Iterable[Judgment]) -> dict[str, list[Judgment]]:
     """By key, the first answer or report of each person, in the order in which they came; the first two are
-    those that are compared. Withdrawn answers, extra ones and those of machines are not there."""
+    those that are compared. Withdrawn answers, extra ones and those of model annotators are not there."""
     answers: dict[str, list[Judgment]] = {}
     for judgment in judgments:
-        if judgment.withdrawn or judgment.machine or judgment.role not in (VOTE, DOUBLE_CHECK):
+        if judgment.withdrawn or judgment.by_model or judgment.role not in (VOTE, DOUBLE_CHECK):
             continue
         people = answers.setdefault(judgment.key, [])
         if all(judgment.worker != earlier.worker for earlier in people):

@@ -58,7 +58,7 @@ _KINDS = {
     loop.QUALITY: q.BOX_QUALITY,
     loop.COVERAGE: q.BOX_COVERAGE,
 }
-#: Questions that whoever drew the newest box is not asked.
+#: Questions that the worker who drew the newest box is not asked.
 BARS_DRAWER = frozenset((q.BOX_QUALITY, q.BOX_COVERAGE))
 
 
@@ -111,7 +111,10 @@ class Fold:
         self._link_rule = self._rules[q.COREF_LINK]
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
-        reading = sort_votes_by_key(judgments)
+        return self.state_after(sort_votes_by_key(judgments))
+
+    def state_after(self, reading: Reading) -> ImageState:
+        """The state after the votes of `reading`, none of which was read yet."""
         chains: list[ChainState] = []
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
@@ -169,7 +172,7 @@ class Fold:
         """Put a mention into a chain: "joined", "started", FLAGGED (held for review), None if open.
 
         `held` are the chains that wait for a reviewer: a mention joins them by ruling only. `guessed` learns
-        the ids of the mentions that joined by a machine's word.
+        the ids of the mentions that joined by a model annotator's word.
         """
         ruled: dict[int, str] = {}
         if self.rulings.pair:
@@ -179,25 +182,25 @@ class Fold:
                     chain.append(mention)
                     return "joined"
         flags: set[str] = set()
-        for i, shown_mention in candidates(
+        for i, mention_in_order in candidates(
             mention, chains, order=self.settings.order, likeness=self._likeness, chances=self._chances
         ):
             if ruled.get(i) == "apart":
                 continue
-            key = q.link_key(shown_mention, mention)
+            key = q.link_key(mention_in_order, mention)
             votes: list[str] = []
             outcome, _ = reading.take(key, self._link_rule, votes, flags, self.settings.flags_to_review)
             if outcome is None:
                 needed = self._link_rule.votes_needed(votes)
                 pair = (
-                    (shown_mention.id, mention.id)
-                    if shown_mention.span < mention.span
-                    else (mention.id, shown_mention.id)
+                    (mention_in_order.id, mention.id)
+                    if mention_in_order.span < mention.span
+                    else (mention.id, mention_in_order.id)
                 )
                 reading.questions.append(Question(q.COREF_LINK, key, needed, reading.barred(key), pair))
                 return None
             if outcome == "yes":
-                if reading.by_machine(key):
+                if reading.by_model(key):
                     guessed.add(mention.id)
                 chains[i].append(mention)
                 return "joined"
@@ -210,7 +213,7 @@ class Fold:
         """Chain verification (section 2.1), then the box loop of what it leaves.
 
         What a refused chain falls into is not verified again, as printed, where people had linked all of it;
-        where a machine linked any of it (`guessed`), it is.
+        where a model annotator linked any of it (`guessed`), it is.
         """
         if (
             len(chain) < 2
@@ -328,7 +331,7 @@ class Fold:
         name = _NAMES.get(name, name)
         if name == loop.BOX_DRAWN:
             assert last is not None and last.box is not None
-            return Outcome(name, WorkerBox(last.box, last.id, last.worker, last.machine)), state
+            return Outcome(name, WorkerBox(last.box, last.id, last.worker, last.by_model)), state
         return Outcome(name, kind=loop.non_visual_kind(votes) if name == loop.NO_BOX else ""), state
 
 
@@ -379,18 +382,18 @@ def _drawn_boxes(chain: Chain, reading: Reading) -> dict[Box, WorkerBox]:
     """The boxes that workers drew for a chain with one of these mentions: what a reviewer keeps as it is
     remains its drawer's, also where a reviewer has changed the chain since.
 
-    Of equal boxes one for exactly these mentions counts first, of these that of a person before a machine's,
-    and then the one whose key comes first, so that the order of different keys changes nothing.
+    Of equal boxes one for exactly these mentions counts first, of these that of a person before a model
+    annotator's, and then the one whose key comes first, so that the order of different keys changes nothing.
     """
     mention_set = q.mention_set(chain.mentions)
     ids = frozenset(m.id for m in chain.mentions)
     sets = {key: key.split("|")[1] for key in reading.votes if q.question_of(key) == q.BOX_DRAWING}
     keys = sorted(key for key, named in sets.items() if not ids.isdisjoint(named.split(" ")))
     drawn = [
-        (sets[key] != mention_set, vote.machine, vote) for key in keys for vote in reading.votes[key].queue
+        (sets[key] != mention_set, vote.by_model, vote) for key in keys for vote in reading.votes[key].queue
     ]
     worker_boxes: dict[Box, WorkerBox] = {}
     for _, _, vote in sorted(drawn, key=lambda entry: entry[:2]):
         if vote.box is not None:
-            worker_boxes.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.machine))
+            worker_boxes.setdefault(vote.box, WorkerBox(vote.box, vote.id, vote.worker, vote.by_model))
     return worker_boxes

@@ -1,7 +1,7 @@
 """Kinds of questions: what the rules need to know of each, entered by the kind itself.
 
 A kind lives in a folder of its own under `annotation.task_types`; its `rules.py` registers a `Kind` here. So
-nothing below or beside that folder names a kind: whoever must treat kinds differently asks for a property.
+nothing below or beside that folder names a kind: code that must treat kinds differently asks for a property.
 The six kinds of the chain are the exception: `image`, `boxes`, `state` and `questions` wire them, since they
 are the workflow of the paper.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.protocol.words import gettext_noop as _
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import Registry
 
 #: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
@@ -23,7 +24,7 @@ MEASURED_ON_VERDICTS = "box quality verdicts"
 MEASURED_ON_NOTHING = "nothing"
 
 
-class BadItem(ValueError):
+class BadItem(PhraseboxError):
     """A control item that cannot be one; one line that says what is wrong with it."""
 
 
@@ -61,15 +62,15 @@ class Number:
 class WrittenControlItem:
     """A control item as people write it down, of a kind that is only counted.
 
-    `image`: its key. `captions`: (image key, place from 0) of those shown. `found`: the same captions as
-    [image id, place]. `image_id`: the image's id. `sentence`: what a test of sentences asks about.
+    `image`: its key. `captions`: (image key, place from 0) of those shown. `caption_ids`: the same captions
+    as [image id, place]. `image_id`: the image's id. `sentence`: what a test of sentences asks about.
     """
 
     image: str
     image_id: int
     known: Any
     captions: tuple[tuple[str, int], ...]
-    found: list[list[int]]
+    caption_ids: list[list[int]]
     sentence: str = ""
 
 
@@ -149,7 +150,7 @@ class Kind:
       it shows accepted boxes, and `needs_boxes`: one at least. `mentions`: the least and the most it is
       about.
     - `writes`: workers answer in words of their own, which go when they are erased.
-    - `machine_answers`: the answers that a machine may give; it gets no task of a kind without any.
+    - `model_answers`: the answers that a model annotator may give; it gets no task of a kind without any.
 
     How it is graded:
 
@@ -158,7 +159,7 @@ class Kind:
     - `measured_on`: CONTROLS, VERDICTS or NOTHING. `judges`: the kind whose answers its own are verdicts on.
     - `bar`, `verdict`, `window`, `over`: the names of the trust settings that hold for it: the least share
       right, the checked answers before a verdict, those looked at, and over how many few are judged.
-    - `from_plain(known)`: a gold answer as the grader takes it, from its row. `graded(answer)`: what the
+    - `from_json(known)`: a gold answer as the grader takes it, from its row. `graded(answer)`: what the
     grader
       takes of an answer. `written_known(text, captions)`: a gold answer from a table's cell.
     - `item(written)`: the (content, key) of a control item; raises BadItem. None: it has none.
@@ -192,7 +193,7 @@ class Kind:
     needs_boxes: bool = False
     mentions: tuple[int, int | None] = (1, None)
     writes: bool = False
-    machine_answers: tuple[str, ...] = ()
+    model_answers: tuple[str, ...] = ()
     grader: Grader | None = None
     strata: tuple[str, ...] = ()
     tested: bool = True
@@ -202,7 +203,7 @@ class Kind:
     verdict: str = "verdict_known"
     window: str = "window"
     over: str = "window"
-    from_plain: Callable[[Any], Any] = _same
+    from_json: Callable[[Any], Any] = _same
     graded: Callable[[Any], Any] = _word
     written_known: Callable[[str, tuple[tuple[str, int], ...]], Any] | None = None
     item: Callable[[WrittenControlItem], tuple[dict[str, Any], str]] | None = None
@@ -289,9 +290,9 @@ def answer_time_of(key: str) -> AnswerTimeEstimate:
     return AnswerTimeEstimate(seconds, low, high, _("assumed; nobody has measured it"))
 
 
-def machine_kinds(among: Iterable[str]) -> tuple[str, ...]:
-    """Those of the kinds `among` that a machine answers."""
-    return tuple(key for key in among if key in KINDS and kind_of(key).machine_answers)
+def model_kinds(among: Iterable[str]) -> tuple[str, ...]:
+    """Those of the kinds `among` that a model annotator answers."""
+    return tuple(key for key in among if key in KINDS and kind_of(key).model_answers)
 
 
 def is_page(key: str) -> bool:

@@ -29,7 +29,7 @@ class MentionScores:
     """
 
     gold: int = 0
-    found: int = 0
+    predicted: int = 0
     matched: int = 0
     same_categories: int = 0
     agreed: Counter[str] = field(default_factory=Counter)
@@ -40,7 +40,7 @@ class MentionScores:
 
     def __iadd__(self, other: MentionScores) -> MentionScores:
         self.gold += other.gold
-        self.found += other.found
+        self.predicted += other.predicted
         self.matched += other.matched
         self.same_categories += other.same_categories
         self.agreed += other.agreed
@@ -52,7 +52,7 @@ class MentionScores:
     @property
     def precision(self) -> float:
         """The share of the found phrases that are marked too; 0 where none was found."""
-        return self.matched / self.found if self.found else 0.0
+        return self.matched / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
@@ -62,7 +62,7 @@ class MentionScores:
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall, 0 where nothing matches."""
-        return span_f1(self.gold, self.found, self.matched)
+        return span_f1(self.gold, self.predicted, self.matched)
 
     @property
     def category_agreement(self) -> float:
@@ -80,7 +80,7 @@ def score_mentions(mentions: Iterable[Mention], layer: LayerRecord) -> MentionSc
     hidden = [m for chain in layer.chains if chain.id == NOT_VISUAL for m in chain.mentions]
     gold = {m.span: m for chain in layer.chains if chain.id != NOT_VISUAL for m in chain.mentions}
     by_span = {m.span: m for m in mentions if m.span in gold or not any(_covers(h, m) for h in hidden)}
-    scores = MentionScores(gold=len(gold), found=len(by_span))
+    scores = MentionScores(gold=len(gold), predicted=len(by_span))
     for span in gold.keys() & by_span.keys():
         scores.matched += 1
         marked, predicted = set(gold[span].categories), set(by_span[span].categories)

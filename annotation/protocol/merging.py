@@ -5,7 +5,7 @@ an IoU of at least 0.8, or 0.9 for `other`; people and clothing never. What prin
 open is decided here: bodyparts never with people either; pairs are taken in descending IoU
 and transitively, but never so that one box would stand for two boxes of a chain or for a
 forbidden pair; the survivor is the box of the chain with more mentions, but that of a person before
-that of a machine.
+that of a model annotator.
 """
 
 from collections.abc import Iterable
@@ -154,9 +154,10 @@ def _merge_boxes(
 
 
 def _weight(index: int, objects: tuple[LayerObject, ...], chains: dict[str, Chain]) -> tuple[bool, int, int]:
-    """Sort key of a surviving box: people's before machines', then most mentions first, then file order."""
+    """Sort key of a surviving box: people's before model annotators', then most mentions first, then file
+    order."""
     object = objects[index]
-    return (object.machine, -max(len(chains[name].mentions) for name in object.chains), index)
+    return (object.by_model, -max(len(chains[name].mentions) for name in object.chains), index)
 
 
 def _merge_chains(
@@ -226,26 +227,26 @@ def _rebuilt(
         names = {group_of[name][0] for name in cluster.chains}
         survivor = record.objects[cluster.survivor]
         named = tuple(sorted(names, key=lambda n: order.get(n, len(order))))
-        objects[i] = LayerObject(named, survivor.box, machine=survivor.machine)
+        objects[i] = LayerObject(named, survivor.box, by_model=survivor.by_model)
     return LayerRecord(tuple(merged), tuple(objects.values()))
 
 
 def canonical_layer(
     chains: Iterable[tuple[Chain, tuple[Box, ...], str]],
     *,
-    by_machine: frozenset[tuple[str, Box]] = frozenset(),
+    by_model: frozenset[tuple[str, Box]] = frozenset(),
 ) -> LayerRecord:
     """A record from (chain, its boxes, its kind) triples, in canonical order.
 
     Chains stand by first mention; objects follow chain by chain, a chain's boxes in the order
     given. A chain without boxes becomes one object: `scene` where its kind is "scene", else
-    `nobndbox`; with kind "" it has none (nothing is known yet). `by_machine`: the boxes, each with its
-    chain's id, that a machine drew.
+    `nobndbox`; with kind "" it has none (nothing is known yet). `by_model`: the boxes, each with its
+    chain's id, that a model annotator drew.
     """
     ordered = sorted(chains, key=lambda triple: (triple[0].mentions[0].span, triple[0].id))
     objects: list[LayerObject] = []
     for chain, boxes, kind in ordered:
-        objects.extend(LayerObject((chain.id,), box, machine=(chain.id, box) in by_machine) for box in boxes)
+        objects.extend(LayerObject((chain.id,), box, by_model=(chain.id, box) in by_model) for box in boxes)
         if not boxes and kind:
             objects.append(LayerObject((chain.id,), None, kind == "scene", kind != "scene"))
     return LayerRecord(tuple(chain for chain, _, _ in ordered), tuple(objects))

@@ -105,15 +105,15 @@ class PageBatch:
 
 @dataclass(frozen=True, slots=True)
 class ControlImage:
-    """A development image with captions known to describe it (`true`) or not (`wrong`)."""
+    """A development image with captions known to describe it (`true`) or not (`false`)."""
 
     id: str
     image: str
     true: frozenset[str]
-    wrong: frozenset[str]
+    false: frozenset[str]
 
     def __post_init__(self) -> None:
-        if not self.true | self.wrong or self.true & self.wrong:
+        if not self.true | self.false or self.true & self.false:
             raise ValueError(
                 f"control image {self.id}: expected at least one caption, and none both true and wrong"
             )
@@ -121,7 +121,7 @@ class ControlImage:
     @property
     def block(self) -> Block:
         """The image's captions as a block of a page, in order, all as gold answers."""
-        captions = sorted(self.true | self.wrong)
+        captions = sorted(self.true | self.false)
         return Block(self.image, tuple(Entry(self.image, caption, ROLE_CONTROL) for caption in captions))
 
     def known(self, block: Block) -> tuple[bool, ...]:
@@ -249,7 +249,7 @@ def controls_on_page(
     return settings.images if str(index) in places else settings.controls
 
 
-def places_shown(
+def displayed_positions(
     known: Sequence[bool], size: int, *, seed: Seed, worker: str, control: int | str
 ) -> list[int]:
     """The places of `size` captions of a control image (all, where it has no more), in their order.

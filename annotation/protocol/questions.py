@@ -75,7 +75,7 @@ class Judgment:
 
     `answer` is one of ANSWERS of the key's question, with `box` where it is "drawn"; or it is
     empty and `flag` is one of FLAGS. Only votes enter the fold, and not when `withdrawn`; control
-    answers, double checks and extra answers are kept beside it. `machine`: a machine gave it.
+    answers, double checks and extra answers are kept beside it. `by_model`: a model annotator gave it.
     """
 
     id: str
@@ -86,7 +86,7 @@ class Judgment:
     flag: str = ""
     role: str = VOTE
     withdrawn: bool = False
-    machine: bool = False
+    by_model: bool = False
 
     @property
     def question(self) -> str:
@@ -165,7 +165,7 @@ def page_key(kind: str, batch: str, number: int) -> str:
 
 def judgment_name(image: str, worker: str, key: str, attempt: int = 0) -> str:
     """The id of a worker's judgment on a key of an image: 18 hexadecimal digits. People answer a key once; a
-    machine may propose several boxes for one, which `attempt` tells apart, from 0.
+    model annotator may propose several boxes for one, which `attempt` tells apart, from 0.
 
     It enters the key of a box's quality, and must therefore not depend on when it was given.
     """

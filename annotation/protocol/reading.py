@@ -10,8 +10,8 @@ from annotation.protocol.redundancy import VoteRule
 
 
 class _Votes:
-    """The votes on one key: one per worker (of a machine each of its boxes), in arrival order, each consumed
-    once."""
+    """The votes on one key: one per worker (of a model annotator each of its boxes), in arrival order, each
+    consumed once."""
 
     __slots__ = ("next", "queue", "workers")
 
@@ -66,10 +66,10 @@ class Reading:
                 outcome = rule.settle(votes)
         return outcome, last
 
-    def by_machine(self, key: str) -> bool:
-        """Whether a machine's vote is among those of `key` that were consumed."""
+    def by_model(self, key: str) -> bool:
+        """Whether a model annotator's vote is among those of `key` that were consumed."""
         votes = self.votes.get(key, _NO_VOTES)
-        return any(judgment.machine for judgment in votes.queue[: votes.next])
+        return any(judgment.by_model for judgment in votes.queue[: votes.next])
 
     def barred(self, key: str, also: frozenset[str] = NOBODY) -> frozenset[str]:
         """The workers who voted on `key`, and those of `also`."""
@@ -78,8 +78,8 @@ class Reading:
 
 
 def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
-    """Sort the votes by key. A worker's second vote on a key is extra and never read, but for a machine's
-    box: once people have refused one, it may propose another (`machine.tries`).
+    """Sort the votes by key. A worker's second vote on a key is extra and never read, but for a model
+    annotator's box: once people have refused one, it may propose another (`model_annotator.tries`).
 
     A double check or a extra answer is no vote, but who gave it is not asked the same again.
     """
@@ -94,7 +94,7 @@ def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
             collected = votes[judgment.key] = _Votes()
         if judgment.role in (q.DOUBLE_CHECK, q.EXTRA):
             collected.workers.add(judgment.worker)
-        elif judgment.worker in collected.workers and not (judgment.machine and judgment.box):
+        elif judgment.worker in collected.workers and not (judgment.by_model and judgment.box):
             extra.append(judgment.id)
         else:
             collected.workers.add(judgment.worker)

@@ -21,7 +21,7 @@ from annotation.protocol.terms import NOT_VISUAL, Box, LayerRecord
 class LayerScores:
     """Sums over mentions; add images up with `add`, read the shares at the end."""
 
-    found: int = 0
+    predicted: int = 0
     gold: int = 0
     precision_sum: float = 0.0
     recall_sum: float = 0.0
@@ -38,7 +38,7 @@ class LayerScores:
     @property
     def precision(self) -> float:
         """The mean precision over what was found; 0 where nothing was."""
-        return self.precision_sum / self.found if self.found else 0.0
+        return self.precision_sum / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
@@ -64,12 +64,12 @@ class LayerScores:
 
 def b_cubed(chains: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> LayerScores:
     """B-cubed sums of one document; clusters are sequences of mention ids."""
-    found_of = {name: frozenset(cluster) for cluster in chains for name in cluster}
+    predicted_of = {name: frozenset(cluster) for cluster in chains for name in cluster}
     gold_of = {name: frozenset(cluster) for cluster in gold for name in cluster}
-    scores = LayerScores(found=len(found_of), gold=len(gold_of))
-    for name in found_of.keys() & gold_of.keys():
-        shared = len(found_of[name] & gold_of[name])
-        scores.precision_sum += shared / len(found_of[name])
+    scores = LayerScores(predicted=len(predicted_of), gold=len(gold_of))
+    for name in predicted_of.keys() & gold_of.keys():
+        shared = len(predicted_of[name] & gold_of[name])
+        scores.precision_sum += shared / len(predicted_of[name])
         scores.recall_sum += shared / len(gold_of[name])
     return scores
 

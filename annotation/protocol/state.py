@@ -193,5 +193,5 @@ def unmerged(chains: Iterable[ChainState]) -> LayerRecord:
     included = [c for c in chains if c.stage != loop.EXCLUDED]
     return canonical_layer(
         ((Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind) for c in included),
-        by_machine=frozenset((c.id, d.box) for c in included for d in c.boxes if d.machine),
+        by_model=frozenset((c.id, d.box) for c in included for d in c.boxes if d.by_model),
     )

@@ -154,15 +154,15 @@ class LayerObject:
 
     Exactly as the Entities notation has it: with a `box`, `chains` names one chain or more
     and both flags are False; without one, `chains` names one chain and the flags say why
-    (`scene`: a place; `nobndbox`: nothing that can be boxed). `machine`: a machine drew the box, and people
-    accepted it.
+    (`scene`: a place; `nobndbox`: nothing that can be boxed). `by_model`: a model annotator drew the box, and
+    people accepted it.
     """
 
     chains: tuple[str, ...]
     box: Box | None = None
     scene: bool = False
     nobndbox: bool = False
-    machine: bool = False
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,15 +43,15 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A qualification test was handed in: `right` of `asked` answers."""
+    """A qualification test was handed in: `right` of `items` answers."""
 
     right: int
-    asked: int
+    items: int
 
     def __post_init__(self) -> None:
-        if self.asked < 1 or not 0 <= self.right <= self.asked:
+        if self.items < 1 or not 0 <= self.right <= self.items:
             raise ValueError(
-                f"a test with {self.right} right of {self.asked} is none: expected 0 <= right <= asked"
+                f"a test with {self.right} right of {self.items} is none: expected 0 <= right <= items"
             )
 
 
@@ -77,7 +77,7 @@ class BoxJudged:
 Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
 
 
-class OutOfTurn(ValueError):
+class InvalidEvent(ValueError):
     """An event that cannot happen to this trust state; the message names kind, state and event."""
 
     def __init__(self, trust: WorkerTrust, event: Event, because: str) -> None:
@@ -111,7 +111,7 @@ class WorkerTrust:
 
 
 def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """The trust state that `event` leads to. Raises OutOfTurn on an event that cannot come.
+    """The trust state that `event` leads to. Raises InvalidEvent on an event that cannot come.
 
     A suspended worker's items in hand and boxes under judgment still count, but nothing
     leads out of suspension: who is to have another chance is given a new trust state. Where
@@ -121,17 +121,17 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
         return _admitted(replace(trust, entered=event), settings)
     if isinstance(event, Examined):
         if trust.state != QUALIFICATION:
-            raise OutOfTurn(trust, event, "the test is behind them")
+            raise InvalidEvent(trust, event, "the test is behind them")
         passed = trust.examined is not None and _passed(trust.examined, trust.kind, settings)
         return trust if passed else _admitted(replace(trust, examined=event), settings)
     trust = _admitted(trust, settings)
     if trust.state == QUALIFICATION:
-        raise OutOfTurn(trust, event, "nobody works before they are admitted")
+        raise InvalidEvent(trust, event, "nobody works before they are admitted")
     if isinstance(event, ItemDone):
         return _judge(replace(trust, items=trust.items + 1), settings)
     source = MEASURED_ON_CONTROLS if isinstance(event, ControlGraded) else MEASURED_ON_VERDICTS
     if (measured_on := kind_of(trust.kind).measured_on) != source:
-        raise OutOfTurn(trust, event, f"its accuracy is measured on {measured_on}")
+        raise InvalidEvent(trust, event, f"its accuracy is measured on {measured_on}")
     right = event.right if isinstance(event, ControlGraded) else event.good
     return _judge(
         replace(
@@ -150,7 +150,7 @@ def trust_after_or_same(trust: WorkerTrust, event: Event, settings: TrustSetting
     researcher gave them a new trust state leaves it as it is."""
     try:
         return trust_after(trust, event, settings)
-    except OutOfTurn:
+    except InvalidEvent:
         return trust
 
 
@@ -159,7 +159,7 @@ def trust_reading(
 ) -> str:
     """How a trust state of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
 
-    UNCHECKED is who would be in warm-up where no answer is known by which it could end; and whoever
+    UNCHECKED is who would be in warm-up where no answer is known by which it could end; and a worker who
     writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
     items, the same trust state is a warm-up, in which what was done until then counts as items done. What a
     model annotator (`is_model`) draws is measured by people's verdicts, whatever is known.
@@ -182,7 +182,7 @@ def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> Worke
 
 
 def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
-    return test.right / test.asked >= settings.bar_of(kind)
+    return test.right / test.items >= settings.bar_of(kind)
 
 
 def _admitted(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
@@ -270,7 +270,7 @@ def why_not(trust: WorkerTrust, settings: TrustSettings) -> Refusal | None:
             "no_test", _("This task begins with a short test, which you have not taken yet: take the test.")
         )
     if not _passed(trust.examined, trust.kind, settings):
-        right, answered = trust.examined.right, trust.examined.asked
+        right, answered = trust.examined.right, trust.examined.items
         needed = next(n for n in range(answered + 1) if n / answered >= settings.bar_of(trust.kind))
         return Refusal(
             "test_failed",

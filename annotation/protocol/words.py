@@ -1,6 +1,6 @@
-"""Sentences for workers, in the language of whoever reads them.
+"""Sentences for workers, in the reader's language.
 
-The protocol knows no languages. Whoever drives it may say how a sentence is put into the reader's; until
+The protocol knows no languages. The caller may say how a sentence is put into the reader's; until
 then it stands as it is written.
 """
 
@@ -21,5 +21,5 @@ def gettext(sentence: str) -> str:
 
 
 def gettext_noop(sentence: str) -> str:
-    """`sentence` as it is written, marked for translators: whoever shows it puts it into words."""
+    """`sentence` as it is written, marked for translators: the page puts it into words."""
     return sentence

@@ -49,11 +49,11 @@ class QualificationTest:
     """A test under way: which of the worker's tests of the kind it is, from 1, and how far it is."""
 
     attempt: int
-    asked: int
+    items: int
     answered: int
 
 
-class TestPlace(NamedTuple):
+class AvailableTest(NamedTuple):
     """A kind of question in a campaign where a worker may take a test: their trust state there, which need
     not be stored yet."""
 
@@ -196,7 +196,7 @@ def record_test_answer(
     if any(state != Assignment.SUBMITTED for state, _ in others):
         return None
     result = Examined(right + sum(bool(result_row) for _, result_row in others), 1 + len(others))
-    # Whoever took a test is judged by it, also where its items were retired meanwhile.
+    # A worker who took a test is judged by it, also where its items were retired meanwhile.
     worker_trust.store_trust(
         row, trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)
     )
@@ -205,10 +205,10 @@ def record_test_answer(
 
 def test_obstacle(row: TrustState, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
     """Why a worker who needs a test, and is in none, cannot begin one; None where they can."""
-    return test_obstacles([TestPlace(row, campaign, settings)]).get((campaign.pk, row.kind))
+    return test_obstacles([AvailableTest(row, campaign, settings)]).get((campaign.pk, row.kind))
 
 
-def test_obstacles(places: Sequence[TestPlace]) -> dict[tuple[int, str], Refusal]:
+def test_obstacles(places: Sequence[AvailableTest]) -> dict[tuple[int, str], Refusal]:
     """(campaign, kind) -> why one worker, who needs a test there and is in none, cannot begin one; places
     where they can are left out. At most three queries."""
     taken = _tests_taken([test_place.row for test_place in places])
@@ -308,10 +308,10 @@ def _left(row: TrustState, campaign: Campaign) -> tuple[Item, ...]:
     """The qualification items of a kind, without those whose question the worker had as a task or a control
     item: who has worked takes a test where their trust state is renewed.
     """
-    return _items_left([TestPlace(row, campaign, settings_of(campaign.settings))])[campaign.pk, row.kind]
+    return _items_left([AvailableTest(row, campaign, settings_of(campaign.settings))])[campaign.pk, row.kind]
 
 
-def _items_left(places: Collection[TestPlace]) -> defaultdict[tuple[int, str], tuple[Item, ...]]:
+def _items_left(places: Collection[AvailableTest]) -> defaultdict[tuple[int, str], tuple[Item, ...]]:
     """(campaign, kind) -> `_left` there, of one worker; two queries at most."""
     pools = qualification_pools([test_place.key for test_place in places])
     asking: dict[str, list[int]] = defaultdict(list)

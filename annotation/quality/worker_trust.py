@@ -23,7 +23,7 @@ class TrustStateColumns(NamedTuple):
     entered_tasks: int | None
     entered_approved: int | None
     examined_right: int | None
-    examined_asked: int | None
+    examined_items: int | None
     items: int
     known: int
     right: int
@@ -45,9 +45,9 @@ def trust_from_row(row: Row | TrustStateColumns) -> WorkerTrust:
 
 
 def _examined(row: Row | TrustStateColumns) -> Examined | None:
-    if not row.examined_asked or row.examined_right is None:
+    if not row.examined_items or row.examined_right is None:
         return None
-    return Examined(row.examined_right, row.examined_asked)
+    return Examined(row.examined_right, row.examined_items)
 
 
 def _values_of(trust: WorkerTrust) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _values_of(trust: WorkerTrust) -> dict[str, Any]:
         "entered_tasks": entered.tasks if entered else None,
         "entered_approved": entered.approved if entered else None,
         "examined_right": examined.right if examined else None,
-        "examined_asked": examined.asked if examined else None,
+        "examined_items": examined.items if examined else None,
         "items": trust.items,
         "known": trust.known,
         "right": trust.right,

@@ -70,13 +70,13 @@ def check_answer(held: LeasedAssignment, answer: Answer) -> None:
         raise BadJudgment(f"answer {answer.answer!r} is not an answer to this question of {held.kind}")
 
 
-def check_machine_answer(held: LeasedAssignment, answer: Answer) -> None:
-    """Raise BadJudgment unless it is an answer that a machine may give."""
-    may = kind_of(held.kind).machine_answers
+def check_model_answer(held: LeasedAssignment, answer: Answer) -> None:
+    """Raise BadJudgment unless it is an answer that a model annotator may give."""
+    may = kind_of(held.kind).model_answers
     if answer.flag or answer.answer not in may:
         raise BadJudgment(
-            f"answer {answer.flag or answer.answer!r} to {held.kind} is not one that a machine gives; "
-            f"expected {' or '.join(map(repr, may)) or 'none: people answer it'}"
+            f"answer {answer.flag or answer.answer!r} to {held.kind} is not one that a model annotator "
+            f"gives; expected {' or '.join(map(repr, may)) or 'none: people answer it'}"
         )
 
 

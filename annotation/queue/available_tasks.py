@@ -29,7 +29,7 @@ from annotation.selectors.controls import control_metadata_of
 from annotation.selectors.corpora import campaigns_to_work_on
 
 #: Seconds for which a process keeps how much is left, the most that it counts, and for how many places.
-LEFT_KEPT, MOST_LEFT, LEFT_REMEMBERED = 300, 1000, 256
+LEFT_LIFETIME, MOST_LEFT, LEFT_REMEMBERED = 300, 1000, 256
 
 
 class Today(NamedTuple):
@@ -92,26 +92,26 @@ def available_tasks(*, worker: Worker) -> list[AvailableTask]:
     campaigns = list(campaigns_to_work_on(worker.pk).filter(visible).order_by("name"))
     today = _today(worker, campaigns)
     places = _places_of(worker, campaigns)
-    tests = qualification.tests_under_way([work_place.row for work_place in places if work_place.row.pk])
+    tests = qualification.tests_under_way([work_kind.row for work_kind in places if work_kind.row.pk])
     nothing = _why_nothing(worker, places, held, tests)
     _check_tests(places, nothing, tests)
     return [
         AvailableTask(
-            work_place.campaign,
-            work_place.kind,
-            work_place.terms.settings,
-            work_place.trust,
-            work_place.known,
-            held[work_place.key],
-            today[work_place.key],
-            tests.get(work_place.key) if _needs_test(nothing[work_place.key]) else None,
-            None if held[work_place.key] else nothing[work_place.key],
+            work_kind.campaign,
+            work_kind.kind,
+            work_kind.terms.settings,
+            work_kind.trust,
+            work_kind.known,
+            held[work_kind.key],
+            today[work_kind.key],
+            tests.get(work_kind.key) if _needs_test(nothing[work_kind.key]) else None,
+            None if held[work_kind.key] else nothing[work_kind.key],
         )
-        for work_place in places
+        for work_kind in places
     ]
 
 
-class _WorkPlace(NamedTuple):
+class _WorkKind(NamedTuple):
     """A kind of question in a campaign, and how the worker stands there; `row` need not be stored."""
 
     campaign: Campaign
@@ -144,13 +144,13 @@ class _WorkPlace(NamedTuple):
             reason=row.reason,
             withdrawn=row.withdrawn_at is not None,
             unagreed=False,  # Who has not agreed is told so before.
-            machine=False,  # Nobody signs in as one.
+            is_model=False,  # Nobody signs in as one.
             visitor=False,  # How much a visit has left is told where tasks are handed out.
             trust=self.trust,
         )
 
 
-def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkPlace]:
+def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkKind]:
     """Every kind of these campaigns, with the worker's trust state, or the one of a worker who joins now."""
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
@@ -176,44 +176,44 @@ def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkPlace
                 else trust_after(WorkerTrust(kind), entered, in_force(terms.settings.trust, known))
             )
             row = row or Row(campaign=campaign, worker=worker, kind=kind)
-            places.append(_WorkPlace(campaign, kind, terms, row, trust, known))
+            places.append(_WorkKind(campaign, kind, terms, row, trust, known))
     return places
 
 
 def _why_nothing(
     worker: Worker,
-    places: Sequence[_WorkPlace],
+    places: Sequence[_WorkKind],
     held: Mapping[tuple[int, str], int],
     tests: Container[tuple[int, str]],
 ) -> dict[tuple[int, str], NoTask | None]:
     """(campaign, kind) -> why the worker would get nothing there now, None where there is something; as many
     queries however many places there are."""
-    campaigns = {work_place.campaign.pk for work_place in places}
+    campaigns = {work_kind.campaign.pk for work_kind in places}
     unagreed = instructions.consents_needed(worker=worker.pk, campaigns=campaigns)
     reasons: dict[tuple[int, str], NoTask | None] = {}
-    for work_place in places:
-        shut = dispatch.why_closed(work_place.terms)
-        if shut is None and work_place.campaign.pk in unagreed:
+    for work_kind in places:
+        shut = dispatch.why_closed(work_kind.terms)
+        if shut is None and work_kind.campaign.pk in unagreed:
             shut = lease_terms.no_task_without_consent()
-        reasons[work_place.key] = shut or lease_terms.why_refused_by(
-            work_place.rules,
-            work_place.holder(worker),
-            work_place.terms,
+        reasons[work_kind.key] = shut or lease_terms.why_no_lease_by(
+            work_kind.rules,
+            work_kind.holder(worker),
+            work_kind.terms,
             in_a_test=lambda holder: (holder.campaign, holder.trust.kind) in tests,
         )
     at = database.now()
     with connection.cursor() as cursor:
         let_in = [
-            (work_place.holder(worker), work_place.rules)
-            for work_place in places
-            if reasons[work_place.key] is None
+            (work_kind.holder(worker), work_kind.rules)
+            for work_kind in places
+            if reasons[work_kind.key] is None
         ]
         reasons.update(dispatch.why_drawers_wait(cursor, let_in, at))
         reasons.update(_why_check_first(cursor, worker, [p for p in places if reasons[p.key] is None], at))
         looking: dict[str, list[int]] = defaultdict(list)
-        for work_place in places:
-            if reasons[work_place.key] is None and not held[work_place.key]:
-                looking[work_place.kind].append(work_place.campaign.pk)
+        for work_kind in places:
+            if reasons[work_kind.key] is None and not held[work_kind.key]:
+                looking[work_kind.kind].append(work_kind.campaign.pk)
         work = dispatch.places_with_work(cursor, worker.pk, looking)
         without = {kind: [c for c in those if (c, kind) not in work] for kind, those in looking.items()}
         reasons.update(dispatch.why_none_in(cursor, worker.pk, without, at))
@@ -221,12 +221,12 @@ def _why_nothing(
 
 
 def _why_check_first(
-    cursor: Any, worker: Worker, places: Sequence[_WorkPlace], at: datetime
+    cursor: Any, worker: Worker, places: Sequence[_WorkKind], at: datetime
 ) -> dict[tuple[int, str], NoTask]:
     drawing: dict[str, dict[int, CampaignSettings]] = {}
-    for work_place in places:
-        if check_first.may_hold(work_place.terms.settings, work_place.kind):
-            drawing.setdefault(work_place.kind, {})[work_place.campaign.pk] = work_place.terms.settings
+    for work_kind in places:
+        if check_first.may_hold(work_kind.terms.settings, work_kind.kind):
+            drawing.setdefault(work_kind.kind, {})[work_kind.campaign.pk] = work_kind.terms.settings
     return {
         (campaign, kind): nothing
         for kind, those in drawing.items()
@@ -235,15 +235,15 @@ def _why_check_first(
 
 
 def _check_tests(
-    places: Sequence[_WorkPlace],
+    places: Sequence[_WorkKind],
     nothing: dict[tuple[int, str], NoTask | None],
     tests: Container[tuple[int, str]],
 ) -> None:
     """Say of places that need a test why it cannot begin, where it cannot; as many queries for any number."""
     wanting = [
-        qualification.TestPlace(work_place.row, work_place.campaign, work_place.terms.settings)
-        for work_place in places
-        if _needs_test(nothing[work_place.key]) and work_place.key not in tests
+        qualification.AvailableTest(work_kind.row, work_kind.campaign, work_kind.terms.settings)
+        for work_kind in places
+        if _needs_test(nothing[work_kind.key]) and work_kind.key not in tests
     ]
     for key, obstacle in qualification.test_obstacles(wanting).items():
         nothing[key] = NoTask(obstacle.code, obstacle.text)
@@ -270,17 +270,17 @@ def today(*, worker: int, campaign: int, kind: str) -> Today:
 
 
 def about_left(*, campaign: int, kind: str) -> int:
-    """About how many questions of a kind wait: whole tens, MOST_LEFT at most, as of LEFT_KEPT seconds ago or
-    less. A query in so many seconds.
+    """About how many questions of a kind wait: whole tens, MOST_LEFT at most, as of LEFT_LIFETIME seconds ago
+    or less. A query in so many seconds.
 
     Never to the question, nor as of now: it would fall with an answer to one of them, and not with one on a
     control item.
     """
-    return _about_left(campaign, kind, int(database.now().timestamp()) // LEFT_KEPT)
+    return _about_left(campaign, kind, int(database.now().timestamp()) // LEFT_LIFETIME)
 
 
 @lru_cache(maxsize=LEFT_REMEMBERED)
-def _about_left(campaign: int, kind: str, count_per_turn: int) -> int:
+def _about_left(campaign: int, kind: str, count_per_round: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*) FROM (SELECT 1 FROM annotation_task WHERE campaign_id = %s AND kind = %s

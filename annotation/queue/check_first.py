@@ -1,8 +1,8 @@
-"""During a machine's warm-up, people who may check one of its boxes do so before they draw.
+"""During a model annotator's warm-up, people who may check one of its boxes do so before they draw.
 
-Else people who stay with drawing would draw what the machine waits to draw, and nobody would look at its
-first boxes. It holds for as long as a box waits (`trust.drawing_wait_minutes`), and for nobody who cannot
-judge one. `machine.check_first` turns it off.
+Else people who stay with drawing would draw what the model annotator waits to draw, and nobody would look at
+its first boxes. It holds for as long as a box waits (`trust.drawing_wait_minutes`), and for nobody who cannot
+judge one. `model_annotator.check_first` turns it off.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,13 @@ from annotation.protocol import trust
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.kinds import draws, judged_by
 from annotation.queue.dispatch import NoTask
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.same_question import seen_as_control
 
 
 def may_hold(settings: CampaignSettings, kind: str) -> bool:
-    """Whether drawing may have to wait for verdicts on a machine's boxes; else nothing is looked up."""
-    return draws(kind) and settings.machine.share > 0 and settings.machine.check_first
+    """Whether drawing may have to wait for verdicts on a model annotator's boxes; else nothing is looked
+    up."""
+    return draws(kind) and settings.model_annotator.share > 0 and settings.model_annotator.check_first
 
 
 def why_check_first(
@@ -36,18 +37,18 @@ def why_check_first(
     at_once = [campaign for campaign, settings in campaigns.items() if not settings.trust.qualification]
     cursor.execute(
         f"""SELECT t.campaign_id, max(t.created_at) FROM annotation_task t
-            JOIN annotation_machine m ON m.campaign_id = t.campaign_id AND m.worker_id = t.barred_id
+            JOIN annotation_modelannotator m ON m.campaign_id = t.campaign_id AND m.worker_id = t.barred_id
             JOIN annotation_truststate s ON s.campaign_id = t.campaign_id AND s.worker_id = t.barred_id
                 AND s.kind = '{kind}' AND s.state = %s AND NOT s.blocked AND s.withdrawn_at IS NULL
             LEFT JOIN annotation_truststate own ON own.campaign_id = t.campaign_id AND own.worker_id = %s
                 AND own.kind = '{judging}'
             WHERE t.campaign_id IN ({database.parameters(campaigns)})
                 AND t.state = 'open' AND t.kind = '{judging}' AND t.role = 'vote' AND t.live < t.needed
-                AND NOT EXISTS (SELECT 1 FROM annotation_machine newer
+                AND NOT EXISTS (SELECT 1 FROM annotation_modelannotator newer
                     WHERE newer.campaign_id = m.campaign_id AND newer.id > m.id)
                 AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                     WHERE a.task_id = t.id AND a.worker_id = %s)
-                AND NOT {met_as_control(judging)}
+                AND NOT {seen_as_control(judging)}
                 AND (own.state IN (%s, %s) AND NOT own.blocked AND own.withdrawn_at IS NULL
                     OR own.id IS NULL AND t.campaign_id IN ({database.parameters(at_once)}))
             GROUP BY t.campaign_id""",
@@ -69,7 +70,7 @@ def why_check_first(
         if until > at:
             reasons[campaign] = NoTask(
                 "check_first",
-                # That a machine drew them is not told: it could sway who judges them.
+                # That a model annotator drew them is not told: it could sway who judges them.
                 _(
                     "Boxes wait to be checked, and what is left to draw depends on them: "
                     "check some of them first."

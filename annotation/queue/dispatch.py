@@ -23,8 +23,8 @@ from annotation.models import Campaign
 from annotation.protocol import trust
 from annotation.protocol.trust import WorkerTrust
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.selectors.campaign.reasons import reason_in_words
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.campaign.summaries import reason_in_words
+from annotation.selectors.same_question import seen_as_control
 
 #: Tasks looked at first, and how the look widens beyond them.
 FIRST_LOOK = 48
@@ -45,7 +45,7 @@ class NoTask:
 class WorkerState(NamedTuple):
     """A worker's trust state for a kind, as its locked row holds it.
 
-    `unagreed`: the campaign's newest consent text waits for them to agree to it. `machine`: it is no person.
+    `unagreed`: the campaign's newest consent text waits for them to agree to it. `is_model`: it is no person.
     `visitor`: they came to the campaign from a crowd platform, by one visit or more (`visits`).
     """
 
@@ -59,7 +59,7 @@ class WorkerState(NamedTuple):
     reason: str
     withdrawn: bool
     unagreed: bool
-    machine: bool
+    is_model: bool
     visitor: bool
     trust: WorkerTrust
 
@@ -173,7 +173,7 @@ def _first(kind: str, window: int) -> str:
         SELECT t.id FROM annotation_task t
         WHERE t.id = o.id AND t.state = 'open' AND t.live < t.needed AND NOT EXISTS (
             SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)
-            AND NOT {met_as_control(kind)}"""
+            AND NOT {seen_as_control(kind)}"""
     if connection.vendor != "postgresql":
         # The limit keeps SQLite from looking at all of the window before it orders it.
         return f"SELECT o.id FROM ({ordered} LIMIT -1) o WHERE EXISTS ({suitable}) LIMIT 1"
@@ -245,7 +245,7 @@ def claim_again(cursor: Any, holder: WorkerState, kind: str) -> tuple[int, Claim
                 SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
                 WHERE a.worker_id = %s AND a.campaign_id = %s AND a.kind = %s AND a.state = 'expired'
                     AND t.state = 'open' AND t.live < t.needed
-                    AND (t.barred_id IS NULL OR t.barred_id <> %s) AND NOT {met_as_control(kind)}
+                    AND (t.barred_id IS NULL OR t.barred_id <> %s) AND NOT {seen_as_control(kind)}
                 ORDER BY t.rank LIMIT 1{locking}
             ) AND live < needed RETURNING {_CLAIM_COLUMNS}""",
         [holder.worker, holder.campaign, kind, holder.worker, holder.worker],
@@ -302,9 +302,7 @@ def why_drawers_wait(
 ) -> dict[tuple[int, str], NoTask]:
     """(campaign, kind) -> `why_drawer_waits` there, of one worker; places where they need not wait are left
     out. Two queries at most."""
-    watched = [
-        work_place for work_place in places if trust.is_drawer_watched(work_place[0].trust, work_place[1])
-    ]
+    watched = [work_kind for work_kind in places if trust.is_drawer_watched(work_kind[0].trust, work_kind[1])]
     if not watched:
         return {}
     worker = watched[0][0].worker
@@ -327,14 +325,14 @@ def why_drawers_wait(
         drawn = drawn[: settings.drawing_unjudged]
         refusal = trust.refuse_drawing_ahead(holder.trust, len(drawn), settings)
         if refusal is not None:
-            work_place = holder.campaign, holder.trust.kind
-            reasons[work_place] = NoTask(refusal.code, refusal.text, drawn[-1] + wait)
+            work_kind = holder.campaign, holder.trust.kind
+            reasons[work_kind] = NoTask(refusal.code, refusal.text, drawn[-1] + wait)
     if is_model:
         return reasons
     judged = (
         _judged_by_others(cursor, worker, sorted({campaign for campaign, _ in reasons})) if reasons else ()
     )
-    return {work_place: nothing for work_place, nothing in reasons.items() if work_place[0] in judged}
+    return {work_kind: nothing for work_kind, nothing in reasons.items() if work_kind[0] in judged}
 
 
 def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> frozenset[int]:
@@ -361,13 +359,13 @@ def places_with_work(
                 AND (t.barred_id IS NULL OR t.barred_id <> %s)
                 AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                     WHERE a.task_id = t.id AND a.worker_id = %s AND a.state <> 'expired')
-                AND NOT {met_as_control(kind)})"""
+                AND NOT {seen_as_control(kind)})"""
 
-    there = _by_place(cursor, campaigns, waiting, 3 * [worker])
-    return frozenset(work_place for work_place, waits in there.items() if waits)
+    there = _by_campaign_and_kind(cursor, campaigns, waiting, 3 * [worker])
+    return frozenset(work_kind for work_kind, waits in there.items() if waits)
 
 
-def _by_place(
+def _by_campaign_and_kind(
     cursor: Any,
     campaigns: Mapping[str, Sequence[int]],
     expression: Callable[[str], str],
@@ -405,7 +403,7 @@ def why_none_in(
         # A question that they met as a control item is one that they have answered, and is not told apart.
         return f"""t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open' AND NOT COALESCE(
             EXISTS (SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)
-            OR t.barred_id = %s OR {met_as_control(kind)}, FALSE)"""
+            OR t.barred_id = %s OR {seen_as_control(kind)}, FALSE)"""
 
     def free(kind: str) -> str:
         return f"EXISTS (SELECT 1 FROM annotation_task t WHERE t.live < t.needed AND {theirs(kind)})"
@@ -421,20 +419,20 @@ def why_none_in(
 
     reasons: dict[tuple[int, str], NoTask] = {}
     me, left = 3 * [worker], campaigns
-    for work_place, is_free in _by_place(cursor, left, free, me).items():
+    for work_kind, is_free in _by_campaign_and_kind(cursor, left, free, me).items():
         if is_free:
-            reasons[work_place] = NoTask(
+            reasons[work_kind] = NoTask(
                 "busy",
                 _("The last open questions are just being assigned to others: look again in a moment."),
                 at + timedelta(seconds=_SOON),
             )
     left = _without(left, reasons)
-    for work_place, until in _by_place(cursor, left, leased_until, me).items():
+    for work_kind, until in _by_campaign_and_kind(cursor, left, leased_until, me).items():
         if until is None:
             continue
         until = max(database.time_from_sql(until), at)
         minutes = max(1, round((until - at).total_seconds() / 60))
-        reasons[work_place] = NoTask(
+        reasons[work_kind] = NoTask(
             "busy",
             _(
                 "Others are answering the remaining questions. Questions that they leave unanswered come "
@@ -444,8 +442,8 @@ def why_none_in(
             until,
         )
     left = _without(left, reasons)
-    for work_place, is_open in _by_place(cursor, left, any_open, []).items():
-        reasons[work_place] = _all_judged() if is_open else _none_open()
+    for work_kind, is_open in _by_campaign_and_kind(cursor, left, any_open, []).items():
+        reasons[work_kind] = _all_judged() if is_open else _none_open()
     return reasons
 
 

@@ -14,8 +14,8 @@ from annotation.common import database
 from annotation.common.database import chunks
 from annotation.models import Campaign, Image, Item, OpenImage, Task
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.contents import plain_mention, question_content
-from annotation.protocol.counted import CountedQuestion, plain_questions
+from annotation.protocol.contents import mention_json, question_content
+from annotation.protocol.counted import CountedQuestion, questions_json
 from annotation.protocol.double_checks import DoubleChecks, asked_outside
 from annotation.protocol.image import Fold
 from annotation.protocol.questions import Question
@@ -53,7 +53,7 @@ def open_images(
                 campaign=campaign,
                 image=image,
                 position=image.position,
-                mentions=[plain_mention(mention) for mention in mentions],
+                mentions=[mention_json(mention) for mention in mentions],
                 settings=stored,
                 settings_version=campaign.settings_version,
                 opened_at=at,
@@ -110,7 +110,7 @@ def open_counted(
                 campaign=campaign,
                 image=image,
                 position=image.position,
-                questions=plain_questions(question for question, _ in questions),
+                questions=questions_json(question for question, _ in questions),
                 settings=campaign.settings,
                 settings_version=campaign.settings_version,
                 state={
@@ -153,7 +153,7 @@ def ask_more(
             if image.pk in rows
         ]
         for row, questions, drawn in more:
-            row.questions = [*row.questions, *plain_questions(questions_of for questions_of, _ in questions)]
+            row.questions = [*row.questions, *questions_json(questions_of for questions_of, _ in questions)]
             open_ = {questions_of.key: [questions_of.needed, 0] for questions_of, _ in questions}
             row.state = {
                 **row.state,
@@ -163,7 +163,7 @@ def ask_more(
                     *asked_outside([questions_of for questions_of, _ in questions], drawn),
                 ],
             }
-            _opened_anew(row, at)
+            _mark_changed(row, at)
             row.complete = False
         OpenImage.objects.bulk_update(
             rows.values(), ["questions", "state", "opened_at", "changed_at", "complete"]
@@ -190,7 +190,7 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
             row.settings = {**campaign.settings, "boxes": boxes}
             row.settings_version = campaign.settings_version
             row.state = {**row.state, "open": {}, "drawn": [], "checks": []}
-            _opened_anew(row, at)
+            _mark_changed(row, at)
         OpenImage.objects.bulk_update(
             rows, ["settings", "settings_version", "state", "opened_at", "changed_at"]
         )
@@ -201,7 +201,7 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
         untouched.update(version=0, layer_behind=F("complete"))
 
 
-def _opened_anew(row: OpenImage, at: datetime) -> None:
+def _mark_changed(row: OpenImage, at: datetime) -> None:
     """Note that its questions or settings are others from now on.
 
     Folds are kept by when an image was opened: each opening needs a time of its own, also where a clock

@@ -1,7 +1,7 @@
 """An image's fold, written back: with `image_rows`, the only writer of open images, tasks, items and moves.
 
 Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
-anew, compare with what was written last (`OpenImage.state`), write the difference. That column:
+again, compare with what was written last (`OpenImage.state`), write the difference. That column:
 
     open     {key: [answers needed, votes given]}  questions that wait for votes
     drawn    [key, ...]                        questions that a second person is to answer, whatever
@@ -40,7 +40,7 @@ from annotation.protocol.terms import Box
 from annotation.queue import lease_terms, task_rows
 
 #: Folds kept by a process: opening one costs as much as folding an image once.
-FOLDS_KEPT = 1024
+CACHED_FOLDS = 1024
 
 
 class OpenImageRow(NamedTuple):
@@ -75,7 +75,7 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImageDifference:
-    """What a fold made of an image, the statements that write it, and the kinds of what it asks anew."""
+    """What a fold made of an image, the statements that write it, and the kinds of what it asks again."""
 
     state: ImageState
     statements: list[database.Statement]
@@ -119,8 +119,8 @@ def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
     votes = []
     for worker, name, key, pseudonym, kind, answer, flag, role, x_min, y_min, x_max, y_max in rows:
         box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
-        is_model = kind == Worker.MACHINE
-        judgment = Judgment(name, key, pseudonym, answer, box, flag=flag, role=role, machine=is_model)
+        is_model = kind == Worker.MODEL
+        judgment = Judgment(name, key, pseudonym, answer, box, flag=flag, role=role, by_model=is_model)
         votes.append(Vote(worker, judgment))
     return votes
 
@@ -142,7 +142,7 @@ def fold_of(row: OpenImageRow) -> Fold | CountedFold:
     return Fold(stored.mentions, stored.settings, rulings)
 
 
-@lru_cache(maxsize=FOLDS_KEPT)
+@lru_cache(maxsize=CACHED_FOLDS)
 def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
     """Neither mentions, questions nor settings change; but ids are used again by databases that are thrown
     away, hence the time of opening."""
@@ -160,7 +160,7 @@ def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
 
 
 def refold_image(image: int) -> ImageState:
-    """Fold an open image anew and write the difference. Locks the image."""
+    """Compute an open image again and write the difference. Locks the image."""
     with database.writing(), connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT {OPEN_IMAGE_COLUMNS}, i.key FROM annotation_openimage o
@@ -178,10 +178,16 @@ def refold_image(image: int) -> ImageState:
 
 def state_of(image: OpenImage) -> ImageState:
     """The fold of what is stored of an open image now; writes nothing."""
+    fold, judgments = stored_fold(image)
+    return fold(judgments)
+
+
+def stored_fold(image: OpenImage) -> tuple[Fold | CountedFold, list[Judgment]]:
+    """The fold of an open image, and all judgments that count, as they are stored now."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk])
         row = row_from(cursor.fetchone())
-        return fold_of(row)(vote.judgment for vote in votes_of(cursor, image.pk))
+        return fold_of(row), [vote.judgment for vote in votes_of(cursor, image.pk)]
 
 
 def image_difference(
@@ -211,18 +217,18 @@ def image_difference(
     now_open: dict[str, list[int]] = {}
     fresh: list[Question] = []
     for key, question in by_key.items():
-        votes_wanted = votes_of_key[key] + question.needed
-        now_open[key] = [votes_wanted, votes_of_key[key]]
+        votes_needed = votes_of_key[key] + question.needed
+        now_open[key] = [votes_needed, votes_of_key[key]]
         if key not in before:
             fresh.append(question)
             if key in row.state["checks"]:
-                # Closed first, so that whoever claims its double check now is seen when it is counted.
+                # Closed first, so that a worker who claims its double check now is seen when it is counted.
                 statements.append(task_rows.end_task(row.id, key, Task.WITHDRAWN))
             continue
         was, had = before[key]
-        if (was, had) != (votes_wanted, votes_of_key[key]):
+        if (was, had) != (votes_needed, votes_of_key[key]):
             statements.append(
-                task_rows.update_wanted(row.id, key, votes_wanted, votes_of_key[key] - had - (key == placed))
+                task_rows.update_needed(row.id, key, votes_needed, votes_of_key[key] - had - (key == placed))
             )
     # A question that comes back has been drawn, or not, as it opened: whether it does depends on answers.
     answered = {vote.judgment.key for vote in votes}

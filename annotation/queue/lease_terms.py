@@ -9,7 +9,7 @@ from annotation.common import database
 from annotation.models import TrustState as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_from
 from annotation.protocol.double_checks import DoubleChecks
-from annotation.protocol.machines import machine_trust
+from annotation.protocol.model_annotators import model_trust
 from annotation.protocol.trust import QUALIFICATION, why_not
 from annotation.protocol.trust_settings import TrustSettings
 from annotation.quality import controls, qualification, worker_trust
@@ -59,7 +59,7 @@ class _HolderColumns(NamedTuple):
     reason: str
     withdrawn: bool
     unagreed: bool
-    machine: bool
+    is_model: bool
     visitor: bool
 
 
@@ -72,7 +72,7 @@ WORKER_STATE_COLUMNS = (
             AND NOT EXISTS (SELECT 1 FROM annotation_instructions y
                 WHERE y.campaign_id = x.campaign_id AND y.kind = x.kind AND y.version > x.version)
             AND NOT EXISTS (SELECT 1 FROM annotation_consent g
-                WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), w.kind = 'machine',
+                WHERE g.text_id = x.id AND g.worker_id = s.worker_id)), w.kind = 'model',
         EXISTS (SELECT 1 FROM annotation_identity i JOIN annotation_visit v ON v.identity_id = i.id
             JOIN annotation_study y ON y.id = v.study_id
             WHERE i.worker_id = s.worker_id AND y.campaign_id = s.campaign_id), """
@@ -107,8 +107,8 @@ def worker_state_from(values: Sequence[Any]) -> WorkerState:
         blocked=worker_columns.blocked,
         reason=worker_columns.reason,
         withdrawn=bool(worker_columns.withdrawn),
-        unagreed=bool(worker_columns.unagreed) and not worker_columns.machine,
-        machine=bool(worker_columns.machine),
+        unagreed=bool(worker_columns.unagreed) and not worker_columns.is_model,
+        is_model=bool(worker_columns.is_model),
         visitor=bool(worker_columns.visitor),
         trust=worker_trust.trust_from_row(trust),
     )
@@ -122,9 +122,9 @@ def terms_of(cursor: Any, campaign: int) -> Terms:
 
 def terms_trust_rules(terms: Terms, kind: str, *, is_model: bool = False) -> TrustSettings:
     """The campaign's trust settings as they come out for `kind`, with the control items that there are; for a
-    machine, whose boxes are judged whether or not there are any."""
+    model annotator, whose boxes are judged whether or not there are any."""
     if is_model:
-        return machine_trust(terms.settings.trust, terms.settings.machine)
+        return model_trust(terms.settings.trust, terms.settings.model_annotator)
     return controls.trust_rules_in_force(
         terms.settings.trust, campaign=terms.id, kind=kind, revision=terms.revision
     )
@@ -145,16 +145,16 @@ def no_task_without_consent() -> NoTask:
     return NoTask("no_consent", _("Before you begin, read how your answers will be used, and agree to it."))
 
 
-def why_refused(holder: WorkerState, terms: Terms) -> NoTask | None:
+def why_no_lease(holder: WorkerState, terms: Terms) -> NoTask | None:
     """What keeps this worker from the kind."""
-    rules = terms_trust_rules(terms, holder.trust.kind, is_model=holder.machine)
-    return why_refused_by(rules, holder, terms, in_a_test=_in_a_test)
+    rules = terms_trust_rules(terms, holder.trust.kind, is_model=holder.is_model)
+    return why_no_lease_by(rules, holder, terms, in_a_test=_in_a_test)
 
 
-def why_refused_by(
+def why_no_lease_by(
     rules: TrustSettings, holder: WorkerState, terms: Terms, *, in_a_test: Callable[[WorkerState], bool]
 ) -> NoTask | None:
-    """As `why_refused`, under the rules of the kind (`terms_trust_rules`); `in_a_test` says whether the
+    """As `why_no_lease`, under the rules of the kind (`terms_trust_rules`); `in_a_test` says whether the
     worker is in the middle of a test."""
     if holder.blocked:
         return NoTask(

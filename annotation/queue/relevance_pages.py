@@ -25,8 +25,8 @@ from annotation.protocol.paging import (
     ControlImage,
     Entry,
     controls_on_page,
+    displayed_positions,
     for_worker,
-    places_shown,
 )
 from annotation.protocol.questions import BadJudgment
 from annotation.quality import controls
@@ -156,7 +156,7 @@ def _chosen(
             if control is None:
                 return tuple(placed)
             seen.add(control.id)
-            (known,) = controls.shown_control(int(control.id)).content["blocks"]
+            (known,) = controls.displayed_control(int(control.id)).content["blocks"]
             if known["image"] not in taken and len(known["captions"]) >= len(block.captions):
                 taken.add(known["image"])
                 placed.append(PlacedControlImage(int(control.id), len(block.captions)))
@@ -205,16 +205,16 @@ def _page_block(content: Mapping[str, Any]) -> PageBlock:
 def _known(control: Control, size: int, seed: int, worker: str) -> PageBlock:
     """A known image with `size` of its captions, or all of them."""
     (block,) = control.content["blocks"]
-    shown_order = places_shown(
+    display_order = displayed_positions(
         control.known, size or len(control.known), seed=seed, worker=worker, control=control.pk
     )
     captions = [(image, number) for image, number in block["captions"]]
     return PageBlock(
         block["image"],
-        tuple(captions[number] for number in shown_order),
-        (ROLE_CONTROL,) * len(shown_order),
+        tuple(captions[number] for number in display_order),
+        (ROLE_CONTROL,) * len(display_order),
         control.pk,
-        tuple(control.known[number] for number in shown_order),
+        tuple(control.known[number] for number in display_order),
         control.active,
     )
 

@@ -2,7 +2,7 @@
 
 The only writer of judgments and flags. Whatever becomes of an answer, it is stored and paid:
 
-- in time, it takes the place its lease held; the image is folded anew;
+- in time, it takes the place its lease held; the image is computed again;
 - late (the lease ran out or was returned), it takes a place that is left, is superseded where the
   question is closed, and extra where others hold every place; of a platform's visitor no more
   such answers are taken than their study wants;
@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from annotation.common import database
 from annotation.models import Assignment, Campaign, Task
 from annotation.protocol import questions as q
-from annotation.protocol.kinds import is_page, kind_of, machine_kinds
+from annotation.protocol.kinds import is_page, kind_of, model_kinds
 from annotation.protocol.questions import Answer, BadJudgment, Judgment, judgment_name
 from annotation.protocol.trust import BoxJudged, ControlGraded, trust_after_or_same
 from annotation.quality import controls, qualification, worker_trust
@@ -36,7 +36,7 @@ from annotation.queue import (
     image_state,
     lease_terms,
     leases,
-    machine_turns,
+    model_answers,
     submission_rows,
     visits,
 )
@@ -83,7 +83,8 @@ class _Answered(NamedTuple):
     """What becomes of an answer: the statements that store it, still to be sent, and what comes next.
 
     `terms` are the campaign's as of now, for the next task; the answer itself is taken, graded and paid under
-    those that its lease carries. `wakes`: the open image in which a machine may have something to answer now.
+    those that its lease carries. `wakes`: the open image in which a model annotator may have something to
+    answer now.
     """
 
     terms: Terms
@@ -156,17 +157,17 @@ def submit(
             ) from error
         raise
     if stored.wakes is not None:
-        _let_machine_answer(stored.wakes)
+        _let_model_answer(stored.wakes)
     return Receipt(assignment, held.state == Assignment.SUBMITTED, stored.counted, following)
 
 
-def _let_machine_answer(image: int) -> None:
-    """Give a machine its turn at an image, once the answer is stored. Not on commit: SQLite's turn to write
-    is still held then. Whatever goes wrong with it is no fault of the answer."""
+def _let_model_answer(image: int) -> None:
+    """Give a model annotator its turn at an image, once the answer is stored. Not on commit: SQLite's turn to
+    write is still held then. Whatever goes wrong with it is no fault of the answer."""
     try:
-        machine_turns.take_turn(image, submit)
+        model_answers.answer_open_image(image, submit)
     except Exception:
-        _log.exception("the machine's turn at open image %d", image)
+        _log.exception("the model annotator's turn at open image %d", image)
 
 
 def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
@@ -176,8 +177,8 @@ def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
     drawer = task.barred if kind_of(held.kind).judges else None
     holder, drawn, votes = submission_rows.holders_of(cursor, held, terms, drawer, image.id)
     _check_visit(cursor, held, terms, holder)
-    if holder.machine:
-        answer_rows.check_machine_answer(held, answer)
+    if holder.is_model:
+        answer_rows.check_model_answer(held, answer)
     content = answer_rows.answer_content(held, terms, answer)
     if holder.withdrawn:
         return _withdrawn(cursor, row, holder, content, request)
@@ -195,7 +196,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
         answer.box,
         answer.flag,
         role,
-        machine=holder.machine,
+        by_model=holder.is_model,
     )
     votes.append(image_state.Vote(held.worker, judgment))
     # The first vote on a key is the verdict, whether or not the chain still waits for it, as in `replay`.
@@ -218,19 +219,23 @@ def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
         and not answer.flag
         and (
             submission_rows.drawn_since(cursor, drawn, image.id, held.key)
-            if drawn.machine
+            if drawn.is_model
             else controls.tells_of_drawer(terms.id, drawn.trust.kind, terms.revision, asked_at)
         )
     ):
         judged = BoxJudged(answer.answer == "good")
         changed.append(worker_trust.trust_update(drawn.id, _after(drawn, [judged], terms), at))
-    wakes = bool(now.settings.machine.share) and not holder.machine and bool(machine_kinds(difference.opened))
+    wakes = (
+        bool(now.settings.model_annotator.share)
+        and not holder.is_model
+        and bool(model_kinds(difference.opened))
+    )
     statements = [
         *answer_rows.insert_judgment(
             held, terms, judgment, answer.way, content.stored, image.id, request.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
-        answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.machine),
+        answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.is_model),
         *content.graded,
         *difference.statements,
         *changed,
@@ -244,7 +249,7 @@ def _withdrawn(
     cursor: Any, row: TaskRow, holder: WorkerState, content: AnswerContent, request: _Request
 ) -> _Answered:
     """An answer of somebody whose judgments are withdrawn: stored as withdrawn, and paid but for a
-    machine's; its place is free again."""
+    model annotator's; its place is free again."""
     held, terms, answer, at = row.held, row.terms, request.answer, request.at
     if held.state == Assignment.LEASED:
         cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [row.task.id])
@@ -258,7 +263,7 @@ def _withdrawn(
             held, terms, judgment, answer.way, content.stored, row.image.id, request.schema, at
         ),
         *(answer_rows.insert_flag(held, answer) if answer.flag else ()),
-        answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.machine),
+        answer_rows.end_assignment(held, terms, request.token, request.seconds, at, unpaid=holder.is_model),
         *content.graded,
         worker_trust.trust_update(holder.id, after, at),
     ]
@@ -266,14 +271,14 @@ def _withdrawn(
 
 
 def _name_of(held: LeasedAssignment, holder: WorkerState) -> str:
-    """The name of an answer to a task. Only a machine answers one more than once."""
-    attempt = held.attempt if holder.machine else 0
+    """The name of an answer to a task. Only a model annotator answers one more than once."""
+    attempt = held.attempt if holder.is_model else 0
     return judgment_name(held.image_key, holder.pseudonym, held.key, attempt)
 
 
 def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: WorkerState) -> None:
     """Raise NotYours where a late answer is one more than the studies wanted that its worker came by: else
-    whoever takes tasks and returns them would be owed for all of them."""
+    a worker who takes tasks and returns them would be owed for all of them."""
     if not holder.visitor or held.state == Assignment.LEASED:
         return
     if held.role != qualification.QUALIFICATION_ROLE and not visits.takes_late_answer(
@@ -356,7 +361,7 @@ def _terms(cursor: Any, held: LeasedAssignment) -> tuple[Terms, WorkerState]:
 
 def _after(holder: WorkerState, events: Sequence[Any], terms: Terms) -> Any:
     trust = holder.trust
-    rules = lease_terms.terms_trust_rules(terms, trust.kind, is_model=holder.machine)
+    rules = lease_terms.terms_trust_rules(terms, trust.kind, is_model=holder.is_model)
     for event in events:
         trust = trust_after_or_same(trust, event, rules)
     return trust

@@ -147,8 +147,8 @@ def holders_of(
 
 
 def drawn_since(cursor: Any, drawer: WorkerState, image: int, key: str) -> bool:
-    """Whether a machine drew the box that a question `key` is about since its trust state was given: what it
-    drew before it learnt again says nothing of what it knows now. As in `replay`."""
+    """Whether a model annotator drew the box that a question `key` is about since its trust state was given:
+    what it drew before it learnt again says nothing of what it knows now. As in `replay`."""
     cursor.execute(
         """SELECT 1 FROM annotation_judgment j JOIN annotation_truststate s ON s.id = %s
            WHERE j.image_id = %s AND j.name = %s AND j.worker_id = s.worker_id AND j.id > s.since""",

@@ -30,7 +30,7 @@ _LEASED = """(SELECT count(*) FROM annotation_assignment a
               WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
 
 
-def update_wanted(image: int, key: str, total: int, more: int) -> database.Statement:
+def update_needed(image: int, key: str, total: int, more: int) -> database.Statement:
     """An open task wants `total` answers, or as many as are given and out if those are more.
 
     `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
@@ -46,7 +46,7 @@ def update_wanted(image: int, key: str, total: int, more: int) -> database.State
 
 def ask_second_person(image: int, key: str, answers: int) -> list[database.Statement]:
     """A task is to be asked of a second person; it has so many votes. Who holds it already is that person."""
-    # Closed first, so that whoever claims it now is seen when leases are counted.
+    # Closed first, so that a worker who claims it now is seen when leases are counted.
     return [
         end_task(image, key, Task.SETTLED),
         (

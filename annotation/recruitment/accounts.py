@@ -33,6 +33,7 @@ from annotation.web.common.sign_in import widened_for_redirect
 from annotation.web.staff.campaign_pages import account_of, result_message
 from annotation.workers import payments, pseudonyms, rate_limit, sessions
 from annotation.workers.accounts import second_factor
+from phrasebox.errors import PhraseboxError
 
 
 class MailForm(forms.Form):
@@ -85,8 +86,9 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
     success_url = reverse_lazy("sign_in")
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
-        """Whoever has read the e-mail need not wait for what others tried; whoever knew the old password is
-        out at once, with the tokens that they made and the sign-in elsewhere that they may have connected."""
+        """Somebody who has read the e-mail need not wait for what others tried; somebody who knew the old
+        password is out at once, with the tokens that they made and the sign-in elsewhere that they may have
+        connected."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))
@@ -143,7 +145,7 @@ def _names_another_address(request: HttpRequest) -> bool:
 def mail(request: HttpRequest) -> HttpResponse:
     """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it.
 
-    Another address takes the password: whoever reads its e-mails can choose a new one.
+    Another address takes the password: its reader can choose a new one.
     """
     form = MailForm(request.POST)
     if not form.is_valid():
@@ -182,15 +184,15 @@ def erase_me(request: HttpRequest) -> HttpResponse:
     if worker is None:
         raise Http404(_("You have not worked here yet, so there is nothing to delete."))
     gone = False
-    with result_message(request, pseudonyms.CannotErase):
+    with result_message(request, PhraseboxError):
         if request.POST.get("sure") != "yes":
-            raise pseudonyms.CannotErase(_("Deleting cannot be undone: confirm it first."))
+            raise PhraseboxError(_("Deleting cannot be undone: confirm it first."))
         if payments.unpaid(worker=worker.pk):
-            raise pseudonyms.CannotErase(
+            raise PhraseboxError(
                 _("You have not been paid for everything yet: you can delete your account once you have.")
             )
         if user.has_staff_role:
-            raise pseudonyms.CannotErase(_("Your account has a staff role: ask an admin to revoke it first."))
+            raise PhraseboxError(_("Your account has a staff role: ask an admin to revoke it first."))
         pseudonyms.erase_worker(worker=worker, by_themselves=True, texts=request.POST.get("texts") == "yes")
         gone = True
     if not gone:

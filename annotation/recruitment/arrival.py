@@ -43,7 +43,8 @@ def here(request: HttpRequest) -> Account | None:
 
 
 def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
-    """Sign in who comes, whoever was here before, and lead them to the work. The session may only work."""
+    """Sign in who comes, no matter who was here before, and lead them to the work. The session may only
+    work."""
     if confirmation.is_new(arrival) and (
         seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))
     ):

@@ -30,8 +30,8 @@ from annotation.web.common import limits
 from annotation.web.common.access import for_roles
 from annotation.web.common.sign_in import BACKEND
 from annotation.workers import invitations, pseudonyms, rate_limit
-from annotation.workers.invitations import InvitationError
 from annotation.workers.rate_limit import Try
+from phrasebox.errors import PhraseboxError
 
 #: What a session, and a browser, keep of the code.
 CODE = "return_code"
@@ -94,7 +94,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
     """Where a link leads: what one is asked to agree to, and two ways to begin. A POST begins."""
     try:
         invitation = invitations.open_invitation(token)
-    except InvitationError as why:
+    except PhraseboxError as why:
         return _over(request, why)
     if not invitation.language:
         return _opened(request, invitation)
@@ -144,7 +144,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         account, code = invitations.accept_invitation(
             invitation=invitation, version=int(version) if version.isdecimal() else 0, **chosen
         )
-    except InvitationError as why:
+    except PhraseboxError as why:
         return _over(request, why)
     except instructions.StaleText as why:
         return _page(request, invitation, form, stale=str(why), status=409)
@@ -167,7 +167,7 @@ def _joined(request: HttpRequest, invitation: Invitation, account: Account) -> H
         return render(request, "annotation/entry/invite_in.html", {"campaign": invitation.campaign})
     try:
         invitations.join_by_invitation(invitation=invitation, account=account)
-    except InvitationError as why:
+    except PhraseboxError as why:
         return _over(request, why)
     return redirect("tasks")
 
@@ -186,7 +186,7 @@ def _page(
     return render(request, "annotation/entry/invite.html", about, status=status)
 
 
-def _over(request: HttpRequest, why: InvitationError) -> HttpResponse:
+def _over(request: HttpRequest, why: PhraseboxError) -> HttpResponse:
     return render(request, "annotation/entry/invite_over.html", {"why": str(why)}, status=410)
 
 

@@ -73,7 +73,7 @@ def oidc_back(request: HttpRequest, provider_id: str) -> HttpResponseBase:
 @require_POST
 @confirmed
 def oidc_connect(request: HttpRequest) -> HttpResponseBase:
-    """Lead to the other server, to connect whoever it says to the account that is signed in here."""
+    """Lead to the other server, to connect the person that it names to the account that is signed in here."""
     _check_enabled()
     return _redirect_to_provider(request, elsewhere.CONNECT, "", account_of(request).pk)
 

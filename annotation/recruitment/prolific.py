@@ -22,8 +22,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.common import database, incoming_json
+from annotation.common import database
 from annotation.common.addresses import site_host
+from annotation.common.operations import read_json
 from annotation.recruitment import arrival
 from annotation.workers import confirmation, platform_visits, prolific_api
 from annotation.workers.confirmation import Arrival
@@ -35,7 +36,7 @@ from annotation.workers.prolific_api import (
     Away,
     BadLink,
     Link,
-    SubmissionFacts,
+    SubmissionReport,
 )
 
 _log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def completion_address(code: str) -> str:
 @never_cache
 @require_safe
 def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
-    """Where a study's address leads: the participant is signed in, whoever was here before."""
+    """Where a study's address leads: the participant is signed in, no matter who was here before."""
     campaign = arrival.campaign_for_all(name)
     try:
         who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)
@@ -110,7 +111,7 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
     if sent_at is None:
         return JsonResponse({"error": "the signature is not valid, or too old"}, status=401)
     try:
-        event: Any = incoming_json.read_json(request.body)
+        event: Any = read_json(request.body)
         kind = event["event_type"]
         if kind != "submission.status.change":
             return JsonResponse({"changed": False})
@@ -123,7 +124,7 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
         return JsonResponse({"error": "the body is no event"}, status=400)
     changed = confirmation.note_submission(
         provider=PROLIFIC,
-        report=SubmissionFacts(about["participant_id"], (), prolific_api.plain_status(about["status"])),
+        report=SubmissionReport(about["participant_id"], (), prolific_api.normalised_status(about["status"])),
         submission=about["resource_id"],
         # When it happened; a delivery that is tried again is sent later than that.
         at=min(_time(request.headers.get("X-Timestamp", "")) or sent_at, sent_at),

@@ -19,8 +19,8 @@ from annotation.web.common.confirm import confirmed
 from annotation.web.staff.campaign_pages import account_of, result_message
 from annotation.workers import rate_limit, sessions
 from annotation.workers.accounts import second_factor
-from annotation.workers.accounts.second_factor import FactorRefused
 from annotation.workers.api_tokens import digest_of_secret
+from phrasebox.errors import PhraseboxError
 
 _CODES_PAGE = "annotation/entry/recovery_codes.html"
 #: Under which a session keeps the digest of the secret that it is setting up.
@@ -36,7 +36,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     try:
         secret = second_factor.begin_second_factor(account, seen=request.session.get(_BEGUN, ""))
-    except FactorRefused as error:
+    except PhraseboxError as error:
         if sessions.sets_up_first(request.session):
             # It was set up elsewhere meanwhile; a session that was opened without it stays shut.
             logout(request)
@@ -52,7 +52,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
         return limits.too_often(request, page, seconds, **about)
     try:
         codes = second_factor.confirm_second_factor(account=account, code=request.POST.get("code", ""))
-    except FactorRefused as error:
+    except PhraseboxError as error:
         return render(request, page, {**about, "error": str(error)}, status=422)
     rate_limit.take_back(*tries)
     request.session.pop(sessions.SET_UP_FIRST, None)
@@ -67,7 +67,7 @@ def recovery_codes_renew(request: HttpRequest) -> HttpResponse:
     """Ten new recovery codes, shown this once; the old ones are void."""
     try:
         codes = second_factor.renew_recovery_codes(account=account_of(request))
-    except FactorRefused as error:
+    except PhraseboxError as error:
         messages.error(request, str(error))
         return redirect("account")
     return render(request, _CODES_PAGE, {"codes": codes, "again": True})
@@ -77,7 +77,7 @@ def recovery_codes_renew(request: HttpRequest) -> HttpResponse:
 @confirmed
 def second_factor_remove(request: HttpRequest) -> HttpResponse:
     """Turn my second factor off, where this server does not ask for one."""
-    with result_message(request, FactorRefused) as show:
+    with result_message(request, PhraseboxError) as show:
         second_factor.remove_second_factor(account=account_of(request))
         show(_("Your second factor is off: signing in asks for the password alone."))
     return redirect("account")

@@ -105,7 +105,7 @@ class SignInElsewhere(DefaultSocialAccountAdapter):
         extra_context: Any = None,
     ) -> NoReturn:
         """Back to the page from which they came, with what to do."""
-        raise ImmediateHttpResponse(_back_with_error(request, went_wrong()))
+        raise ImmediateHttpResponse(_back_with_error(request, sign_in_error_message()))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> NoReturn:
         """Known by then who somebody is there, and whether an account here is connected to them."""
@@ -154,7 +154,7 @@ def _entered(request: HttpRequest, sociallogin: Any) -> HttpResponse:
 def _connected(request: HttpRequest, sociallogin: Any) -> HttpResponse:
     account = request.user
     if not isinstance(account, Account) or sociallogin.state.get("data") != account.pk:
-        return _back_with_error(request, went_wrong())
+        return _back_with_error(request, sign_in_error_message())
     owner = sociallogin.user if sociallogin.account.pk is not None else None
     if owner is None:
         try:
@@ -179,7 +179,7 @@ def _back_with_error(request: HttpRequest, why: str) -> HttpResponse:
     return redirect("account" if request.user.is_authenticated else "sign_in")
 
 
-def went_wrong() -> str:
+def sign_in_error_message() -> str:
     """The message where the other server did not say who somebody is."""
     return _("The other server did not confirm who you are. Try again, or sign in with your password.")
 

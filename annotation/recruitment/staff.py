@@ -17,8 +17,8 @@ from annotation.web.common import limits
 from annotation.web.common.sign_in import enter_with_rule
 from annotation.workers import rate_limit
 from annotation.workers.accounts import first, inviting
-from annotation.workers.accounts.granting import GrantError
 from annotation.workers.rate_limit import Try
+from phrasebox.errors import PhraseboxError
 
 _PAGE = "annotation/entry/staff_account.html"
 
@@ -52,7 +52,7 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
     """Where an invitation of staff leads: an account with a name and a password of one's own."""
     try:
         invitation = inviting.open_staff_invitation(token)
-    except GrantError as why:
+    except PhraseboxError as why:
         return _over(request, why)
     about: dict[str, Any] = {"invitation": invitation, "signed_in": request.user.is_authenticated}
     form = AccountForm(request.POST or None)
@@ -67,7 +67,7 @@ def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
         account = inviting.accept_staff_invitation(
             invitation=invitation, username=chosen["username"], password=chosen["password1"]
         )
-    except GrantError as why:
+    except PhraseboxError as why:
         return _over(request, why)
     except IntegrityError:
         form.add_error("username", _("Somebody has just taken this name. Choose another."))
@@ -80,7 +80,7 @@ def _form_page(request: HttpRequest, form: AccountForm, about: dict[str, Any]) -
     return render(request, _PAGE, {**about, "form": form}, status=422 if form.errors else 200)
 
 
-def _over(request: HttpRequest, why: GrantError) -> HttpResponse:
+def _over(request: HttpRequest, why: PhraseboxError) -> HttpResponse:
     return render(request, "annotation/entry/invite_over.html", {"why": str(why)}, status=410)
 
 

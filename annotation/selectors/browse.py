@@ -15,15 +15,15 @@ from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from annotation.models import Box, BoxChain, Caption, Chain, Corpus, Image, Layer, LayerImage, Mention
 from annotation.protocol.state import CLOSED_STAGES
-from annotation.selectors.tags.kept import images_tagged
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from annotation.selectors.tags.stored import images_tagged
 
 #: Pictures on a page of a corpus: fills rows of two, three, four and six.
 _PAGE = 48
 #: Pictures in a corpus's strip on the home page.
 STRIP = 8
 #: Seconds for which a version's figures are kept: counting Flickr30k whole takes half a second.
-FIGURES_KEPT = 24 * 3600
+FIGURES_LIFETIME = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ def layer_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
     cached = cache.get_many(names.values())
     missing = [pk for pk, name in names.items() if name not in cached]
     counted = _counted(missing) if missing else {}
-    cache.set_many({names[pk]: figures for pk, figures in counted.items()}, FIGURES_KEPT)
+    cache.set_many({names[pk]: figures for pk, figures in counted.items()}, FIGURES_LIFETIME)
     return {pk: counted[pk] if pk in counted else cached[name] for pk, name in names.items()}
 
 
@@ -287,7 +287,7 @@ def neighbours(image: Image, layer: Layer | None, criteria: Filter) -> tuple[Ima
     return before, after
 
 
-def captions_shown(image: Image) -> list[Caption]:
+def captions_by_number(image: Image) -> list[Caption]:
     """The captions of `image` by number."""
     return list(Caption.objects.filter(image=image).order_by("number"))
 

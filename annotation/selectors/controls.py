@@ -22,7 +22,7 @@ from annotation.protocol.questions import VOTE
 from annotation.protocol.trust_settings import GoldCoverage
 
 #: Campaigns of which a process remembers what they know.
-FACTS_KEPT = 256
+CACHED_CAMPAIGNS = 256
 
 
 def control_item_counts(campaign: Campaign) -> dict[tuple[str, str, str], int]:
@@ -49,7 +49,7 @@ class ControlMetadata(NamedTuple):
     since: Mapping[str, datetime]
 
 
-@lru_cache(maxsize=FACTS_KEPT)
+@lru_cache(maxsize=CACHED_CAMPAIGNS)
 def control_metadata(campaign: int, revision: int) -> ControlMetadata:
     """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
     return control_metadata_of([campaign])[campaign]
@@ -99,12 +99,12 @@ def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
 
 def unchecked_answers(campaign: Campaign) -> dict[str, int]:
     """Kind -> answers that were given before there was anything to check them by, where it has that now."""
-    unchecked = {}
+    counts = {}
     for kind, since in control_metadata(campaign.pk, campaign.revision).since.items():
         early = Judgment.objects.filter(campaign=campaign, kind=kind, role=VOTE, created_at__lt=since)
         if kind not in unchecked_kinds(campaign) and (count := early.count()):
-            unchecked[kind] = count
-    return unchecked
+            counts[kind] = count
+    return counts
 
 
 def with_answer_counts(rows: QuerySet[Control]) -> QuerySet[Control]:

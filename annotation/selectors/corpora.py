@@ -1,33 +1,41 @@
-"""Corpora, layers and campaigns: by the names that people type, and by what an account's roles are for."""
+"""Corpora, layers and campaigns: by the names that people type, by what an account's roles are for, and as
+requests name them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
 
+from annotation.common.operations import FieldError, Help, Named, StoredKind
 from annotation.common.plain_text import with_known
 from annotation.common.roles import ADMIN, ANNOTATOR, Scope
 from annotation.models import Account, Campaign, Corpus, Identity, Image, Layer, RoleGrant
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
+_M = TypeVar("_M", bound=Model)
 
-class AmbiguousLayer(ValueError):
-    """Several layers, and none was named."""
+
+def row_named(rows: QuerySet[_M], name: str) -> _M:
+    """The row of that name; raises UnknownName listing what exists."""
+    row = rows.filter(name=name).first()
+    if row is None:
+        unknown = UnknownName(f"unknown {rows.model._meta.verbose_name} {name!r}")
+        raise with_known(unknown, rows.values_list("name", flat=True))
+    return row
 
 
 def corpus_named(name: str) -> Corpus:
     """The published corpus `name`; raises UnknownName listing what exists."""
-    published = Corpus.objects.filter(published=True)
-    try:
-        return published.get(name=name)
-    except Corpus.DoesNotExist:
-        names = published.values_list("name", flat=True)
-        raise with_known(UnknownName(f"unknown corpus {name!r}"), names) from None
+    return row_named(Corpus.objects.filter(published=True), name)
 
 
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
     """The published layer `name` of `corpus`; without a name the only one, or None where there is none.
 
-    Raises UnknownName, and AmbiguousLayer listing the layers where several exist and none is named.
+    Raises UnknownName, and PhraseboxError listing the layers where several exist and none is named.
     """
     layers = {layer.name: layer for layer in corpus.layers.filter(published=True).order_by("name")}
     known = ", ".join(layers) or "none"
@@ -36,7 +44,7 @@ def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
             raise UnknownName(f"unknown layer {name!r} of corpus {corpus.name!r}; known: {known}")
         return layers[name]
     if len(layers) > 1:
-        raise AmbiguousLayer(f"corpus {corpus.name!r} has several layers; name one of: {known}")
+        raise PhraseboxError(f"corpus {corpus.name!r} has several layers; name one of: {known}")
     return next(iter(layers.values()), None)
 
 
@@ -123,3 +131,67 @@ def campaigns_to_work_on(worker: int) -> QuerySet[Campaign]:
         | Exists(staff.filter(everywhere))
         | Exists(admins)
     )
+
+
+def _corpora(account: Account | None, *roles: str) -> QuerySet[Any]:
+    corpora = Corpus.objects.all() if account is None else corpora_of(account, *roles)
+    return corpora.filter(published=True)
+
+
+def _campaigns(account: Account | None, *roles: str) -> QuerySet[Any]:
+    campaigns = Campaign.objects.all() if account is None else campaigns_of(account, *roles)
+    return campaigns.select_related("corpus")
+
+
+CORPORA = StoredKind(_("corpus"), _corpora)
+CAMPAIGNS = StoredKind(_("campaign"), _campaigns, within="campaign")
+
+
+class ScopeRows(NamedTuple):
+    """The corpus or the campaign that something is about; neither: the whole server."""
+
+    corpus: Corpus | None
+    campaign: Campaign | None
+
+    @property
+    def scope(self) -> Scope:
+        """What a role has to be for."""
+        if self.campaign is not None:
+            return self.campaign.scope
+        return Scope(self.corpus.pk if self.corpus is not None else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeRequest:
+    """About a corpus and all that belongs to it, about a campaign, or, with neither, the whole server."""
+
+    corpus: Annotated[
+        Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"), _("With all that belongs to it"))
+    ] = None
+    campaign: Annotated[
+        Annotated[str, Named(CAMPAIGNS)] | None,
+        Help(_("Campaign"), _("Without corpus and campaign: the whole server")),
+    ] = None
+
+    def problems(self) -> Iterator[FieldError]:
+        """It is about one thing."""
+        if self.corpus is not None and self.campaign is not None:
+            yield FieldError("campaign", "not_with", {"other": "corpus"})
+
+    def rows(self) -> ScopeRows:
+        """What it names."""
+        return ScopeRows(
+            Corpus.objects.get(name=self.corpus) if self.corpus is not None else None,
+            Campaign.objects.get(name=self.campaign) if self.campaign is not None else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignRequest:
+    """A request about a campaign."""
+
+    campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
+
+    def row(self) -> Campaign:
+        """The campaign, with its corpus; the request was admitted, so that it is there."""
+        return Campaign.objects.select_related("corpus").get(name=self.campaign)

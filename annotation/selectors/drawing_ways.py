@@ -12,7 +12,7 @@ from django.db import connection
 
 from annotation.models import Campaign
 from annotation.protocol.questions import DRAWING_WAYS
-from annotation.selectors.campaign.kept import kept_figure
+from annotation.selectors.campaign.cached import cached_figure
 
 #: Boxes looked at, the newest ones: more of them tell no more about today's crowd.
 _NEWEST = 5_000
@@ -34,9 +34,9 @@ def drawing_ways(campaign: Campaign, *, fresh: bool = False) -> list[DrawingWay]
     """The ways in which a campaign's newest boxes came about, in the order of WAYS, the unknown one last.
 
     Where counting is slow, a minute old at most unless `fresh`. Control items and double checks are left out:
-    nobody judges those. So are the boxes of machines, which take no time.
+    nobody judges those. So are the boxes of model annotators, which take no time.
     """
-    return kept_figure(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
+    return cached_figure(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
 
 
 def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
@@ -46,7 +46,8 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
                FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
                WHERE j.campaign_id = %s AND j.kind = 'box_drawing' AND j.answer = 'drawn' AND j.role = 'vote'
                    AND NOT j.withdrawn
-                   AND j.worker_id NOT IN (SELECT worker_id FROM annotation_machine WHERE campaign_id = %s)
+                   AND j.worker_id NOT IN (SELECT worker_id FROM annotation_modelannotator WHERE campaign_id =
+                   %s)
                ORDER BY j.id DESC LIMIT %s""",
             [campaign.pk, campaign.pk, _NEWEST],
         )

@@ -33,9 +33,9 @@ _LACKS = {
         "Not in the files: the further categories of %(n)d chains.",
         "n",
     ),
-    "machines": ngettext_lazy(
-        "Not in the files: that a machine drew %(n)d box.",
-        "Not in the files: that a machine drew %(n)d boxes.",
+    "model_boxes": ngettext_lazy(
+        "Not in the files: that a model annotator drew %(n)d box.",
+        "Not in the files: that a model annotator drew %(n)d boxes.",
         "n",
     ),
     EXCLUDED_CHAINS: ngettext_lazy(

@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 from annotation.models import Campaign, OpenImage
 
 #: Images of a priority that are named; the others are counted.
-SHOWN = 20
+MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def prioritised(campaign: Campaign) -> list[Prioritised]:
             tuple(
                 rows.filter(priority=item["priority"])
                 .order_by("position")
-                .values_list("image__filename", flat=True)[:SHOWN]
+                .values_list("image__filename", flat=True)[:MOST_LISTED]
             ),
         )
         for item in counted.order_by("-priority")

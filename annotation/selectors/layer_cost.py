@@ -5,7 +5,16 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 
-from annotation.models import Assignment, Campaign, Layer, Machine, Mention, OpenImage, PlannedImage, Ruling
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Layer,
+    Mention,
+    ModelAnnotator,
+    OpenImage,
+    PlannedImage,
+    Ruling,
+)
 from annotation.protocol import questions as q
 from annotation.selectors.campaign.cost import TEST_ROLE
 
@@ -18,15 +27,15 @@ def cost_of(layer: Layer, campaign: Campaign | None) -> Mapping[str, Any]:
 def answers_cost(campaign: Campaign) -> dict[str, Any]:
     """What people's answers to the campaign cost until now, in the form of a simulation's cost.
 
-    Those of machines cost nobody anything, nor do those of tests, which nobody is paid for. `images` are
-    those that its layer covers once it is brought up: somebody answered or ruled about them, or they have
+    Those of model annotators cost nobody anything, nor do those of tests, which nobody is paid for. `images`
+    are those that its layer covers once it is brought up: somebody answered or ruled about them, or they have
     nothing to ask. So images opened later do not make what was done cheaper.
     """
     costs: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
     names = {q.VOTE: "judgments", q.EXTRA: "judgments", q.DOUBLE_CHECK: "double_checks"}
-    machines = Machine.objects.filter(campaign=campaign).values("worker")
+    model_annotators = ModelAnnotator.objects.filter(campaign=campaign).values("worker")
     done = Assignment.objects.filter(campaign=campaign, state=Assignment.SUBMITTED)
-    done = done.exclude(worker__in=machines).exclude(role=TEST_ROLE)
+    done = done.exclude(worker__in=model_annotators).exclude(role=TEST_ROLE)
     for kind, role, count, seconds in (
         done.values("kind", "role")
         .annotate(n=Count("id"), s=Sum("seconds"))

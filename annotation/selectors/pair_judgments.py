@@ -213,9 +213,11 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
     while page := list(rows.filter(id__gt=after).order_by("id").values_list(*columns)[:_PAGE]):
         after = page[-1][0]
         if single:
-            shown_in_turn = captions.named([key.split("|", 2)[2] for *_, key, _, _ in page])
-            for (number, judge, image, _, answer, _), asked_pair in zip(page, shown_in_turn, strict=True):
-                yield PairJudgment(image, asked_pair, judge, int(answer), ROLE_WANTED, number)
+            captions_in_order = captions.named([key.split("|", 2)[2] for *_, key, _, _ in page])
+            for (number, judge, image, _, answer, _), judged_pair in zip(
+                page, captions_in_order, strict=True
+            ):
+                yield PairJudgment(image, judged_pair, judge, int(answer), ROLE_WANTED, number)
             continue
         captions.read(
             caption[0] for *_, content in page for block in content["blocks"] for caption in block["captions"]
@@ -224,13 +226,13 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
             for block in content["blocks"]:
                 for caption, role, yes in zip(block["captions"], block["roles"], block["yes"], strict=True):
                     if PAGE_ROLES[role] != ROLE_CONTROL:
-                        asked_pair = captions.at(*caption)
+                        judged_pair = captions.at(*caption)
                         yield PairJudgment(
-                            block["image"], asked_pair, judge, int(yes), PAGE_ROLES[role], number
+                            block["image"], judged_pair, judge, int(yes), PAGE_ROLES[role], number
                         )
 
 
-def asked_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
+def selected_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
     """The pairs that a campaign of pairs asks about: ids of image and caption, and their role, each once."""
     captions = _Captions(campaign)
     kind = _single(campaign)

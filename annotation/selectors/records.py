@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from annotation.common.database import one_moment
+from annotation.common.operations import result_of
 from annotation.images.pictures import picture_path
 from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage, PhraseMarks
@@ -79,9 +80,10 @@ def image_record(
     marked: tuple[Span, ...] | None = None,
 ) -> ImageRecord:
     """One image's rows, `captions` in order, as a record."""
-    return ImageRecord(
+    return result_of(
+        ImageRecord,
+        image,
         id=image.key,
-        filename=image.filename,
         captions=tuple(
             CaptionRecord(
                 text=c.text,
@@ -91,12 +93,8 @@ def image_record(
             )
             for c in captions
         ),
-        split=image.split,
-        width=image.width,
-        height=image.height,
         picture=picture_path(image.picture) if image.picture else None,
         layer=layer,
-        external_id=image.external_id,
         marked=marked,
     )
 
@@ -199,9 +197,9 @@ def _box_objects(
     objects: dict[int, list[tuple[int, LayerObject]]] = defaultdict(list)
     boxes = BoxRow.objects.filter(layer=layer, image_id__in=images)
     for pk, image, position, by_model, *corners in boxes.values_list(
-        "pk", "image_id", "position", "machine", "xmin", "ymin", "xmax", "ymax"
+        "pk", "image_id", "position", "by_model", "xmin", "ymin", "xmax", "ymax"
     ):
         if pk in named:
-            thing = LayerObject(tuple(named[pk]), Box(*corners), machine=by_model)
+            thing = LayerObject(tuple(named[pk]), Box(*corners), by_model=by_model)
             objects[image].append((position, thing))
     return objects

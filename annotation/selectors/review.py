@@ -71,7 +71,7 @@ class WorkerReport:
 
 
 @dataclass(slots=True)
-class SaidJudgment:
+class ReviewedJudgment:
     """A judgment as a reviewer reads it, and the mentions that it is about."""
 
     judgment: Judgment
@@ -80,7 +80,7 @@ class SaidJudgment:
 
 
 @dataclass(slots=True)
-class GivenRuling:
+class RulingDetail:
     """A ruling with what it asserts."""
 
     row: Ruling
@@ -100,9 +100,9 @@ class ImageUnderReview:
     open: OpenImage
     captions: list[Caption]
     mentions: dict[str, Mention]
-    said: list[SaidJudgment]
+    judgments: list[ReviewedJudgment]
     moves: dict[str, list[Move]] = field(default_factory=dict)
-    rulings: list[GivenRuling] = field(default_factory=list)
+    rulings: list[RulingDetail] = field(default_factory=list)
 
     @property
     def chains(self) -> list[dict[str, Any]]:
@@ -170,12 +170,13 @@ def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
         open=row,
         captions=list(Caption.objects.filter(image=row.image_id).order_by("number")),
         mentions={mention.id: mention for mention in map(mention_from, row.mentions)},
-        said=[
-            SaidJudgment(item, _about(item.key, names), getattr(item, "report", None)) for item in judgments
+        judgments=[
+            ReviewedJudgment(item, _about(item.key, names), getattr(item, "report", None))
+            for item in judgments
         ],
         moves=dict(moves),
         rulings=[
-            GivenRuling(ruling, asserts, named(asserts))
+            RulingDetail(ruling, asserts, named(asserts))
             for ruling in row.rulings.select_related("made_by", "withdrawn_by").order_by("pk")
             for asserts in [ruling_from(ruling.content)]
         ],

@@ -26,7 +26,7 @@ from annotation.protocol.questions import judgment_name
 _NAME = len(judgment_name("", "", ""))
 
 
-def met_as_control(kind: str, worker: str = "%s") -> str:
+def seen_as_control(kind: str, worker: str = "%s") -> str:
     """The condition that `worker` met what the task `t` of `kind` asks as a control item or in a test.
 
     `worker` is a column, or the one parameter. Looks up the control items of the task's image by index, so
@@ -106,14 +106,14 @@ def _of_control(kind: str) -> str:
     return "c.key = k.key"
 
 
-def _same_box(kind: str, control: str, other_control: str, shown_pair: str) -> str:
-    """Whether a control item asks about the box of `other_control`, whose content is `shown_pair`'s."""
+def _same_box(kind: str, control: str, other_control: str, pair_condition: str) -> str:
+    """Whether a control item asks about the box of `other_control`, whose content is `pair_condition`'s."""
     # The boxes begin behind the kind and the name of the judgment that drew the box, counted from 1.
     boxes = len(kind) + _NAME + 3
     return (
         f"(substr({control}.key, {boxes}) = substr({other_control}.key, {boxes})"
-        f" AND {_part(control, 'pending')} = {_part(shown_pair, 'pending')}"
-        f" AND {_part(control, 'mentions')} = {_part(shown_pair, 'mentions')})"
+        f" AND {_part(control, 'pending')} = {_part(pair_condition, 'pending')}"
+        f" AND {_part(control, 'mentions')} = {_part(pair_condition, 'mentions')})"
     )
 
 

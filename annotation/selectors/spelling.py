@@ -31,7 +31,7 @@ LONGEST_WORD = 30
 CAPTIONS_READ, _OFTEN = 5_000, 3
 #: Corpora whose words a process keeps, and words whose suggestions it does: somebody who types asks again and
 #: again.
-CORPORA_KEPT, SUGGESTIONS_KEPT = 8, 2048
+CACHED_CORPORA, CACHED_SUGGESTIONS = 8, 2048
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: After these a sentence begins, and its first word is no name.
@@ -59,7 +59,7 @@ def misspelt_words(text: str, *, corpus: int | None = None) -> list[MisspeltWord
     ]
 
 
-@lru_cache(maxsize=CORPORA_KEPT)
+@lru_cache(maxsize=CACHED_CORPORA)
 def corpus_words(corpus: int) -> frozenset[str]:
     """Words that several captions have, of the first ones of the corpus with this id: one query, once."""
     texts = Caption.objects.filter(image__corpus=corpus).order_by("image", "number")
@@ -105,7 +105,7 @@ def load_dictionary() -> None:
     _by_length()
 
 
-@lru_cache(maxsize=SUGGESTIONS_KEPT)
+@lru_cache(maxsize=CACHED_SUGGESTIONS)
 def _suggestions(word: str) -> tuple[str, ...]:
     folded = _folded(word)
     if len(folded) > LONGEST_WORD:

@@ -15,20 +15,14 @@ from annotation.protocol.double_checks import DoubleChecks, answers_of_people, a
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.kinds import draws, kind_of
-from annotation.protocol.questions import (
-    DOUBLE_CHECK,
-    VOTE,
-    Judgment,
-    Question,
-    judgment_name,
-)
+from annotation.protocol.questions import DOUBLE_CHECK, VOTE, Judgment, Question, judgment_name
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
 from annotation.protocol.state import LINKING, VERIFICATION, ImageSettings, ImageState
 from annotation.protocol.terms import LayerRecord, Mention, renamed
 from annotation.simulation.gate import Gate
 from annotation.simulation.kinds import SIMULATED
-from annotation.simulation.machine import SimulatedMachine
+from annotation.simulation.simulated_model import SimulatedModel
 from annotation.simulation.workers import SimulatedWorker
 
 
@@ -36,7 +30,7 @@ from annotation.simulation.workers import SimulatedWorker
 class SimulationCost:
     """What was spent: judgments and paid seconds of people by question, and what did not go by itself.
 
-    `machine`: the answers of a machine, which takes nobody's time.
+    `model_answers`: the answers of a model annotator, which takes nobody's time.
     """
 
     images: int = 0
@@ -48,7 +42,7 @@ class SimulationCost:
     superseded: int = 0
     rulings: int = 0
     unfinished: int = 0
-    machine: int = 0
+    model_answers: int = 0
 
     @property
     def total(self) -> int:
@@ -61,7 +55,7 @@ class SimulationCost:
             self.seconds[question] += seconds
         for name in ("judgments", "controls", "double_checks"):
             getattr(self, name).update(getattr(cost, name))
-        for name in ("images", "mentions", "superseded", "rulings", "unfinished", "machine"):
+        for name in ("images", "mentions", "superseded", "rulings", "unfinished", "model_answers"):
             setattr(self, name, getattr(self, name) + getattr(cost, name))
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,7 +70,8 @@ class Crowd:
     """Simulated workers and who of them is still there. Raises ValueError where there are none.
 
     With a `gate`, control items come first where they are due, and suspended workers are passed
-    over; without one, everybody is always trusted. A `machine` answers first whatever it has an answer to.
+    over; without one, everybody is always trusted. A `model_annotator` answers first whatever it has an
+    answer to.
     """
 
     def __init__(
@@ -85,11 +80,11 @@ class Crowd:
         *,
         seed: int,
         gate: Gate | None = None,
-        annotator: SimulatedMachine | None = None,
+        annotator: SimulatedModel | None = None,
     ) -> None:
         if not workers:
             raise ValueError("a crowd needs one worker or more")
-        self.machine = annotator
+        self.model_annotator = annotator
         self.workers = list(workers)
         self.seed = seed
         self.gate = gate
@@ -185,13 +180,13 @@ def _ask(
     """Have as many workers answer `question` as it surely needs, as far as there are any. `drawers` learns
     who drew, by judgment."""
     question_keys: list[str] = []
-    gate, annotator = crowd.gate, crowd.machine
+    gate, annotator = crowd.gate, crowd.model_annotator
     proposed = annotator.answer(question, truth) if annotator is not None else None
     if annotator is not None and proposed is not None:
         name = judgment_name(truth.image, annotator.name, question.key, proposed.attempt)
         drawers[name] = annotator.name
-        cost.machine += 1
-        yield Judgment(name, question.key, annotator.name, "drawn", proposed.box, machine=True)
+        cost.model_answers += 1
+        yield Judgment(name, question.key, annotator.name, "drawn", proposed.box, by_model=True)
         return
     for _ in range(question.needed):
         worker = crowd.someone(question, truth.image, cost, also_barred=question_keys)

@@ -1,7 +1,7 @@
-"""What spares people questions, and what it costs: each saving alone, all of them, and with machines.
+"""What spares people questions, and what it costs: each saving alone, all of them, and with model annotators.
 
 The same images go through the same crowd, each seed once in every arm; people alone under the default
-settings are what all others are told against. The figures are those of `machine_study`.
+settings are what all others are told against. The figures are those of `model_study`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,12 +10,12 @@ from dataclasses import replace
 from annotation.protocol.coreference import AS_PRINTED, LEARNED
 from annotation.protocol.gold import Gold
 from annotation.protocol.link_chances import LinkChances
-from annotation.protocol.machines import MachineSettings, Proposals
+from annotation.protocol.model_annotators import ModelAnnotatorSettings, Proposals
 from annotation.protocol.state import ImageSettings, SavingSettings
-from annotation.simulation.machine_study import (
+from annotation.simulation.model_study import (
     PEOPLE_ALONE,
     ArmOfSeed,
-    MachineStudy,
+    ModelStudy,
     boxes_anywhere,
     known_proposals,
     people_alone,
@@ -40,36 +40,37 @@ def saving_arms(chances: LinkChances) -> dict[str, ImageSettings]:
     }
 
 
-def arms_run(savings: bool, machines: int) -> int:
+def arms_run(savings: bool, model_annotators: int) -> int:
     """How many arms `study_economy` runs."""
-    return 2 + machines + (len(saving_arms(LinkChances())) + machines if savings else 0)
+    return 2 + model_annotators + (len(saving_arms(LinkChances())) + model_annotators if savings else 0)
 
 
 def study_economy(
     images: Sequence[Gold],
     *,
     chances: LinkChances | None,
-    machines: Mapping[str, Mapping[str, Proposals]],
+    model_annotators: Mapping[str, Mapping[str, Proposals]],
     seeds: int,
     resamples: int = 1000,
-    settings: MachineSettings | None = None,
+    settings: ModelAnnotatorSettings | None = None,
     step: Callable[[], object] = lambda: None,
-) -> MachineStudy:
-    """People alone; with `chances`, each saving and all of them; each of the `machines` (name -> its
-    proposals by image), with `chances` also together with all savings; and a machine that draws anywhere.
+) -> ModelStudy:
+    """People alone; with `chances`, each saving and all of them; each of the `model_annotators` (name -> its
+    proposals by image), with `chances` also together with all savings; and a model annotator that draws
+    anywhere.
 
     `step` is called after every image, len(images) x seeds x `arms_run` times.
     """
-    settings = settings or MachineSettings(share=1.0)
+    settings = settings or ModelAnnotatorSettings(share=1.0)
     savings = saving_arms(chances) if chances is not None else {}
     arms: list[tuple[str, ArmOfSeed, ImageSettings | None]] = [(PEOPLE_ALONE, people_alone, None)]
     arms += [(name, people_alone, model_arm) for name, model_arm in savings.items()]
-    for name, proposals in machines.items():
+    for name, proposals in model_annotators.items():
         arms.append((name, known_proposals(proposals, settings), None))
         if savings:
             arm = known_proposals(proposals, settings)
             arms.append((f"{name}, {ALL_SAVINGS}", arm, savings[ALL_SAVINGS]))
-    arms.append(("bad machine", boxes_anywhere(images, settings), None))
+    arms.append(("bad model annotator", boxes_anywhere(images, settings), None))
     people, *others = [
         run_arm(name, images, arm, seeds=range(seeds), settings=model_arm, step=step)
         for name, arm, model_arm in arms

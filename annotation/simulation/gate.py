@@ -30,7 +30,7 @@ from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_f
 from annotation.simulation.workers import SimulatedWorker
 
 #: The simulator lets everybody in and relies on control items, so that their work is seen.
-OPEN_DOOR = TrustSettings(qualification=False)
+NO_QUALIFICATION = TrustSettings(qualification=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,11 @@ class Gate:
     """
 
     def __init__(
-        self, items: dict[str, list[SimulatedControlItem]], *, seed: int, settings: TrustSettings = OPEN_DOOR
+        self,
+        items: dict[str, list[SimulatedControlItem]],
+        *,
+        seed: int,
+        settings: TrustSettings = NO_QUALIFICATION,
     ) -> None:
         self.settings = settings
         self.seed = str(seed)
@@ -80,7 +84,7 @@ class Gate:
         return in_force(self.settings, GoldCoverage(True, bool(self._pools.get(measured))))
 
     def trust(self, worker: str, kind: str) -> WorkerTrust:
-        """How a worker stands for a kind of question; whoever is new enters by this."""
+        """How a worker stands for a kind of question; a new worker enters by this."""
         trust = self._trust.get((worker, kind))
         if trust is None:
             trust = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))

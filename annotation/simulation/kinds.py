@@ -1,7 +1,7 @@
 """Kinds of questions as the simulator has them: how long each takes, and what simulated workers answer.
 
 A kind's folder under `annotation.task_types` has a `simulate.py` that registers a `SimulatedKind` here.
-Whoever drives the simulator loads them once, by
+Code that drives the simulator loads them once, by
 `annotation.task_types.discovery.load_kind_modules("simulate")`; pages never do.
 """
 

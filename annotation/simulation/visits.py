@@ -1,6 +1,6 @@
 """A simulated worker at a desk: takes tasks, answers them, and misbehaves as real ones do.
 
-The desk is the queue, in process or over HTTP. A visit takes one step at a time, so that whoever
+The desk is the queue, in process or over HTTP. A visit takes one step at a time, so that the caller who
 drives a crowd of them decides how they interleave. What a worker answers is as in the driver; what
 they do with a task (click twice, keep it too long, give it back) is chance too, by worker and task.
 """
@@ -213,10 +213,10 @@ class SimulatedVisit:
             return self._look()
         task, self.in_hand = self.in_hand, None
         # A returned item of a test comes again, and must not be returned for ever.
-        content_shown = (task.kind, task.image, _about(task.content))
-        self._met[content_shown] += 1
+        content_key = (task.kind, task.image, _about(task.content))
+        self._met[content_key] += 1
         chance = SeededRng(
-            self.worker.seed, self.worker.name, *content_shown, "conduct", self._met[content_shown]
+            self.worker.seed, self.worker.name, *content_key, "conduct", self._met[content_key]
         )
         if chance.chance(self._conduct.returned):
             self.tally.returned += self.desk.give_back(task)
@@ -321,12 +321,12 @@ class SimulatedVisit:
             return Answer(flag=chance.choice(FLAGS))
         if is_counted(task.kind) and self._known is not None:
             return self.worker.judge(task.kind, task.image, task.content, self._known)
-        question = shown_question(task.kind, task.content)
+        question = displayed_question(task.kind, task.content)
         answer, box = self.worker.answer(question, self._truth(task.image))
         return Answer(answer, box)
 
 
-def shown_question(kind: str, content: Mapping[str, Any]) -> Question:
+def displayed_question(kind: str, content: Mapping[str, Any]) -> Question:
     """The question that a task of the chain shows, as workers see it: they do not know its key, so what they
     answer depends on what is shown."""
     return question_from(kind, f"{kind}|{_about(content)}", content)

@@ -6,7 +6,7 @@ mix_of              so many workers, divided by shares
 """
 
 from annotation.simulation_driver.people import USUAL_MIX, mix_of
-from annotation.simulation_driver.protocol_driver import SimulationReport, simulate_campaign
+from annotation.simulation_driver.protocol_driver import simulate_campaign
 from annotation.simulation_driver.queue_driver import (
     CROWD_PATIENCE,
     HTTP,
@@ -17,18 +17,5 @@ from annotation.simulation_driver.queue_driver import (
 )
 from annotation.task_types import discovery
 
-__all__ = [
-    "HTTP",
-    "CROWD_PATIENCE",
-    "QUEUE",
-    "CrowdPlan",
-    "CrowdReport",
-    "SimulationReport",
-    "USUAL_MIX",
-    "mix_of",
-    "run_campaign_crowd",
-    "simulate_campaign",
-]
-
-# Whoever drives the simulator needs to know how each kind of question is answered.
+# Code that drives the simulator needs to know how each kind of question is answered.
 discovery.load_kind_modules("simulate")

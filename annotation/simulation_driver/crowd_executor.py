@@ -1,6 +1,6 @@
 """Driving a crowd of visits: in one thread in a drawn order, or in several threads and processes.
 
-Whoever finds nothing waits until others have done something, or until the moment that the queue
+A worker who finds nothing waits until others have done something, or until the moment that the queue
 named. Once nobody finds anything any more the crowd is quiet, and somebody else has a turn.
 """
 
@@ -35,8 +35,8 @@ _PAUSE = 0.1
 SWEEP = 1.0
 #: Least seconds until somebody who was told to ask again asks again.
 _SOON = 0.3
-#: Answers of each worker between two turns of a machine: one takes people about eight seconds, and the
-#: periodic job comes every fifteen.
+#: Answers of each worker between two turns of a model annotator: one takes people about eight seconds, and
+#: the periodic job comes every fifteen.
 _ANSWERS = 2
 _FORK = multiprocessing.get_context("fork")
 
@@ -90,12 +90,13 @@ class _Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnTaking:
+class VisitScheduling:
     """How visits take turns.
 
     `seed` draws their order. Moments that come within `patience` seconds by `clock` are waited for, by
-    `sleep`. `sweep` is called about every second, to end what has run out. `machines` lets machines answer,
-    as often between answers as the periodic job would be if people took the time that they take in life.
+    `sleep`. `sweep` is called about every second, to end what has run out. `model_annotators` lets model
+    annotators answer, as often between answers as the periodic job would be if people took the time that they
+    take in life.
     """
 
     seed: int
@@ -103,10 +104,10 @@ class TurnTaking:
     patience: float
     sweep: Callable[[], object]
     sleep: Callable[[float], object] = time.sleep
-    machines: Callable[[], object] = lambda: None
+    model_annotators: Callable[[], object] = lambda: None
 
 
-def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTaking) -> None:
+def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: VisitScheduling) -> None:
     """Let the visits take turns until none of them finds anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
@@ -135,7 +136,7 @@ def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTakin
             board.count()
             answered += 1
             if answered % (_ANSWERS * len(visits)) == 0:
-                turns.machines()
+                turns.model_annotators()
             continue
         awake.remove(visit)
         if not visit.left:
@@ -147,7 +148,7 @@ def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: TurnTakin
 def run_crowd(
     people: Sequence[SimulatedPerson],
     visits: Visits,
-    turns: TurnTaking,
+    turns: VisitScheduling,
     *,
     processes: int,
     threads: int,

@@ -194,7 +194,7 @@ class HttpTaskClient:
         return SubmitReceipt(taken["repeated"], following)
 
     def counted(self, task: HandedTask) -> bool:
-        """As `Desk.counted`: whoever made the desk looks it up, since the API does not tell."""
+        """As `Desk.counted`: the code that made the desk looks it up, since the API does not tell."""
         return self._counted(task.id)
 
     def give_back(self, task: HandedTask) -> bool:

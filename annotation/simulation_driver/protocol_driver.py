@@ -73,7 +73,7 @@ def simulate_campaign(
         )
     if chunked and gold:
         raise CampaignError(
-            "gold mentions cannot be both chunked anew and answered from; name one of the two"
+            "gold mentions cannot be both chunked again and answered from; name one of the two"
         )
     stored = (
         campaign.corpus.layers.filter(name=campaign.name, published=True)

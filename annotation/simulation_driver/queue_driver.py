@@ -17,7 +17,7 @@ from annotation.campaigns import gold_layer
 from annotation.campaigns.opening import open_next_portion
 from annotation.campaigns.states import mark_simulated
 from annotation.common import database
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.datasets import layers
 from annotation.models import Assignment, Campaign, Layer, OpenImage, Task, TrustState
 from annotation.moderation import rulings
@@ -25,14 +25,14 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.scores import LayerScores, compare_layers
 from annotation.protocol.trust import SUSPENDED
-from annotation.queue import image_state, leases, machine_turns, submission
+from annotation.queue import image_state, leases, model_answers, submission
 from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import stream_records
 from annotation.simulation.driver import rulings_of
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.visits import USUAL_CONDUCT, Conduct, SimulatedVisit, TaskClient, VisitTally
 from annotation.simulation.workers import make_crowd
-from annotation.simulation_driver.crowd_executor import THREADS, TurnTaking, run_crowd
+from annotation.simulation_driver.crowd_executor import THREADS, VisitScheduling, run_crowd
 from annotation.simulation_driver.http_pages import Connection, HttpTaskClient, Session
 from annotation.simulation_driver.people import SimulatedPerson, check_mix, enrol, withdraw_passwords
 from annotation.simulation_driver.soundness import violations
@@ -71,9 +71,9 @@ class CrowdPlan:
 
     `mix`: how many of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
     `url`, by so many `processes`. Leases that run out within `patience` seconds are waited for, by `sleep`.
-    `teach` teaches machines that are to learn, as the periodic work would; it is called before each of their
-    turns, and before further images are opened where some are asked about at once, in the process of the
-    caller or of a part of the crowd.
+    `train` trains model annotators that are to learn, as the periodic work would; it is called before each
+    of their turns, and before further images are opened where some are asked about at once, in the process of
+    the caller or of a part of the crowd.
     """
 
     mix: Mapping[str, int]
@@ -84,7 +84,7 @@ class CrowdPlan:
     conduct: Conduct = USUAL_CONDUCT
     patience: float = CROWD_PATIENCE
     sleep: Callable[[float], object] = time.sleep
-    teach: Callable[[], object] = lambda: None
+    train: Callable[[], object] = lambda: None
 
 
 def run_campaign_crowd(
@@ -125,15 +125,15 @@ def run_campaign_crowd(
         known = crowd_knowledge(campaign, source)
     workers = make_crowd(plan.mix, seed=plan.seed)
 
-    def machines() -> int:
-        plan.teach()
-        return open_next_portion(campaign) + machine_turns.take_turns(campaign, submission.submit)
+    def model_annotators() -> int:
+        plan.train()
+        return open_next_portion(campaign) + model_answers.answer_waiting_images(campaign, submission.submit)
 
     busy = (
         f"a crowd of seed {plan.seed} is simulated by another process; choose another seed, or wait for "
         "its end"
     )
-    with exclusive_folder(f"rehearsal.{plan.seed}", busy=busy):
+    with locked_folder(f"rehearsal.{plan.seed}", busy=busy):
         people = enrol(workers, campaign=campaign, accounts=plan.through == HTTP)
         try:
             for person in people:
@@ -141,17 +141,17 @@ def run_campaign_crowd(
             tally = run_crowd(
                 people,
                 partial(_visits, campaign, truths, known, plan),
-                TurnTaking(
+                VisitScheduling(
                     plan.seed,
                     _clock,
                     plan.patience,
                     sweep=leases.end_expired_leases if plan.through == QUEUE else _nothing,
                     sleep=plan.sleep,
-                    machines=machines,
+                    model_annotators=model_annotators,
                 ),
                 processes=plan.processes,
                 threads=THREADS if plan.through == HTTP else 1,
-                quiet=lambda: machines() > 0 or (review and _rule(campaign, truths)),
+                quiet=lambda: model_annotators() > 0 or (review and _rule(campaign, truths)),
             )
         finally:
             withdraw_passwords(people)

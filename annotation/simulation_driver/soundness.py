@@ -10,7 +10,7 @@ from django.db import connection
 
 from annotation.models import Campaign
 from annotation.protocol.kinds import judging_kinds
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.same_question import seen_as_control
 
 #: What it would mean -> the rows that would be it, of `campaign`; of `judging`, where it names that, for each
 #: kind of question whose answers are verdicts on another's.
@@ -49,7 +49,7 @@ VIOLATION_QUERIES: dict[str, str] = {
         SELECT j.id FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
         JOIN annotation_worker w ON w.id = a.worker_id
         WHERE j.campaign_id = %(campaign)s AND j.image_id IS NOT NULL AND a.attempt > 0 AND NOT j.withdrawn
-            AND w.kind <> 'machine'""",
+            AND w.kind <> 'model'""",
 }
 
 MET_TWICE = "questions that one worker had as a task and as a control item"
@@ -57,13 +57,13 @@ MET_TWICE = "questions that one worker had as a task and as a control item"
 
 def violations(campaign: Campaign) -> dict[str, int]:
     """How many rows of the campaign are what they never may be, by what it would mean."""
-    violations_found = {}
+    violation_counts = {}
     with connection.cursor() as cursor:
         for what, statement in VIOLATION_QUERIES.items():
             judging = [kind for kind, _judged in judging_kinds()] if "%(judging)s" in statement else [""]
-            violations_found[what] = sum(_count(cursor, statement, campaign.pk, kind) for kind in judging)
-        violations_found[MET_TWICE] = sum(_met_twice(cursor, campaign.pk, kind) for kind in campaign.kinds)
-    return violations_found
+            violation_counts[what] = sum(_count(cursor, statement, campaign.pk, kind) for kind in judging)
+        violation_counts[MET_TWICE] = sum(_met_twice(cursor, campaign.pk, kind) for kind in campaign.kinds)
+    return violation_counts
 
 
 def _count(cursor: Any, statement: str, campaign: int, judging: str) -> int:
@@ -76,7 +76,7 @@ def _met_twice(cursor: Any, campaign: int, kind: str) -> int:
     cursor.execute(
         f"""SELECT count(*) FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             WHERE a.campaign_id = %s AND a.kind = %s AND a.attempt = 0
-                AND {met_as_control(kind, "a.worker_id")}""",
+                AND {seen_as_control(kind, "a.worker_id")}""",
         [campaign, kind],
     )
     return int(cursor.fetchone()[0])

@@ -12,12 +12,12 @@ from annotation.protocol.terms import ImageRecord, LayerRecord, Mention, represe
 from annotation.selectors.records import stream_records
 from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.standin import stand_in
-from annotation.task_types.shown import name_of
+from annotation.task_types.displayed import name_of
 
 #: Images read at once. Tasks come in the order of images, so that the next are wanted next.
 _PAGE = 50
 #: Pages kept: a crowd works on few images at a time.
-PAGES_KEPT = 40
+CACHED_PAGES = 40
 
 
 def gold_of(record: ImageRecord, *, seed: int, mentions: tuple[Mention, ...] | None = None) -> LayerRecord:
@@ -120,7 +120,7 @@ class Truths:
             self._keys[image] = key
             self._positions[key] = order
         self._pages[number] = page
-        while len(self._pages) > PAGES_KEPT:
+        while len(self._pages) > CACHED_PAGES:
             self._pages.popitem(last=False)
         return page
 

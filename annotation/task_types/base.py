@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from annotation.common.operations import OneOf
 from annotation.protocol.questions import DRAWING_WAYS, FLAGS, Answer, answers_to
 from annotation.protocol.terms import Box, Mention, representative
-from annotation.task_types.shown import ShownImage
+from annotation.task_types.displayed import DisplayedImage
 from phrasebox.registry import Registry
 
 TranslatableText = str | Promise
@@ -121,7 +121,7 @@ class TaskType:
         """The picture that stands for it, the kind's `sign.svg`, among the static files."""
         return f"annotation/signs/{self.key}.svg"
 
-    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+    def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
         """What to show of a lease's `content` (as `protocol.contents` has it) over its image."""
         mentions = _mentions_of(content, image)
         pointed = self.point(mentions)
@@ -159,7 +159,9 @@ class TaskType:
             raise BadAnswer("box", _("This answer cannot have a box."))
         return answer
 
-    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(
+        self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
+    ) -> dict[str, Any]:
         """What the API shows of a lease's `content`, beside what it shows of every question; `image` says
         how an image is told."""
         return {}
@@ -237,7 +239,7 @@ def box_in(value: Any) -> Box:
     return Box(xmin, ymin, xmax, ymax)
 
 
-def _mentions_of(content: Mapping[str, Any], image: ShownImage) -> tuple[Mention, ...]:
+def _mentions_of(content: Mapping[str, Any], image: DisplayedImage) -> tuple[Mention, ...]:
     """The mentions that a content names by their ids, in caption order."""
     mentions = []
     for name in content["mentions"]:

@@ -18,10 +18,11 @@ from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
 from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
-from annotation.selectors.stored_kinds import ScopeRequest
+from annotation.selectors.corpora import ScopeRequest
+from phrasebox.errors import PhraseboxError
 
 #: How every secret begins, so that scanners of code find one that was published.
 TOKEN_PREFIX = "phrasebox_"
@@ -106,24 +107,16 @@ def list_tokens(request: TokensRequest, context: OperationContext) -> Listing:
 
 
 def _summary(token: ApiToken) -> TokenSummary:
-    return TokenSummary(
+    return result_of(
+        TokenSummary,
+        token,
         number=token.pk,
-        name=token.name,
-        hint=token.hint,
-        writes=token.writes,
         corpus=token.corpus.name if token.corpus is not None else None,
         campaign=token.campaign.name if token.campaign is not None else None,
-        created_at=token.created_at,
-        expires_at=token.expires_at,
-        used_at=token.used_at,
     )
 
 
-class TokenRefused(ValueError):
-    """A token that cannot be made; one line with the remedy."""
-
-
-class MadeToken(NamedTuple):
+class CreatedToken(NamedTuple):
     """A new token, and its secret, which nobody can find out afterwards."""
 
     token: ApiToken
@@ -138,29 +131,29 @@ def make_api_token(
     writes: bool,
     corpus: Corpus | None = None,
     campaign: Campaign | None = None,
-) -> MadeToken:
+) -> CreatedToken:
     """Make a token for `account`, good for `days` days, for reading alone or for writing too.
 
-    `corpus` or `campaign` limits it to what hangs on that. Raises TokenRefused: without a role of staff
+    `corpus` or `campaign` limits it to what hangs on that. Raises PhraseboxError: without a role of staff
     there is nothing that a token could open.
     """
     name = name.strip()
     scope = Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)
     if not 0 < len(name) <= 100 or not name.isprintable():
-        raise TokenRefused(_("Say what the token is for, in 1 to 100 characters."))
+        raise PhraseboxError(_("Say what the token is for, in 1 to 100 characters."))
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
-        raise TokenRefused(_("A token is good for 1 to %(most)d days.") % {"most": LONGEST_TOKEN_DAYS})
+        raise PhraseboxError(_("A token is good for 1 to %(most)d days.") % {"most": LONGEST_TOKEN_DAYS})
     if not account.has_staff_role:
-        raise TokenRefused(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
+        raise PhraseboxError(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
     if not held_within(account, scope):
-        raise TokenRefused(_("None of your roles covers this: choose another limit."))
+        raise PhraseboxError(_("None of your roles covers this: choose another limit."))
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     with database.writing():
         now = database.now()
         # Two requests at once must not get past the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if ApiToken.objects.filter(account=account, expires_at__gt=now).count() >= MOST_TOKENS:
-            raise TokenRefused(
+            raise PhraseboxError(
                 _("You have %(most)d tokens: revoke one that you no longer use.") % {"most": MOST_TOKENS}
             )
         api_token = ApiToken.objects.create(
@@ -183,11 +176,11 @@ def make_api_token(
             writes=writes,
             corpus=corpus.name if corpus else None,
         )
-    return MadeToken(api_token, secret)
+    return CreatedToken(api_token, secret)
 
 
 def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken:
-    """Make a token of the caller. Raises TokenRefused."""
+    """Make a token of the caller. Raises ApiTokenError."""
     limit = request.rows()
     row, secret = make_api_token(
         account=context.actor,
@@ -208,7 +201,7 @@ def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None
         row.delete()
 
 
-def token_sent(secret: str) -> ApiToken | None:
+def token_of_secret(secret: str) -> ApiToken | None:
     """The token of that secret, with its account; None where it is void, has expired or never was one."""
     if not secret.startswith(TOKEN_PREFIX) or len(secret) > LONGEST_SECRET or not secret.isascii():
         return None
@@ -226,7 +219,7 @@ def token_sent(secret: str) -> ApiToken | None:
 def account_under(token: ApiToken) -> Account:
     """The account of a token as the token lets it act: with its roles of now, within the token's limit.
 
-    Read anew at every call, so that a role that was revoked is gone with the next one.
+    Read again at every call, so that a role that was revoked is gone with the next one.
     """
     account = token.account
     # Narrowed in memory alone: nothing that acts for an account saves it.

@@ -18,9 +18,10 @@ from annotation.common.operations import Help, NewFile, OneOf, OperationContext
 from annotation.models import Account, Assignment, Campaign, Study, Visit
 from annotation.protocol.money import amount_text, smallest_amount
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.selectors.stored_kinds import CampaignRequest
-from annotation.workers.payments import PaymentError, currency_of, due_accounts
+from annotation.selectors.corpora import CampaignRequest
+from annotation.workers.payments import currency_of, due_accounts
 from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS, PlatformName
+from phrasebox.errors import PhraseboxError
 from phrasebox.spreadsheets import escape_formula
 
 #: What is drawn up of a platform: submissions to approve, or people to give a bonus.
@@ -58,7 +59,7 @@ class PlatformListRequest(CampaignRequest):
 
 
 def export_platform_list(request: PlatformListRequest, context: OperationContext) -> NewFile:
-    """The list, as CSV. Writing it raises PaymentError where the campaign has no study there."""
+    """The list, as CSV. Writing it raises PhraseboxError where the campaign has no study there."""
     campaign = request.row()
 
     def write(path: Path) -> None:
@@ -84,10 +85,12 @@ def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submiss
     """The visits that were completed and whose people the platform confirmed, or cannot confirm; in the order
     in which they came. Those that the platform ended are left out.
 
-    Raises PaymentError where the campaign has no study there.
+    Raises PhraseboxError where the campaign has no study there.
     """
     if provider not in platforms_of(campaign):
-        raise PaymentError(_("Campaign “%(name)s” has no study on this platform.") % {"name": campaign.name})
+        raise PhraseboxError(
+            _("Campaign “%(name)s” has no study on this platform.") % {"name": campaign.name}
+        )
     due = {account.worker: account.due for account in due_accounts(campaign=campaign) if not account.held}
     counted = (
         Assignment.objects.filter(

@@ -16,22 +16,16 @@ from annotation.common.operations import Help, Listing, OperationContext, invali
 from annotation.models import Account, Bonus, Campaign, Worker
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import money
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, chosen_workers
-from annotation.workers.payments import (
-    PaymentError,
-    check_real,
-    checked_reason,
-    currency_of,
-    due_accounts,
-    micros_of,
-)
+from annotation.workers.payments import check_real, checked_reason, currency_of, due_accounts, micros_of
 from annotation.workers.requests.paying import Reason
+from phrasebox.errors import PhraseboxError
 
 #: The highest bonus, in millionths: an amount that is larger was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000
 #: Within this, the same bonus again is a form that was sent twice.
-_SENT_TWICE = timedelta(minutes=1)
+_DUPLICATE_WITHIN = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +52,7 @@ class WithdrawBonusRequest(CampaignRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenBonus:
+class BonusSummary:
     """A bonus, which is due with everything else until it is paid."""
 
     number: int
@@ -73,21 +67,21 @@ class GivenBonus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenBonuses:
+class NewBonuses:
     """The bonuses that were given now."""
 
-    bonuses: tuple[GivenBonus, ...]
+    bonuses: tuple[BonusSummary, ...]
 
 
 def list_bonuses(request: BonusesRequest, context: OperationContext) -> Listing:
     """The bonuses of a campaign."""
     campaign = request.row()
     rows = Bonus.objects.filter(campaign=campaign).select_related("worker", "given_by")
-    return Listing(rows, "-pk", partial(_given_bonus, currency=currency_of(campaign)))
+    return Listing(rows, "-pk", partial(_bonus_summary, currency=currency_of(campaign)))
 
 
-def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonuses:
-    """Give bonuses. Raises PaymentError, and Invalid for an amount that is none."""
+def give_bonuses(request: BonusRequest, context: OperationContext) -> NewBonuses:
+    """Give bonuses. Raises PhraseboxError, and Invalid for an amount that is none."""
     campaign = request.row()
     workers, currency = chosen_workers(request, campaign), currency_of(campaign)
     bonuses = give_bonus(
@@ -98,20 +92,20 @@ def give_bonuses(request: BonusRequest, context: OperationContext) -> GivenBonus
         actor=context.actor,
     )
     rows = Bonus.objects.filter(pk__in=[bonus.pk for bonus in bonuses]).select_related("worker", "given_by")
-    return GivenBonuses(bonuses=tuple(_given_bonus(row, currency) for row in rows.order_by("pk")))
+    return NewBonuses(bonuses=tuple(_bonus_summary(row, currency) for row in rows.order_by("pk")))
 
 
-def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> GivenBonus:
+def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> BonusSummary:
     """Withdraw a bonus. Raises Invalid where the campaign has no such bonus, and PaymentError."""
     campaign = request.row()
     if not Bonus.objects.filter(campaign=campaign, pk=request.bonus).exists():
         raise invalid("bonus", "unknown", kind=_("bonus"), value=request.bonus)
     row = withdraw_bonus(campaign=campaign, bonus=request.bonus, reason=request.reason, actor=context.actor)
-    return _given_bonus(row, currency_of(campaign))
+    return _bonus_summary(row, currency_of(campaign))
 
 
-def _given_bonus(row: Bonus, currency: str) -> GivenBonus:
-    return GivenBonus(
+def _bonus_summary(row: Bonus, currency: str) -> BonusSummary:
+    return BonusSummary(
         number=row.pk,
         worker=row.worker.pseudonym,
         amount=amount_text(row.amount, currency),
@@ -130,13 +124,13 @@ def give_bonus(
     """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
     with everything else.
 
-    Raises PaymentError: on an amount that is none, without a reason, for machines, where answers are
-    simulated, and where the actor gave one of them the same a moment ago.
+    Raises PhraseboxError: on an amount that is none, without a reason, for model annotators, where answers
+    are simulated, and where the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
     currency = currency_of(campaign)
     if not 0 < amount <= HIGHEST_BONUS:
-        raise PaymentError(
+        raise PhraseboxError(
             _("%(amount)s is no bonus: expected more than 0, and %(most)s at most.")
             % {"amount": money(amount, currency), "most": money(HIGHEST_BONUS, currency)}
         )
@@ -148,12 +142,14 @@ def give_bonus(
         ).distinct()
         rows_of = {row.pk: row for row in rows}
         for worker in workers:
-            if worker not in rows_of or rows_of[worker].kind == Worker.MACHINE:
-                raise PaymentError(_("Bonuses are for people who work on this campaign."))
-        just_given = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
-        just_given = just_given.filter(given_by=actor, given_at__gt=database.now() - _SENT_TWICE)
-        if just_given.filter(amount=amount, reason=reason).exists():
-            raise PaymentError(
+            if worker not in rows_of or rows_of[worker].kind == Worker.MODEL:
+                raise PhraseboxError(_("Bonuses are for people who work on this campaign."))
+        recent_bonuses = Bonus.objects.filter(campaign=campaign, worker__in=workers, withdrawn_at=None)
+        recent_bonuses = recent_bonuses.filter(
+            given_by=actor, given_at__gt=database.now() - _DUPLICATE_WITHIN
+        )
+        if recent_bonuses.filter(amount=amount, reason=reason).exists():
+            raise PhraseboxError(
                 _(
                     "You gave this bonus a moment ago: it is in the list. Give another reason for a second "
                     "one."
@@ -180,21 +176,21 @@ def give_bonus(
 def withdraw_bonus(*, campaign: Campaign, bonus: int, reason: str, actor: Account | None = None) -> Bonus:
     """Take a bonus back, by its number, that has not been paid. Withdrawn again it stays as it is.
 
-    Raises PaymentError where it has been paid, without a reason, and where the campaign has no such bonus.
+    Raises PhraseboxError where it has been paid, without a reason, and where the campaign has no such bonus.
     """
     reason = checked_reason(reason)
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         bonus_row = Bonus.objects.filter(campaign=campaign, pk=bonus).select_related("worker").first()
         if bonus_row is None:
-            raise PaymentError(
+            raise PhraseboxError(
                 _("Campaign “%(name)s” has no bonus %(number)d.") % {"name": campaign.name, "number": bonus}
             )
         if bonus_row.withdrawn_at is not None:
             return bonus_row
         (account,) = due_accounts(campaign=campaign, worker=bonus_row.worker_id)
         if account.due < bonus_row.amount:
-            raise PaymentError(_("This bonus has been paid: void the payment first, if it was not made."))
+            raise PhraseboxError(_("This bonus has been paid: void the payment first, if it was not made."))
         bonus_row.withdrawn_at, bonus_row.withdrawn_by = database.now(), actor
         bonus_row.withdrawn_reason = reason
         bonus_row.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])

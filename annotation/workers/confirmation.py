@@ -33,17 +33,17 @@ from annotation.common import database
 from annotation.models import Account, Identity, PlatformReport, Study, Visit
 from annotation.workers import joining, platform_visits, prolific_api, pseudonyms
 from annotation.workers.platform_visits import ENDED, PROLIFIC, VisitError
-from annotation.workers.prolific_api import Away, Link, SubmissionFacts
+from annotation.workers.prolific_api import Away, Link, SubmissionReport
 
 _log = logging.getLogger(__name__)
 
 #: How often joining is tried where somebody works meanwhile, and seconds between, longer each time.
 TRIES, PAUSE = 12, 0.03
 #: For how long the API is asked about a visit; how long after the last time, at first and later; how many
-#: visits in one turn; after how many seconds whoever looks at their page makes us ask at once.
-ASKED_FOR, YOUNG = timedelta(days=7), timedelta(days=1)
+#: visits in one turn; after how many seconds the person who looks at their page makes us ask at once.
+ASKING_PERIOD, YOUNG = timedelta(days=7), timedelta(days=1)
 _SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
-MOST_ASKED = 20
+MOST_REQUESTS = 20
 _AT_ONCE = timedelta(seconds=8)
 #: How long reports are kept: no submission lasts for more than a day.
 _REPORT_LIFETIME = timedelta(days=3)
@@ -103,7 +103,7 @@ def arrive(arrival: Arrival) -> Visit:
 
 
 def note_submission(
-    *, provider: str, report: SubmissionFacts, submission: str, at: datetime, by: str = Visit.WEBHOOK
+    *, provider: str, report: SubmissionReport, submission: str, at: datetime, by: str = Visit.WEBHOOK
 ) -> bool:
     """Note whose a submission is, as a platform says, and how it stands. Whether that changed a visit.
 
@@ -132,8 +132,10 @@ def ask_waiting() -> None:
     due = (
         Q(asked_at=None) | Q(begun_at__gt=now - YOUNG, asked_at__lt=now - _SOON) | Q(asked_at__lt=now - LATER)
     )
-    waiting = Visit.objects.filter(_to_ask(), due, begun_at__gt=now - ASKED_FOR)
-    for visit in waiting.select_related("study").order_by(F("asked_at").asc(nulls_first=True))[:MOST_ASKED]:
+    waiting = Visit.objects.filter(_to_ask(), due, begun_at__gt=now - ASKING_PERIOD)
+    for visit in waiting.select_related("study").order_by(F("asked_at").asc(nulls_first=True))[
+        :MOST_REQUESTS
+    ]:
         Visit.objects.filter(pk=visit.pk).update(asked_at=now)
         try:
             _ask(visit)
@@ -155,7 +157,7 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
             _("There is no visit with submission “%(submission)s” of participant “%(participant)s”.")
             % {"submission": submission, "participant": participant}
         )
-    report = SubmissionFacts(participant, (), "")
+    report = SubmissionReport(participant, (), "")
 
     def confirmed() -> bool:
         known = claims.filter(verification=Visit.CONFIRMED)
@@ -191,17 +193,17 @@ def _ask(visit: Visit) -> None:
         )
 
 
-def _ask_platform(arrival: Arrival) -> tuple[str, SubmissionFacts | None]:
+def _ask_platform(arrival: Arrival) -> tuple[str, SubmissionReport | None]:
     """What the platform says of a submission, and how it did: a signed link, what it told before, its API."""
     provider = arrival.study.provider
     before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
     if (link := arrival.link) is not None:
         same = before is not None and before.participant == link.participant
-        return Visit.LINK, SubmissionFacts(
+        return Visit.LINK, SubmissionReport(
             link.participant, (link.study,), before.status if before and same else ""
         )
     if before is not None:
-        return Visit.WEBHOOK, SubmissionFacts(before.participant, (), before.status, before.at)
+        return Visit.WEBHOOK, SubmissionReport(before.participant, (), before.status, before.at)
     if provider == PROLIFIC and settings.PROLIFIC_API_TOKEN and _unsettled(arrival):
         try:
             report = prolific_api.submission(arrival.submission)
@@ -217,7 +219,7 @@ def _unsettled(arrival: Arrival) -> bool:
     return not settled.filter(verification=Visit.CONFIRMED).exists()
 
 
-def _matches(report: SubmissionFacts, participant: str, study: Study) -> bool:
+def _matches(report: SubmissionReport, participant: str, study: Study) -> bool:
     return report.participant == participant and (not report.studies or study.external_id in report.studies)
 
 
@@ -242,7 +244,7 @@ def _somebody_elses() -> str:
     return _("This submission is somebody else's. Open the study again on your platform.")
 
 
-def _arrived(arrival: Arrival, by: str, report: SubmissionFacts | None) -> Visit | str:
+def _arrived(arrival: Arrival, by: str, report: SubmissionReport | None) -> Visit | str:
     """The visit, or why there is none."""
     provider = arrival.study.provider
     rows = _locked(provider, arrival.submission, arrival.study)
@@ -290,7 +292,7 @@ def _ended() -> str:
 
 
 def _unconfirmed(
-    arrival: Arrival, study: Study, claims: list[Visit], by: str, report: SubmissionFacts | None
+    arrival: Arrival, study: Study, claims: list[Visit], by: str, report: SubmissionReport | None
 ) -> Visit | str:
     """The visit where the submission is nobody's yet; it is theirs with the platform's `report`."""
     claim = next((row for row in claims if row.verification in Visit.OPEN), None)
@@ -343,7 +345,7 @@ def _identity_for(arrival: Arrival, study: Study, confirmed: Identity | None) ->
     )
     if identity is not None and _is_claimed(identity, study.provider, arrival.participant):
         return identity
-    account = pseudonyms.admit(campaign=study.campaign, provider=study.provider)
+    account = pseudonyms.create_annotator(campaign=study.campaign, provider=study.provider)
     return Identity.objects.select_related("account", "worker").get(account=account)
 
 
@@ -383,7 +385,7 @@ def _used(visit: Visit, link: Link | None) -> None:
 
 def _heard(
     provider: str,
-    report: SubmissionFacts,
+    report: SubmissionReport,
     submission: str,
     at: datetime,
     by: str,
@@ -423,7 +425,7 @@ def _locked(provider: str, submission: str, study: Study | None = None) -> list[
     return list(rows.select_for_update(of=("self",)))
 
 
-def _store_report(provider: str, report: SubmissionFacts, submission: str, at: datetime) -> None:
+def _store_report(provider: str, report: SubmissionReport, submission: str, at: datetime) -> None:
     """Keep what a platform told, for a visit that comes later with that submission."""
     named = {"participant": report.participant, "status": report.status, "at": at}
     row, created = PlatformReport.objects.select_for_update().get_or_create(

@@ -1,7 +1,7 @@
-"""Links that make whoever opens them a worker: made, opened, accepted, revoked.
+"""Links that make the person who opens them a worker: made, opened, accepted, revoked.
 
 A link holds the number of its row, signed: nothing that lets anybody in is stored, and no link can be
-made without the server's key. Whoever accepts gets an account, either of a name and password of their
+made without the server's key. The person who accepts gets an account, either of a name and password of their
 own, or at once, under the pseudonym, with a code in the place of a password.
 """
 
@@ -22,10 +22,11 @@ from annotation import instructions
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.addresses import full_address
-from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OneOf, OperationContext, invalid, result_of
 from annotation.models import Account, Campaign, Invitation
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.workers import pseudonyms
+from phrasebox.errors import PhraseboxError
 
 _PROVIDER = "invite"
 MOST_USES = 100_000
@@ -75,8 +76,8 @@ class RevokeInvitationRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationLink:
-    """A link that makes whoever opens it a worker of the campaign. `uses`: how many may come, null for any
-    number; `over` says why it lets in nobody any more."""
+    """A link that makes the person who opens it a worker of the campaign. `uses`: how many may come, null for
+    any number; `over` says why it lets in nobody any more."""
 
     number: int
     campaign: str
@@ -120,22 +121,14 @@ def end_invitation(request: RevokeInvitationRequest, context: OperationContext) 
 
 
 def _link(row: Invitation, context: OperationContext) -> InvitationLink:
-    return InvitationLink(
+    return result_of(
+        InvitationLink,
+        row,
         number=row.pk,
         campaign=row.campaign.name,
-        label=row.label,
         address=full_address("invite", [invitation_token(row)]),
-        uses=row.uses,
-        used=row.used,
-        expires_at=row.expires_at,
-        language=row.language,
         over=why_over(row),
-        created_at=row.created_at,
     )
-
-
-class InvitationError(ValueError):
-    """An invitation that cannot be made, or does not let anybody in (any more); one line with the remedy."""
 
 
 def make_invitation(
@@ -149,9 +142,9 @@ def make_invitation(
 ) -> Invitation:
     """A new link to a campaign. `uses`: how many may come by it, None for any number."""
     if campaign.state == Campaign.CLOSED:
-        raise InvitationError(_("This campaign is closed: you can no longer invite anybody to it."))
+        raise PhraseboxError(_("This campaign is closed: you can no longer invite anybody to it."))
     if expires_at is not None and expires_at <= database.now():
-        raise InvitationError(_("The link would have expired already; choose a later day."))
+        raise PhraseboxError(_("The link would have expired already; choose a later day."))
     with database.writing():
         invitation = Invitation.objects.create(
             campaign=campaign,
@@ -182,18 +175,18 @@ def invitation_token(invitation: Invitation) -> str:
 
 
 def open_invitation(token: str) -> Invitation:
-    """The invitation of a link. Raises InvitationError where it lets nobody in: why, and whom to ask."""
+    """The invitation of a link. Raises PhraseboxError where it lets nobody in: why, and whom to ask."""
     try:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
-        raise InvitationError(
+        raise PhraseboxError(
             _("This link is incomplete. Copy all of it, or ask the sender for a new one.")
         ) from None
     invitation = Invitation.objects.select_related("campaign").filter(pk=number).first()
     if invitation is None:
-        raise InvitationError(_("The campaign of this link was deleted. Ask the sender."))
+        raise PhraseboxError(_("The campaign of this link was deleted. Ask the sender."))
     if why := why_over(invitation):
-        raise InvitationError(why)
+        raise PhraseboxError(why)
     return invitation
 
 
@@ -215,7 +208,7 @@ def accept_invitation(
 ) -> tuple[Account, str]:
     """Make an account for somebody who came by a link and agreed to the consent text of `version`.
 
-    Returns it with its code, which is "" where they chose a name and password. Raises InvitationError
+    Returns it with its code, which is "" where they chose a name and password. Raises PhraseboxError
     where others were faster, StaleText where there is a newer text, IntegrityError where the name is taken;
     then nothing has happened.
     """
@@ -223,9 +216,9 @@ def accept_invitation(
     with database.writing():
         locked = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
         if why := why_over(locked):
-            raise InvitationError(why)
+            raise PhraseboxError(why)
         Invitation.objects.filter(pk=locked.pk).update(used=F("used") + 1)
-        account = pseudonyms.admit(
+        account = pseudonyms.create_annotator(
             campaign=locked.campaign, provider=_PROVIDER, username=username, password=password or code
         )
         worker = pseudonyms.worker_of(account)
@@ -237,13 +230,13 @@ def accept_invitation(
 def join_by_invitation(*, invitation: Invitation, account: Account) -> bool:
     """Make an account that is there already an annotator of the invitation's campaign; that is one use.
 
-    False where it is one already. Raises InvitationError where others were faster.
+    False where it is one already. Raises PhraseboxError where others were faster.
     """
     with database.writing():
         locked = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)
         if not pseudonyms.may_work_on(account=account, campaign=locked.campaign):
             return False
         if why := why_over(locked):
-            raise InvitationError(why)
+            raise PhraseboxError(why)
         Invitation.objects.filter(pk=locked.pk).update(used=F("used") + 1)
     return True

@@ -9,7 +9,7 @@ right as if the researcher had withdrawn it:
 - Where one answered as a task what the other met as a control item or in a test, the answer to the task
   is withdrawn.
 - What one of them has in hand of such a question is taken back.
-- All images concerned are folded anew, by the path that withdrawing takes.
+- All images concerned are computed again, by the path that withdrawing takes.
 - TrustStates are told again from the answers of both. Tests of both count. Who was suspended as either stays
   suspended, and what was withdrawn stays withdrawn.
 
@@ -48,11 +48,11 @@ from annotation.protocol.trust import QUALIFICATION
 from annotation.quality import qualification
 from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, task_rows
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.same_question import seen_as_control
 from annotation.workers import sessions
 
 #: What a trust state knows of a test.
-_TEST = ("examined_right", "examined_asked")
+_TEST = ("examined_right", "examined_items")
 
 
 class ProvisionalWorkerMoved(Exception):
@@ -115,7 +115,7 @@ def _met_otherwise(*, had: int, met: int) -> list[int]:
         for kind in sorted(set(kinds)):
             cursor.execute(
                 f"""SELECT t.id FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
-                    WHERE a.worker_id = %s AND a.kind = %s AND {met_as_control(kind)}""",
+                    WHERE a.worker_id = %s AND a.kind = %s AND {seen_as_control(kind)}""",
                 [had, kind, met],
             )
             worker_ids += [task for (task,) in cursor.fetchall()]
@@ -304,7 +304,7 @@ def _merge_trust_states(was: int, stays: int) -> None:
             row.save(update_fields=["worker"])
             continue
         failed_for_good = ours.state == QUALIFICATION and ours.attempt >= qualification.TEST_ATTEMPTS
-        if ours.state == QUALIFICATION and row.examined_asked and not failed_for_good:
+        if ours.state == QUALIFICATION and row.examined_items and not failed_for_good:
             for name in (*_TEST, "state"):
                 setattr(ours, name, getattr(row, name))
         ours.entered = ours.entered or row.entered

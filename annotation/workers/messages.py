@@ -15,6 +15,7 @@ from annotation.common.operations import Help, Listing, Named, OperationContext,
 from annotation.common.roles import WHOLE_SERVER
 from annotation.models import Account, Campaign, Worker, WorkerMessage
 from annotation.selectors.corpora import campaigns_in
+from phrasebox.errors import PhraseboxError
 
 #: Characters of a message, at most.
 LONGEST_MESSAGE = 2_000
@@ -22,23 +23,19 @@ LONGEST_MESSAGE = 2_000
 NEWEST_MESSAGES = 10
 
 
-class MessageError(ValueError):
-    """A message that cannot be sent; one line with the remedy."""
-
-
 def send_messages(
     *, campaign: Campaign, workers: Sequence[int], text: str, actor: Account | None = None
 ) -> list[WorkerMessage]:
     """Send each of these workers of a campaign the same message, all or none.
 
-    Raises MessageError on an empty or a long text, and where nobody is named who can read it: machines and
-    those who were erased cannot.
+    Raises PhraseboxError on an empty or a long text, and where nobody is named who can read it: model
+    annotators and those who were erased cannot.
     """
     text = "\n".join(line.rstrip() for line in text.replace("\0", "").splitlines()).strip()
     if not text:
-        raise MessageError(_("The message is empty: write what the workers should know."))
+        raise PhraseboxError(_("The message is empty: write what the workers should know."))
     if len(text) > LONGEST_MESSAGE:
-        raise MessageError(
+        raise PhraseboxError(
             _("The message has %(length)d characters; expected %(most)d at most.")
             % {"length": len(text), "most": LONGEST_MESSAGE}
         )
@@ -48,7 +45,7 @@ def send_messages(
         )
         names = dict(people.order_by("pk").values_list("pk", "pseudonym"))
         if not names:
-            raise MessageError(_("Choose workers: nobody who was chosen can read a message."))
+            raise PhraseboxError(_("Choose workers: nobody who was chosen can read a message."))
         messages = [
             WorkerMessage.objects.create(campaign=campaign, worker_id=worker, text=text, sent_by=actor)
             for worker in names
@@ -64,7 +61,7 @@ def unread_of_account(account: int) -> list[WorkerMessage]:
     return list(messages.select_related("campaign").order_by("pk"))
 
 
-def told_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
+def messages_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
     """The newest messages to a worker of a campaign, the newest first."""
     messages = WorkerMessage.objects.filter(campaign=campaign, worker=worker)
     return list(messages.select_related("sent_by").order_by("-pk")[:NEWEST_MESSAGES])

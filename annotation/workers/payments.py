@@ -26,6 +26,7 @@ from annotation.protocol.money import amount_text, currency_digits, payable_amou
 from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.cost import bonuses, hourly, money, paid, units
 from annotation.selectors.campaign.sums import earned
+from phrasebox.errors import PhraseboxError
 from phrasebox.spreadsheets import escape_formula
 
 #: Lines of the ledger read at once.
@@ -35,10 +36,6 @@ LONGEST_REFERENCE, LONGEST_PAYMENT_REASON = 100, 200
 #: The largest amount that is read, in millionths: no payment is that large, and all are stored exactly.
 LARGEST_AMOUNT = 10**18
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
-
-
-class PaymentError(ValueError):
-    """A payment that cannot be; one line with the remedy."""
 
 
 @dataclass(slots=True)
@@ -150,8 +147,8 @@ def pay(
 ) -> Payout:
     """Record that `amount` (millionths) was paid. The same `reference` again is the same payment.
 
-    Raises PaymentError on more than is due, on a reference that stands for another amount, and where answers
-    are simulated.
+    Raises PhraseboxError on more than is due, on a reference that stands for another amount, and where
+    answers are simulated.
     """
     _check_reference(reference)
     with database.writing():
@@ -159,10 +156,10 @@ def pay(
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         check_real(row)
         currency = currency_of(campaign)
-        before = standing_payouts(campaign).filter(worker=worker, reference=reference).first()
+        before = payouts_in_force(campaign).filter(worker=worker, reference=reference).first()
         if reference and before is not None:
             if before.amount != amount:
-                raise PaymentError(
+                raise PhraseboxError(
                     _(
                         "reference “%(reference)s” is already used for %(before)s paid before, not "
                         "%(amount)s; use another reference"
@@ -176,7 +173,7 @@ def pay(
             return before
         accounts = due_accounts(campaign=campaign, worker=worker)
         if accounts and accounts[0].held:
-            raise PaymentError(
+            raise PhraseboxError(
                 _(
                     "worker “%(name)s” cannot be paid: the platform that they came from has not confirmed "
                     "who they are"
@@ -185,7 +182,7 @@ def pay(
             )
         owed = accounts[0].due if accounts else 0
         if not 0 < amount <= owed:
-            raise PaymentError(
+            raise PhraseboxError(
                 _("%(amount)s cannot be paid: %(due)s is due to this worker in campaign “%(campaign)s”")
                 % {
                     "amount": money(amount, currency),
@@ -227,12 +224,12 @@ def pay_all_due(
     those who are not confirmed (`Due.held`).
     """
     if not reference:
-        raise PaymentError(_("Paying several workers needs a reference that identifies the payment."))
+        raise PhraseboxError(_("Paying several workers needs a reference that identifies the payment."))
     _check_reference(reference)
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
         currency = currency_of(campaign)
-        before = set(standing_payouts(campaign).filter(reference=reference).values_list("worker", flat=True))
+        before = set(payouts_in_force(campaign).filter(reference=reference).values_list("worker", flat=True))
         return [
             _paid_out(
                 Payout(
@@ -252,7 +249,7 @@ def pay_all_due(
         ]
 
 
-def standing_payouts(campaign: Campaign) -> QuerySet[Payout]:
+def payouts_in_force(campaign: Campaign) -> QuerySet[Payout]:
     """The payouts of a campaign that were not voided."""
     return Payout.objects.filter(campaign=campaign, voided_at__isnull=True)
 
@@ -261,7 +258,7 @@ def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account 
     """Note that a payout, by its number, was not made after all: what it paid is due again, and its reference
     is free.
 
-    Voided again it stays as it is. Raises PaymentError without a reason, and where the campaign has no such
+    Voided again it stays as it is. Raises PhraseboxError without a reason, and where the campaign has no such
     payout.
     """
     reason = checked_reason(reason)
@@ -269,7 +266,7 @@ def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account 
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         payout_row = Payout.objects.filter(campaign=campaign, pk=payout).select_related("worker").first()
         if payout_row is None:
-            raise PaymentError(
+            raise PhraseboxError(
                 _("Campaign “%(name)s” has no payment %(number)d.")
                 % {"name": campaign.name, "number": payout}
             )
@@ -289,19 +286,21 @@ def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account 
 
 
 def checked_reason(reason: str) -> str:
-    """A reason without spaces at its ends; raises PaymentError where there is none, or a long one."""
+    """A reason without spaces at its ends; raises PhraseboxError where there is none, or a long one."""
     reason = " ".join(reason.split())
     if not reason:
-        raise PaymentError(_("Give a reason: it stays in the history."))
+        raise PhraseboxError(_("Give a reason: it stays in the history."))
     if len(reason) > LONGEST_PAYMENT_REASON:
-        raise PaymentError(_("A reason has %(most)d characters at most.") % {"most": LONGEST_PAYMENT_REASON})
+        raise PhraseboxError(
+            _("A reason has %(most)d characters at most.") % {"most": LONGEST_PAYMENT_REASON}
+        )
     return reason
 
 
 def check_real(campaign: Campaign) -> None:
-    """Raise PaymentError where a campaign's answers are simulated: nobody is paid for those."""
+    """Raise PhraseboxError where a campaign's answers are simulated: nobody is paid for those."""
     if campaign.simulated:
-        raise PaymentError(
+        raise PhraseboxError(
             _("The answers of campaign “%(name)s” are simulated: nobody is paid for them.")
             % {"name": campaign.name}
         )
@@ -309,7 +308,7 @@ def check_real(campaign: Campaign) -> None:
 
 def _check_reference(reference: str) -> None:
     if len(reference) > LONGEST_REFERENCE:
-        raise PaymentError(_("A reference has %(most)d characters at most.") % {"most": LONGEST_REFERENCE})
+        raise PhraseboxError(_("A reference has %(most)d characters at most.") % {"most": LONGEST_REFERENCE})
 
 
 def micros_of(text: str, currency: str) -> int:
@@ -357,8 +356,8 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
                 "",
                 version,
             )
-    bonuses_given = Bonus.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
-    for bonus in bonuses_given.iterator(LEDGER_LINES_PER_QUERY):
+    bonus_rows = Bonus.objects.filter(campaign=campaign).order_by("pk").select_related("worker")
+    for bonus in bonus_rows.iterator(LEDGER_LINES_PER_QUERY):
         who = bonus.worker.pseudonym
         yield _line(bonus.given_at, who, "bonus", bonus.amount, currency, bonus.reason)
         if bonus.withdrawn_at is not None:

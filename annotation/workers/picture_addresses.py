@@ -32,7 +32,7 @@ def picture_secret(request: HttpRequest) -> str | None:
     return header if header.startswith((_TOKEN, _BEARER)) else request.session.session_key
 
 
-def shown_for(secret: str) -> dict[str, str]:
+def required_of(secret: str) -> dict[str, str]:
     """What must be there for such a secret to show anything, as `may_look` takes it."""
     if secret.startswith(_BEARER):
         return {"program": digest_of_secret(secret.removeprefix(_BEARER).strip())}

@@ -25,6 +25,7 @@ from annotation.quality.qualification import QUALIFICATION_ROLE as TEST
 from annotation.queue import leases
 from annotation.queue.available_tasks import AvailableTask, available_tasks, no_consent
 from annotation.workers import sessions
+from phrasebox.errors import PhraseboxError
 
 PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
@@ -38,10 +39,10 @@ WORKING, DONE, SCREENED_OUT, NOTHING = "working", "done", "out", "nothing"
 #: Reasons for which a worker is kept out of a kind, and those that are nobody's doing.
 _BARRED = ("suspended", "blocked", "too_few_tasks", "too_few_approved", "test_failed", "too_many_tests")
 _NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "check_first", "paused", "closed")
-MOST_WANTED = 10_000
+MOST_ANSWERS_REQUIRED = 10_000
 
 
-class VisitError(ValueError):
+class VisitError(PhraseboxError):
     """A study or a visit that cannot be so; one line with the remedy."""
 
 
@@ -96,10 +97,10 @@ def save_study(
             if provider in NAMING
             else _("A study on this platform has no id: leave it out.")
         )
-    if not 1 <= answers_required <= MOST_WANTED:
+    if not 1 <= answers_required <= MOST_ANSWERS_REQUIRED:
         raise VisitError(
             _("One visit cannot ask for %(wanted)d answers; expected 1 to %(most)d.")
-            % {"wanted": answers_required, "most": MOST_WANTED}
+            % {"wanted": answers_required, "most": MOST_ANSWERS_REQUIRED}
         )
     if max(map(len, (completion_code, screen_out_code))) > 50 or len(external_id) > 100:
         raise VisitError(_("A code has 50 characters at most, an id 100."))
@@ -110,7 +111,7 @@ def save_study(
         if other_study is not None:
             raise VisitError(_("This study already belongs to another campaign."))
         codes = {"completion_code": completion_code, "screen_out_code": screen_out_code}
-        study, _made = studies.update_or_create(
+        study, _created = studies.update_or_create(
             campaign=campaign,
             provider=provider,
             external_id=external_id,

@@ -40,7 +40,7 @@ LARGEST, _LONGEST_TOKEN = 200_000, 8_000
 LEEWAY = 30
 #: Seconds for which keys are kept, and after which an unknown key, or keys that did not come, are asked for
 #: again.
-KEYS_KEPT, ASK_AGAIN = 12 * 3600, 60
+KEYS_LIFETIME, ASK_AGAIN = 12 * 3600, 60
 #: The names of the ids in an address and in a token.
 PARTICIPANT, STUDY, SUBMISSION = "PROLIFIC_PID", "STUDY_ID", "SESSION_ID"
 
@@ -64,7 +64,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionFacts:
+class SubmissionReport:
     """What Prolific says of a submission, `at` a time unless it is now. `studies`: its study, and that one's
     parent if it has one; none where that is not told."""
 
@@ -109,7 +109,7 @@ def read_link(token: str, *, host: str) -> Link:
     return Link(participant, study, session, hashlib.sha256(token.encode()).hexdigest()[:32])
 
 
-def submission(number: str) -> SubmissionFacts | None:
+def submission(number: str) -> SubmissionReport | None:
     """What Prolific says of a submission, None where it knows none of that id. Raises Away."""
     status, body = _fetch(
         f"{PROLIFIC_API}/api/v1/submissions/{quote(number, safe='')}/",
@@ -127,16 +127,16 @@ def submission(number: str) -> SubmissionFacts | None:
             if submission_data.get(name)
         )
         # Until somebody has taken the place there is no participant.
-        return SubmissionFacts(
+        return SubmissionReport(
             str(submission_data.get("participant") or ""),
             studies,
-            plain_status(str(submission_data.get("status") or "")),
+            normalised_status(str(submission_data.get("status") or "")),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Away("Prolific's API answers with what is no submission") from None
 
 
-def plain_status(text: str) -> str:
+def normalised_status(text: str) -> str:
     """A status in one spelling: they write AWAITING REVIEW, AWAITING_REVIEW and TIMED-OUT."""
     return text.upper().replace("_", "-")[:40]
 
@@ -176,7 +176,7 @@ class _Keys:
         """The key of that id, None where there is none. Raises Away."""
         with self.lock:
             now = monotonic()
-            old = name not in self.keys or now - self.at > KEYS_KEPT
+            old = name not in self.keys or now - self.at > KEYS_LIFETIME
             if old and now - self.tried > ASK_AGAIN:
                 self.tried = now
                 try:

@@ -47,6 +47,7 @@ from annotation.protocol.kinds import all_kinds
 from annotation.queue import leases
 from annotation.selectors.campaign.cost import money
 from annotation.workers import payments, sessions
+from phrasebox.errors import PhraseboxError
 
 ERASURES = "erasures.txt"
 #: What a line of it ends with where the worker's own words were erased too.
@@ -56,10 +57,6 @@ PREFIX = "w-"
 #: Letters and digits of pseudonyms: none that is taken for another.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 _LENGTH = 10
-
-
-class CannotErase(ValueError):
-    """A worker who cannot be erased now, or is none; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def draw_pseudonym(length: int) -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
-def admit(
+def create_annotator(
     *,
     campaign: Campaign,
     provider: str,
@@ -153,9 +150,9 @@ def erase_worker(
     they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
     then due, or not at all. Once erased, doing it again finds nothing to do.
     """
-    if worker.kind == Worker.MACHINE:
-        raise CannotErase(
-            _("%(worker)s is a machine: nothing is known of it that could be erased")
+    if worker.kind == Worker.MODEL:
+        raise PhraseboxError(
+            _("%(worker)s is a model annotator: nothing is known of it that could be erased")
             % {"worker": worker.pseudonym}
         )
     if worker.erased_at is not None and not _remains(worker, texts):
@@ -270,7 +267,7 @@ def _erase(
 
 def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
     """Return what a worker holds, and lock who they are: from then on nothing is stored or owed that is
-    theirs, and no role granted. Raises CannotErase where they have just become another worker.
+    theirs, and no role granted. Raises PhraseboxError where they have just become another worker.
 
     Locks, in the order of `confirmation` and `joining`: studies, visits, campaigns, images, tasks and
     assignments; then the worker, which answers share; then identity and account.
@@ -284,7 +281,9 @@ def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
     for assignment in list(held.order_by("pk").values_list("pk", flat=True)):
         leases.return_lease(worker=worker.pk, assignment=assignment)
     if not _lock(Worker.objects.filter(pk=worker.pk)):
-        raise CannotErase(f"worker {worker.pseudonym!r} has just become another one; look who they are now")
+        raise PhraseboxError(
+            f"worker {worker.pseudonym!r} has just become another one; look who they are now"
+        )
     identity = Identity.objects.select_for_update().filter(worker=worker).first()
     account = Account.objects.select_for_update(of=("self",)).filter(identity__worker=worker).first()
     return identity, account
@@ -301,12 +300,12 @@ def _refuse_where_owed(worker: Worker) -> None:
             f"{money(amount, payments.currency_of(campaign))} in campaign {campaign.name!r}"
             for campaign, amount in owed
         )
-        raise CannotErase(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first")
+        raise PhraseboxError(f"worker {worker.pseudonym!r} is still due {amounts}; pay them first")
 
 
 def _refuse_staff(worker: Worker, account: Account | None) -> None:
     if account is not None and account.has_staff_role:
-        raise CannotErase(
+        raise PhraseboxError(
             f"the account of worker {worker.pseudonym!r} has a staff role, and what it did is on record; "
             "revoke its roles first"
         )

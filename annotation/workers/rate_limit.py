@@ -1,6 +1,6 @@
 """How often something may be tried: counted in the database, which all processes share.
 
-A limit allows `most` attempts within `seconds` of the first; whoever is beyond it waits until those
+A limit allows `most` attempts within `seconds` of the first; those beyond it wait until those
 seconds are over. A delay allows each attempt some time after the one before, twice as long every time.
 What is tried is noted before its outcome is known, so that attempts side by side count too; one that
 succeeded is taken back, and one that was refused does not count. Rows hold digests, so nothing in them
@@ -114,7 +114,7 @@ def take_back(*tries: Try) -> None:
 
 
 def forget(*tries: Try) -> None:
-    """Begin anew under these limits."""
+    """Begin again under these limits."""
     Attempts.objects.filter(key__in=[limited.key for limited in tries]).delete()
 
 

@@ -20,7 +20,7 @@ from annotation.models import Account, RepeatableCall
 #: The header under whose value a call is done once.
 KEY_HEADER = "Idempotency-Key"
 #: For how long a key is kept.
-KEY_KEPT = timedelta(hours=24)
+KEY_LIFETIME = timedelta(hours=24)
 #: Rows deleted in one turn.
 _MOST_PRUNED = 5_000
 
@@ -62,7 +62,7 @@ def done_once(
 
     `secret` is a field of the answer that is stored nowhere: the same call gets null there. Work within
     `own_transactions` takes long, or several of them: its key is taken before, and kept after. Other work is
-    one transaction with its key, and whoever sends that meanwhile waits for its end. Raises KeyReused and
+    one transaction with its key, and a caller that sends it meanwhile waits for its end. Raises KeyReused and
     StillAtWork.
     """
     if own_transactions:
@@ -90,7 +90,7 @@ def _of_call(call: CallKey) -> QuerySet[RepeatableCall]:
 def _begin(call: CallKey) -> CallAnswer | None:
     """Take the key; None where the call is to be done now, else what it was answered before."""
     now = database.now()
-    _of_call(call).filter(created_at__lte=now - KEY_KEPT).delete()
+    _of_call(call).filter(created_at__lte=now - KEY_LIFETIME).delete()
     try:
         with database.writing():
             RepeatableCall.objects.create(
@@ -118,7 +118,7 @@ def prune_repeated_calls() -> None:
     """Delete the calls whose keys are kept no longer, some at a time."""
     while True:
         with database.writing():
-            old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_KEPT)
+            old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_LIFETIME)
             old_calls = list(old.values_list("pk", flat=True)[:_MOST_PRUNED])
             RepeatableCall.objects.filter(pk__in=old_calls).delete()
         if len(old_calls) < _MOST_PRUNED:

@@ -16,7 +16,7 @@ from annotation.models import Account, ApiToken, RoleGrant
 #: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
 #: crowd platform, and nowhere else, so it marks those sessions too.
 VISIT = "visit"
-#: Under which a session keeps that whoever it is of has to set up a second factor before anything else.
+#: Under which a session keeps that its account has to set up a second factor before anything else.
 SET_UP_FIRST = "set_up_second_factor"
 #: Seconds for which a password that was given counts.
 CONFIRM_SECONDS = 5 * 60
@@ -24,8 +24,6 @@ CONFIRM_SECONDS = 5 * 60
 CONFIRMED_AT = "confirmed_at"
 #: Rows deleted in one statement.
 _CHUNK = 500
-#: Sessions deleted in one turn of the periodic work.
-_MOST_PRUNED = 5_000
 
 
 class EndedAccess(NamedTuple):
@@ -95,18 +93,16 @@ def may_look(account: int, *, session: str = "", token: str = "", program: str =
 
 
 def prune_sessions() -> None:
-    """Delete the sessions that are over; those that somebody is just using are passed over."""
-    with database.writing():
-        over = Session.objects.filter(expire_date__lt=timezone.now()).values_list("pk", flat=True)
-        Session.objects.filter(pk__in=list(over[:_MOST_PRUNED])).delete()
+    """Delete the sessions that are over."""
+    database.delete_in_steps(Session.objects.filter(expire_date__lt=timezone.now()))
 
 
 def mark_confirmed(session: Any) -> None:
-    """Whoever is signed in here has just given their password."""
+    """The account that is signed in here has just given their password."""
     session[CONFIRMED_AT] = int(database.now().timestamp())
 
 
 def recently_confirmed(session: Mapping[str, Any]) -> bool:
-    """Whether the password of whoever is signed in here was given within the last minutes."""
+    """Whether the password of the account that is signed in here was given within the last minutes."""
     at = session.get(CONFIRMED_AT)
     return isinstance(at, int) and 0 <= database.now().timestamp() - at <= CONFIRM_SECONDS

@@ -1,7 +1,8 @@
 """The files that the evaluation's half of the demonstration starts from, made from a corpus with gold.
 
-Features of the pictures and recipes that use them lie where the pages offer them to whoever trains a system;
-the scores of two systems "made elsewhere", and what the gold says of each pair, lie beside the corpus.
+Features of the pictures and recipes that use them lie where the pages offer them to the person who trains a
+system; the scores of two systems "made elsewhere", and what the gold says of each pair, lie beside the
+corpus.
 """
 
 import csv

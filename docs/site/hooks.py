@@ -69,14 +69,14 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         target = (folder / link[1]).resolve()
         if not target.is_relative_to(ROOT):
             return link[0]
-        place = target.relative_to(ROOT).as_posix()
-        return f"]({OUTSIDE.get(place, place.removeprefix('docs/'))}"
+        path = target.relative_to(ROOT).as_posix()
+        return f"]({OUTSIDE.get(path, path.removeprefix('docs/'))}"
 
     def named(link: re.Match[str]) -> str:
         target = (folder / link[2]).resolve()
         if not target.is_relative_to(ROOT) or not target.exists():
             return link[0]
-        place = target.relative_to(ROOT).as_posix()
-        return link[0] if place in OUTSIDE or place.startswith("docs/") else link[1]
+        path = target.relative_to(ROOT).as_posix()
+        return link[0] if path in OUTSIDE or path.startswith("docs/") else link[1]
 
     return _LINK.sub(moved, _WHOLE_LINK.sub(named, markdown))

@@ -76,9 +76,9 @@ def identities_of(corpus: Any, images: Iterable[int]) -> Identities:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What whoever adds something declares that it was `trained_on`, "" for nothing declared.
+    """What the person who adds something declares that it was `trained_on`, "" for nothing declared.
 
-    Only `corpora` are looked at where some are given: those that whoever declares it may see.
+    Only `corpora` are looked at where some are given: those that the person who declares it may see.
     """
 
     trained_on: str = ""
@@ -115,7 +115,7 @@ class Provenance:
 
     `seen` are the images of either kind, `by_name` those of them that are known by their name alone, though
     their picture is at hand. `unknown` names parts of the system, such as feature sets, of which nobody
-    recorded what they learned from; `declared` says what whoever added it declares, and `notes` more
+    recorded what they learned from; `declared` says what the person who added it declares, and `notes` more
     sentences.
     """
 
@@ -203,7 +203,8 @@ def provenance_of_system(system: System | None, images: Identities, notes: Seque
 
 
 def provenance_declared(declared: Declaration, images: Identities) -> Provenance:
-    """What outside output has seen of these images, as whoever brings it declares; not known of UNDECLARED.
+    """What outside output has seen of these images, as the person who brings it declares; not known of
+    UNDECLARED.
 
     Raises UnknownName as `Declaration.images`.
     """

@@ -119,7 +119,7 @@ def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
 
 def unjudged_pairs(snapshot: QrelsSnapshot) -> str:
     """How much of its batch was not judged when the qrels were frozen; "" where all was."""
-    in_batch, judged = snapshot.pairs_asked, snapshot.pairs_judged
+    in_batch, judged = snapshot.pairs_selected, snapshot.pairs_judged
     if in_batch is None or judged is None or judged >= in_batch or snapshot.judgments is None:
         return ""
     return (

@@ -33,6 +33,7 @@ from evaluation.selectors import (
     rankings_of,
     stored_queries,
 )
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.judgments import NO_GRADE, POOLED, Judged, judged
 from phrasebox.metrics.ranked import Ranked, from_lists
 from phrasebox.relevance.qrels import rule_named
@@ -43,10 +44,6 @@ RowIds = NDArray[np.int64]
 Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float32]]]
 #: Rankings turned into places at once, and how many items theirs are before there are so many.
 _BLOCK, _ITEMS = 200, 1_000_000
-
-
-class NotComparable(ValueError):
-    """A run and qrels, or runs, that cannot be compared with each other; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +117,17 @@ class Placed:
 def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> RunPool:
     """The snapshot in the run's direction, or a subset of its images with their own captions, judged or not.
 
-    Raises NotComparable where run and snapshot do not fit, or nothing is left of them.
+    Raises PhraseboxError where run and snapshot do not fit, or nothing is left of them.
     """
     check_fits(run, snapshot)
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
-        raise NotComparable(
+        raise PhraseboxError(
             f"qrels '{snapshot}' have keywords as queries, but runs have images or "
             "captions; choose other qrels"
         )
     if snapshot.asks not in ("", ASKS[run.direction]):
-        raise NotComparable(
+        raise PhraseboxError(
             f"qrels '{snapshot}' have {snapshot.asks}s as queries, but run {run.name!r} has "
             f"{ASKS[run.direction]}s; choose a run of the other direction, or other qrels"
         )
@@ -151,7 +148,7 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     else:
         queries = asking_queries
     if subset is not None and not len(queries):
-        raise NotComparable(
+        raise PhraseboxError(
             f"qrels '{snapshot}' contain no query of {subset.called}; choose qrels of these images"
         )
     image, caption, owner, relevance, was_judged = pairs[np.isin(pairs[:, asking], queries)].T
@@ -213,13 +210,13 @@ def _captions_of(images: Collection[int], run: Run) -> list[int]:
 
 
 def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> RunPool:
-    """The pool for the queries that all of the runs rank; raises NotComparable where there is none."""
+    """The pool for the queries that all of the runs rank; raises PhraseboxError where there is none."""
     common = pool.queries
     for run in runs:
         common = np.intersect1d(common, ranked_queries(run))
         if not len(common):
             others = "" if run == runs[0] else " that the runs before it rank"
-            raise NotComparable(
+            raise PhraseboxError(
                 f"run {run.name!r} ranks no query of qrels '{snapshot}'{others}; choose runs and qrels of "
                 "the same images"
             )
@@ -229,7 +226,7 @@ def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -
 def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[RunPool]:
     """The images of a pool in the order of their corpus, cut into `number` equal parts.
 
-    Raises NotComparable where they cannot be.
+    Raises PhraseboxError where they cannot be.
     """
     check_fits(run, snapshot)
     names = names_of(run.corpus.name)
@@ -241,7 +238,7 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
     there = set(np.concatenate(owners).tolist())
     images = [image for image in names.image_name if image in there]
     if number < 1 or len(images) % number:
-        raise NotComparable(
+        raise PhraseboxError(
             f"{len(images)} images of qrels '{snapshot}' cannot be cut into {number} equal folds"
         )
     size = len(images) // number
@@ -382,9 +379,9 @@ def _among(ids: RowIds, ascending: RowIds) -> NDArray[np.bool_]:
 
 
 def check_fits(run: Run, snapshot: QrelsSnapshot) -> None:
-    """Raise NotComparable unless run and snapshot are of one corpus."""
+    """Raise PhraseboxError unless run and snapshot are of one corpus."""
     if run.corpus_id != snapshot.corpus_id:
-        raise NotComparable(
+        raise PhraseboxError(
             f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
             f"{snapshot.corpus.name!r}; choose qrels of the same corpus"
         )

@@ -22,7 +22,6 @@ from annotation.common.database import chunks
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, MissingOutput, check_missing
 from evaluation.comparison.query_sets import ASKS, ranked_queries, unjudged_pairs, unknown_queries
 from evaluation.comparison.ranked_runs import (
-    NotComparable,
     Placed,
     RankedItems,
     Reorder,
@@ -39,6 +38,7 @@ from evaluation.comparison.subsets import Subset
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.selectors import names_of
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics import METRICS
 from phrasebox.metrics.scoring import Score, evaluate
 from phrasebox.metrics.sums import number_of
@@ -163,7 +163,7 @@ def scored_queries(
 ) -> RunPool:
     """The queries of a pool on which runs are scored: all, or under LEAVE_OUT those that all runs rank.
 
-    Raises NotComparable for a run that lacks some where `missing` is REFUSE.
+    Raises PhraseboxError for a run that lacks some where `missing` is REFUSE.
     """
     if missing == LEAVE_OUT:
         return ranked_by_all(whole, runs, snapshot)
@@ -186,7 +186,7 @@ def _check_ranked(whole: RunPool, run: Run, missing: str) -> None:
             output=f"ranking in run {run.name!r}",
         )
     except MissingOutput as error:
-        raise NotComparable(str(error)) from error
+        raise PhraseboxError(str(error)) from error
 
 
 def _score(
@@ -205,7 +205,7 @@ def score_placed(
     cuts = {measure.name: measure.k or JUDGED_AT for measure in chosen}
     deepest = max(chosen, key=lambda measure: measure.k or 0)
     if placed.complete_to is not None and placed.complete_to < (deepest.k or 0):
-        raise NotComparable(
+        raise PhraseboxError(
             f"run {run.name!r} keeps the best {run.depth} items of a ranking; for one query only "
             f"{placed.complete_to} of them take part, but {deepest.name} needs {deepest.k}: import the "
             "run again, "
@@ -215,7 +215,7 @@ def score_placed(
         names = [measure.name for measure in chosen] + [f"judged@{k}" for k in cuts.values()]
         scores = evaluate(placed.ranked, dict.fromkeys(names))
     except ValueError as error:
-        raise NotComparable(f"run {run.name!r} under qrels '{snapshot}': {error}") from error
+        raise PhraseboxError(f"run {run.name!r} under qrels '{snapshot}': {error}") from error
     incomplete = len(placed.pool.queries) < len(whole.queries)
     return Scored(
         run=run.name,
@@ -244,7 +244,7 @@ def score_against_first(
 ) -> tuple[list[Scored], list[Against]]:
     """All runs' figures on the same queries, and each later run against the first; raises as `score` does."""
     if len({run.pk for run in runs}) != len(runs) or len(runs) < 2:
-        raise NotComparable("name at least two different runs; the others are compared with the first")
+        raise PhraseboxError("name at least two different runs; the others are compared with the first")
     scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
     names = list(scored[0].scores)
     images = images_of_queries(scored[0].queries, runs[0].direction, snapshot)
@@ -280,7 +280,7 @@ def score_all(
     """Figures of runs of one direction, on the same queries; raises as `score` does."""
     turned = next((run for run in runs if run.direction != runs[0].direction), None)
     if turned is not None:
-        raise NotComparable(
+        raise PhraseboxError(
             f"run {turned.name!r} has the direction {turned.direction}, {runs[0].name!r} has "
             f"{runs[0].direction}; compare one direction at a time"
         )

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from annotation.common.readers import stream
 from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of
 from models_core.systems.cross_validation import make_folds
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, lines
 
@@ -35,7 +37,7 @@ _NAMED = 3
 _MOST_NAMED = 100
 
 
-class BadSubset(ValueError):
+class BadSubset(PhraseboxError):
     """Images that cannot be meant; one line with what would be right."""
 
 
@@ -114,7 +116,7 @@ def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
     images = {image_id(name): pk for name, pk in names.image.items()} | names.image
     counts: Counter[int] = Counter()
     unknown: list[str] = []
-    for _, line in lines(file):
+    for _, line in stream(lines, file):
         name = line.strip()
         pk = images.get(name, images.get(image_id(name)))
         if pk is not None:

@@ -36,7 +36,7 @@ _ROWS = 65_536
 _RESULT = '[{"image_id": 42, "bbox": [x, y, width, height], "score": 0.9}, ...]'
 
 
-class GivenBox(NamedTuple):
+class FileBox(NamedTuple):
     """A box (xmin, ymin, xmax, ymax) in pixels, counted from 1 and inclusive, of the image that the file
     calls `image`. A higher `score` is better; 0 where the file has none."""
 
@@ -45,7 +45,7 @@ class GivenBox(NamedTuple):
     score: float = 0.0
 
 
-def read_boxes(path: Path) -> Iterator[GivenBox]:
+def read_boxes(path: Path) -> Iterator[FileBox]:
     """Stream the boxes of a file in its order; they may reach out of their pictures.
 
     Raises FormatError, which names the line or the entry (from 1; rows of arrays from 0), for what is no box
@@ -60,7 +60,7 @@ def read_boxes(path: Path) -> Iterator[GivenBox]:
             return _rows(path)
 
 
-def _rows(path: Path) -> Iterator[GivenBox]:
+def _rows(path: Path) -> Iterator[FileBox]:
     reader = csv.DictReader(text for _, text in lines(path, keep_ends=True))
     number = 1
     try:
@@ -88,7 +88,7 @@ def _rows(path: Path) -> Iterator[GivenBox]:
                     line=number,
                     expected="xmin <= xmax and ymin <= ymax",
                 )
-            yield GivenBox(line["image"] or "", box, score)
+            yield FileBox(line["image"] or "", box, score)
     except csv.Error as error:
         raise FormatError(f"is no CSV ({error})", file=path, line=number, expected="CSV") from error
 
@@ -111,7 +111,7 @@ def _score(line: dict[str, str | Any], path: Path, number: int) -> float:
     return score
 
 
-def _results(path: Path) -> Iterator[GivenBox]:
+def _results(path: Path) -> Iterator[FileBox]:
     from annotation.formats.files.json_stream import items  # formats are told without what reads them
 
     number = 0
@@ -127,7 +127,7 @@ def _results(path: Path) -> Iterator[GivenBox]:
         x, y, width, height = numbers
         left, top = round(x), round(y)
         right, low = max(round(x + width), left + 1), max(round(y + height), top + 1)
-        yield GivenBox(image, (left + 1, top + 1, right, low), float(score))
+        yield FileBox(image, (left + 1, top + 1, right, low), float(score))
     if not number:
         raise FormatError("holds no list of boxes", file=path, expected=f"COCO results, as in {_RESULT}")
 
@@ -137,7 +137,7 @@ def _is_number(value: Any, most: float = _FARTHEST) -> bool:
     return type(value) in (int, float) and abs(value) <= most
 
 
-def _arrays(path: Path) -> Iterator[GivenBox]:
+def _arrays(path: Path) -> Iterator[FileBox]:
     held = open_arrays(path)
     boxes = named_array(held, "boxes")
     if boxes.ndim != 2 or boxes.shape[1] != 4 or boxes.dtype.kind not in "fiu":
@@ -168,4 +168,4 @@ def _arrays(path: Path) -> Iterator[GivenBox]:
                 expected="xmin, ymin, xmax, ymax with xmin <= xmax and ymin <= ymax, and a finite score",
             )
         for row, (left, top, right, low) in enumerate(np.rint(part).astype(int).tolist()):
-            yield GivenBox(ids[start + row], (left, top, right, low), float(values[row]))
+            yield FileBox(ids[start + row], (left, top, right, low), float(values[row]))

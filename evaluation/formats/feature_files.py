@@ -30,6 +30,8 @@ FEATURE_SUFFIXES = (*SUFFIXES, ".parquet", ".h5", ".hdf5")
 FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS = 4096, 2**24
 #: What an id may take as a text of its own.
 _BYTES_OF_ID = 256
+#: Letters of all ids of a file, at most.
+_BYTES_OF_IDS = 2**28
 #: Longer vectors are taken for a mistake.
 MOST_DIMENSIONS = 2**17
 
@@ -37,7 +39,8 @@ MOST_DIMENSIONS = 2**17
 def unpacked_bytes(path: Path) -> int:
     """Bytes of memory, about, that a Parquet or HDF5 file comes to once it is read, whatever it packs; 0 of
     another file, and of one that cannot be read."""
-    if path.suffix == ".parquet":
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
         pa = load_extra("pyarrow")
         pq = load_extra("pyarrow.parquet")
 
@@ -47,7 +50,7 @@ def unpacked_bytes(path: Path) -> int:
             return 0
         packed = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
         return max(packed, about.num_rows * _BYTES_OF_ID)
-    if path.suffix in (".h5", ".hdf5"):
+    if suffix in (".h5", ".hdf5"):
         h5py = load_extra("h5py")
 
         try:
@@ -174,27 +177,32 @@ class _Parquet:
                 raise FormatError(
                     f"has the columns {short_repr(', '.join(names))}", file=path, expected="id and vector"
                 )
-            ids = self._file.read(["id"])["id"].to_pylist()
+            self._check_types()
+            self.ids = _texts(self._id_batches(), path)
         except pa.ArrowException as error:
             raise FormatError(
                 f"is damaged ({_line(error)})", file=path, expected="a complete Parquet file"
             ) from error
-        if not all(type(value) in (str, int) for value in ids):
-            odd = next(index for index, value in enumerate(ids) if type(value) not in (str, int))
-            raise FormatError(
-                f"has the id {short_repr(ids[odd])} in row {odd} (counted from 0)",
-                file=path,
-                expected="a text or a whole number in each row of id",
-            )
-        self.ids = tuple(map(str, ids))
-        vectors, lists = self._file.schema_arrow.field("vector").type, pa.types
-        if not (
-            lists.is_list(vectors) or lists.is_large_list(vectors) or lists.is_fixed_size_list(vectors)
-        ) or not (lists.is_floating(vectors.value_type) or lists.is_integer(vectors.value_type)):
-            raise FormatError(f"has vectors of type {vectors}", file=path, expected="lists of numbers")
         first = next(iter(self.blocks()), np.empty((0, 0), np.float32))
         self.shape = (len(self.ids), first.shape[1])
         self.boxes = self._boxes() if "box" in names else None
+
+    def _check_types(self) -> None:
+        """Refuse columns of other types, before anything is read of them."""
+        schema, types = self._file.schema_arrow, self._pa.types
+        ids, vectors = (schema.field(name).type for name in ("id", "vector"))
+        if types.is_dictionary(ids):
+            ids = ids.value_type
+        if not (types.is_string(ids) or types.is_large_string(ids) or types.is_integer(ids)):
+            raise FormatError(f"has ids of type {ids}", file=self.path, expected="texts or whole numbers")
+        if not (
+            types.is_list(vectors) or types.is_large_list(vectors) or types.is_fixed_size_list(vectors)
+        ) or not (types.is_floating(vectors.value_type) or types.is_integer(vectors.value_type)):
+            raise FormatError(f"has vectors of type {vectors}", file=self.path, expected="lists of numbers")
+
+    def _id_batches(self) -> Iterator[list[Any]]:
+        for batch in self._file.iter_batches(FEATURE_BLOCK_ROWS, columns=["id"]):
+            yield batch.column(0).to_pylist()
 
     def _boxes(self) -> NDArray[Any]:
         boxes = self._file.read(["box"])["box"].to_pylist()
@@ -238,6 +246,27 @@ class _Parquet:
             ) from error
 
 
+def _texts(batches: Iterator[list[Any]], path: Path) -> tuple[str, ...]:
+    """Ids as texts; refuses what is none, and more than memory should hold of them."""
+    ids: list[str] = []
+    size = 0
+    for batch in batches:
+        for value in batch:
+            if type(value) not in (str, int):
+                raise FormatError(
+                    f"has the id {short_repr(value)} in row {len(ids)} (counted from 0)",
+                    file=path,
+                    expected="a text or a whole number in each row of id",
+                )
+            ids.append(str(value))
+            size += len(ids[-1])
+        if size > _BYTES_OF_IDS:
+            raise FormatError(
+                f"has ids of more than {_BYTES_OF_IDS // 2**20} MiB", file=path, expected="shorter ids"
+            )
+    return tuple(ids)
+
+
 class _HDF5:
     def __init__(self, path: Path) -> None:
         h5py = load_extra("h5py")  # few readers need it
@@ -258,36 +287,48 @@ class _HDF5:
             )
         for name in {"ids", "vectors", "boxes"} & set(names):
             self._check_own(name)
-        self._vectors = self._file["vectors"]
-        self.ids = self._ids()
+        # Shapes and types before anything is read.
+        self._vectors, ids = self._file["vectors"], self._file["ids"]
+        self._check_ids()
         if self._vectors.dtype.kind not in "fiu":
             raise FormatError(f"has vectors of {self._vectors.dtype}", file=path, expected="numbers")
-        if self._vectors.ndim != 2 or len(self._vectors) != len(self.ids):
+        if self._vectors.ndim != 2 or len(self._vectors) != len(ids):
             raise FormatError(
-                f"vectors have shape {self._vectors.shape}, and there are {len(self.ids)} ids",
+                f"vectors have shape {self._vectors.shape}, and there are {len(ids)} ids",
                 file=path,
                 expected="shape (ids, numbers)",
             )
-        self.shape = (len(self.ids), self._vectors.shape[1])
-        self.boxes = np.asarray(self._file["boxes"]) if "boxes" in names else None
+        boxes = self._file["boxes"] if "boxes" in names else None
+        if boxes is not None and (boxes.shape != (len(ids), 4) or boxes.dtype.kind not in "fiu"):
+            raise FormatError(
+                f"boxes have shape {boxes.shape} of {boxes.dtype}, and there are {len(ids)} ids",
+                file=path,
+                expected="numbers of shape (regions, 4)",
+            )
+        self.shape = (len(ids), self._vectors.shape[1])
+        try:
+            self.ids = _texts(self._id_batches(), path)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"has ids that are no text ({error})", file=path, expected="UTF-8") from error
+        self.boxes = None if boxes is None else np.asarray(boxes)
 
-    def _ids(self) -> tuple[str, ...]:
+    def _check_ids(self) -> None:
         h5py = load_extra("h5py")
 
-        held = self._file["ids"]
-        texts = h5py.check_string_dtype(held.dtype) is not None
-        if held.ndim != 1 or not (texts or held.dtype.kind in "iu"):
+        ids = self._file["ids"]
+        texts = h5py.check_string_dtype(ids.dtype) is not None
+        if ids.ndim != 1 or not (texts or ids.dtype.kind in "iu"):
             raise FormatError(
-                f"has ids of shape {held.shape} of {held.dtype}",
+                f"has ids of shape {ids.shape} of {ids.dtype}",
                 file=self._path,
                 expected="a text or a whole number for each vector",
             )
-        try:
-            return tuple(held.asstr("utf-8")[:]) if texts else tuple(map(str, held[:].tolist()))
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"has ids that are no text ({error})", file=self._path, expected="UTF-8"
-            ) from error
+
+    def _id_batches(self) -> Iterator[list[Any]]:
+        ids = self._file["ids"]
+        texts = ids if ids.dtype.kind in "iu" else ids.asstr("utf-8")
+        for first in range(0, len(ids), FEATURE_BLOCK_ROWS):
+            yield texts[first : first + FEATURE_BLOCK_ROWS].tolist()
 
     def _check_own(self, name: str) -> None:
         """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""

@@ -10,9 +10,9 @@ from phrasebox.text_files import unpacked_size
 
 def bytes_inside(path: Path, most: int) -> int:
     """Bytes that a packed file unpacks to, at least where above `most`; 0 of what cannot be unpacked."""
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         return unpacked_size(path, most)
-    if path.suffix in FEATURE_SUFFIXES and path.suffix not in SUFFIXES:
+    if path.suffix.lower() in FEATURE_SUFFIXES and path.suffix.lower() not in SUFFIXES:
         return unpacked_bytes(path)
     try:
         with zipfile.ZipFile(path) as archive:

@@ -6,8 +6,8 @@ A foreign key that opens a unique constraint has no index of its own: the constr
 Whatever is under way stays invisible until `published` is set, by one UPDATE.
 """
 
+from evaluation.models.batches_and_reports import Batch, BatchQueries, BatchRun, Report, ReportRun
 from evaluation.models.judged import JudgmentSet, PairAnswers, QrelsQueries, QrelsRow, QrelsSnapshot
-from evaluation.models.made import Batch, BatchQueries, BatchRun, Report, ReportRun
 from evaluation.models.predictions import (
     CaptionSet,
     LocalizationSet,
@@ -18,27 +18,3 @@ from evaluation.models.predictions import (
     WrittenCaption,
 )
 from evaluation.models.ranked import Ranking, Run, SeenImages, System
-
-__all__ = [
-    "Batch",
-    "BatchQueries",
-    "BatchRun",
-    "CaptionSet",
-    "JudgmentSet",
-    "LocalizationSet",
-    "PairAnswers",
-    "PhraseDetections",
-    "PhraseLocalization",
-    "QrelsQueries",
-    "QrelsRow",
-    "QrelsSnapshot",
-    "Ranking",
-    "Report",
-    "ReportRun",
-    "Run",
-    "SeenImages",
-    "System",
-    "TagSet",
-    "TaggedImage",
-    "WrittenCaption",
-]

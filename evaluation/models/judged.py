@@ -107,7 +107,7 @@ class QrelsSnapshot(StoredRow):
     `phrasebox.relevance.qrels.Qrels`: over settings and rows, not over name and version.
 
     `queries` (`QrelsQueries`) says what was asked, whatever was judged of it. Of a batch's judgments,
-    `pairs_judged` of `pairs_asked` had as many answers as the batch wanted.
+    `pairs_judged` of `pairs_selected` had as many answers as the batch wanted.
     """
 
     judgments = models.ForeignKey(JudgmentSet, on_delete=models.PROTECT, null=True, related_name="qrels")
@@ -126,7 +126,7 @@ class QrelsSnapshot(StoredRow):
         choices=[("image", "image"), ("caption", "caption")],
         help_text="Empty: both",
     )
-    pairs_asked = models.PositiveIntegerField(null=True, help_text="Pairs that the batch had asked about")
+    pairs_selected = models.PositiveIntegerField(null=True, help_text="Pairs that the batch had asked about")
     pairs_judged = models.PositiveIntegerField(null=True, help_text="Of them, those with enough answers")
     name = models.SlugField(max_length=100)
     version = models.PositiveIntegerField()

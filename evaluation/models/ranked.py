@@ -12,7 +12,7 @@ class System(StoredRow, ArchivableRow):
     `origin` is one of `evaluation.origins`. `settings` is what it was made with, whole; `sources` maps each
     file that was read to its SHA-256, `versions` each package to its version. `digest` is the SHA-256 of
     the arrays kept under DATA_DIR/systems, and empty where nothing is kept but runs. `trained_on` is what
-    whoever added it declares that it learned from.
+    the person who added it declares that it learned from.
     """
 
     origin = models.CharField(max_length=40)
@@ -21,7 +21,7 @@ class System(StoredRow, ArchivableRow):
     seed = models.PositiveBigIntegerField(null=True, blank=True)
     sources = models.JSONField(default=dict, blank=True)
     versions = models.JSONField(default=dict, blank=True)
-    trained_on = models.TextField(blank=True, help_text="As whoever added it declares")
+    trained_on = models.TextField(blank=True, help_text="As the person who added it declares")
     job = models.ForeignKey(
         "annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

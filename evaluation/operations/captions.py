@@ -2,28 +2,15 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.captions import judging, scoring, sets, writing
 from evaluation.services.captions.figures import tables_of_captions
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import CAPTION_SETS
-from phrasebox.metrics.meteor import MeteorFailed, MeteorMissing
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=CAPTION_SETS,
@@ -39,11 +26,9 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Caption set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="caption_set", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -52,7 +37,6 @@ register(
     permission=_ON_SET,
     run=sets.download_caption_set,
     rest=Rest("GET", f"{_SETS.address}/coco", "caption-sets"),
-    command=CommandLine(positional=("caption_set",)),
     page=FormPage(),
 )
 register(
@@ -60,10 +44,9 @@ register(
     permission=_ON_SYSTEM,
     run=writing.generate_captions,
     before_job=writing.check_captions,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/captions", "caption-sets", example={"split": "test"}),
-    command=CommandLine(positional=("system",), text=texts.written_text),
+    command=CommandLine(text=texts.written_text),
     page=FormPage(
         started=_("Writing captions."),
     ),
@@ -73,8 +56,7 @@ register(
     title=_("Score captions"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=scoring.score_written_captions,
-    errors=(MeteorFailed, MeteorMissing, UnknownMeasure, *_ERRORS),
-    command=report_command(
+    command=texts.report_command(
         "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
     ),
 )
@@ -84,7 +66,6 @@ register(
     permission=Has((RESEARCHER,), server=True),
     run=judging.mix_captions,
     before_job=judging.check_mixing,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",

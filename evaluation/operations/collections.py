@@ -2,23 +2,21 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
-from evaluation.services import collection_requests as asked
+from evaluation.services import collection_requests as requests
 from evaluation.services import feature_requests
-from phrasebox.registry import UnknownName
 
 _OF_SERVER = Has((RESEARCHER,), server=True)
-_ERRORS = (UnknownName, OSError, ValueError)
 
 register(
     name="import_parses",
     title=_("Import parses"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
-    run=asked.import_requested_parses,
-    before_job=asked.check_parses,
-    errors=_ERRORS,
+    run=requests.import_requested_parses,
+    before_job=requests.check_parses,
     as_job=True,
     rest=Rest("POST", "parses", "features", example={"corpus": "harbour", "file": "harbour.conllu"}),
     command=CommandLine(positional=("corpus", "file"), text=texts.parses_text),
@@ -27,19 +25,17 @@ register(
 register(
     name="list_weak_collections",
     title=_("List weak collections"),
-    result=asked.CollectionSummary,
+    result=requests.CollectionSummary,
     permission=Has((RESEARCHER,), corpora=True),
-    run=asked.list_collections,
-    listed=True,
+    run=requests.list_collections,
     rest=Rest("GET", "weak-collections", "features", route="weak_collections"),
 )
 register(
     name="import_weak_collection",
     title=_("Import a weak collection"),
     permission=_OF_SERVER,
-    run=asked.import_requested_collection,
-    before_job=asked.check_new_collection,
-    errors=_ERRORS,
+    run=requests.import_requested_collection,
+    before_job=requests.check_new_collection,
     as_job=True,
     rest=Rest(
         "POST",
@@ -56,7 +52,6 @@ register(
     permission=_OF_SERVER,
     run=feature_requests.import_collection_features,
     before_job=feature_requests.check_collection,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -71,7 +66,6 @@ register(
     name="remove_weak_collection",
     title=_("Remove a weak collection"),
     permission=_OF_SERVER,
-    run=asked.remove_requested_collection,
-    errors=_ERRORS,
+    run=requests.remove_requested_collection,
     command=CommandLine(positional=("collection",)),
 )

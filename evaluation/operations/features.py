@@ -2,41 +2,34 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
-from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
 from evaluation.services import extraction_requests as extracting
-from evaluation.services import feature_requests as asked
-from evaluation.services.stored import InUse
-from phrasebox.registry import UnknownName
+from evaluation.services import feature_requests as requests
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
 
 register(
     title=_("List feature sets"),
-    result=asked.FeatureSetSummary,
+    result=requests.FeatureSetSummary,
     permission=Has((RESEARCHER,), corpora=True),
-    run=asked.list_features,
-    listed=True,
+    run=requests.list_features,
     rest=Rest("GET", "features", "features", route="features"),
 )
 register(
     title=_("Remove a feature set"),
     permission=_ON_CORPUS,
-    run=asked.remove_features,
-    errors=(InUse, Busy, UnknownName),
+    run=requests.remove_features,
     rest=Rest("DELETE", "features/<slug:corpus>/<str:set>", "features"),
-    command=CommandLine(positional=("corpus", "set")),
     page=FormPage(done=_("The feature set is removed.")),
 )
 register(
     name="import_features",
     title=_("Import features"),
     permission=_ON_CORPUS,
-    run=asked.import_requested_features,
-    errors=_ERRORS,
+    run=requests.import_requested_features,
     as_job=True,
     rest=Rest(
         "POST",
@@ -51,9 +44,8 @@ register(
     name="train_word_vectors",
     title=_("Train word vectors"),
     permission=_ON_CORPUS,
-    run=asked.train_requested_vectors,
-    before_job=asked.check_word_vectors,
-    errors=_ERRORS,
+    run=requests.train_requested_vectors,
+    before_job=requests.check_word_vectors,
     as_job=True,
     rest=Rest(
         "POST",
@@ -69,7 +61,6 @@ register(
     title=_("Compute features"),
     permission=_ON_CORPUS,
     run=extracting.extract_requested_features,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -87,7 +78,6 @@ register(
     permission=_ON_CORPUS,
     run=extracting.extract_requested_regions,
     before_job=extracting.check_regions,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -102,7 +92,6 @@ register(
     title=_("Store the visual words of pictures"),
     permission=_ON_CORPUS,
     run=extracting.extract_visual_words,
-    errors=_ERRORS,
     as_job=True,
     command=CommandLine(positional=("corpus",), text=texts.words_text),
 )
@@ -111,6 +100,5 @@ register(
     result=File("application/octet-stream"),
     permission=_ON_CORPUS,
     run=extracting.export_visual_words,
-    errors=_ERRORS,
     command=CommandLine(positional=("corpus",), text=texts.words_text),
 )

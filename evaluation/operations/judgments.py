@@ -1,27 +1,202 @@
 """Judgments: imported, listed, shown, removed; how far they agree."""
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     FormPage,
     Has,
     Rest,
+    ResultTable,
     StoredThing,
-    register,
     register_stored,
 )
+from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
-from evaluation.operations import judgment_texts as texts
-from evaluation.services.common import InputError
+from evaluation.formats.figure_basis import basis_from_dict
+from evaluation.formats.figure_tables import LAYOUTS, Table
+from evaluation.operations import register
 from evaluation.services.judgments import agreements, importing, listing
-from evaluation.services.stored import InUse
+from evaluation.services.judgments.agreements import Agreement
+from evaluation.services.judgments.freezing import QrelsReport
+from evaluation.services.judgments.importing import JudgmentsReport
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
-from phrasebox.agreement.estimates import AgreementError
-from phrasebox.registry import UnknownName
-from phrasebox.relevance.scales import BadScale
-from phrasebox.text_files import FormatError
+from phrasebox.agreement.estimates import Estimate
+from phrasebox.agreement.summary import AgreementBetween, AgreementWithin
+
+
+def judgments_text(report: JudgmentsReport) -> str:
+    """What an import of judgments came to."""
+    end = "already exist, nothing changed" if report.unchanged else "imported"
+    return (
+        f"{report.answers} answers to {report.pairs} pairs, scale {report.scale}\n"
+        f"{_skipped_text(report.skipped, report.lacking)}"
+        f"judgments {report.judgments!r} of corpus {report.corpus!r} {end}\n"
+        f"{report.seconds:.1f} s, digest {report.digest}"
+    )
+
+
+def imported_qrels_text(report: QrelsReport) -> str:
+    """What an import of qrels came to."""
+    asks = f", for {report.asks}s" if report.asks else ""
+    return (
+        f"{report.relevant} of {report.rows} pairs are relevant{asks}\n"
+        f"queries: {queries_text(report.queries_by_kind, report.queries)}\n"
+        f"{_skipped_text(report.excluded, report.lacking)}"
+        f"{_version_text(report, 'imported')}"
+    )
+
+
+def frozen_text(report: QrelsReport) -> str:
+    """What freezing came to."""
+    if report.pool:
+        counts = f"{report.rows} original pairs of {report.queries} images ({report.pool})"
+        return f"{counts}\n{_version_text(report, 'frozen')}"
+    outside = f", {report.excluded} pairs outside left out" if report.excluded else ""
+    by_rule = ", ".join(f"{rule} {number}" for rule, number in report.by_rule.items())
+    of_batch = ""
+    if report.pairs_selected is not None:
+        of_batch = f"; {report.pairs_judged} of the {report.pairs_selected} pairs asked have enough answers"
+    return (
+        f"{report.relevant} of {report.rows} pairs are relevant, {report.unjudged} of them "
+        f"unjudged originals{' (' + report.subset + outside + ')' if report.subset else ''}\n"
+        f"queries: {queries_text(report.queries_by_kind, report.queries)}{of_batch}\n"
+        f"relevant by rule: {by_rule}\n"
+        f"{_version_text(report, 'frozen')}"
+    )
+
+
+def queries_text(queries: Mapping[str, int], number: int) -> str:
+    """How many queries qrels are for; the judged ones where nobody says which were asked."""
+    if not queries:
+        return f"{number} judged queries"
+    return " and ".join(f"{count} {kind}s" for kind, count in sorted(queries.items(), reverse=True))
+
+
+def _version_text(report: QrelsReport, what: str) -> str:
+    end = "already exists, nothing changed" if report.unchanged else what
+    return (
+        f"qrels {report.qrels!r} version {report.version} {end} ({report.settings})\ndigest {report.digest}"
+    )
+
+
+def _skipped_text(number: int, lacking: Sequence[str]) -> str:
+    """A line about pairs that were left out, or nothing."""
+    if not number:
+        return ""
+    names = ", ".join(map(repr, lacking))
+    return f"{number} pairs left out: the corpus lacks their image or caption (for example {names})\n"
+
+
+def agreement_text(agreement: Agreement) -> str:
+    """The coefficients, or the table of cuts, and what they are of."""
+    parts = [_within_text(agreement.within)] if agreement.within is not None else []
+    parts += [_between_text(agreement.between)] if agreement.between is not None else []
+    return "\n".join([*parts, *basis_from_dict(agreement.basis).lines()])
+
+
+def _agreement_table(agreement: Agreement) -> Table:
+    """Every coefficient with its interval, or kappa of every two cuts."""
+    basis = basis_from_dict(agreement.basis)
+    if (between := agreement.between) is not None:
+        head = ["kappa", *(f">= {column:.3g}" for column in between.sweep.columns)]
+        rows = zip(between.sweep.rows, between.sweep.kappa, strict=True)
+        return Table(
+            head, [[f">= {row:.3g}", *(value.value for value in line)] for row, line in rows], basis=basis
+        )
+    assert agreement.within is not None
+    named = {f"Krippendorff's alpha, {level}": value for level, value in agreement.within.alpha.items()}
+    named["Fleiss' kappa"] = agreement.within.fleiss
+    named |= {f"Cohen's kappa, {names}": value for names, value in agreement.within.cohen.items()}
+    return Table(
+        ["coefficient", "value", "low", "high", "pairs", "reason"],
+        [
+            [name, estimate.value, estimate.low, estimate.high, estimate.items, estimate.reason]
+            for name, estimate in named.items()
+        ],
+        basis=basis,
+    )
+
+
+def agreement_page_table(agreement: Agreement) -> ResultTable:
+    """The same table for a page."""
+    table = _agreement_table(agreement)
+    return ResultTable(table.head, [table.rounded(row) for row in table.rows], table.remarks)
+
+
+def _as(layout: str) -> Callable[[Agreement], str]:
+    return lambda agreement: LAYOUTS.get(layout)(_agreement_table(agreement))
+
+
+AGREEMENT_LAYOUTS = {layout: _as(layout) for layout in ("csv", "latex")}
+
+
+def _line(name: str, value: Estimate) -> list[Any]:
+    if value.value is None:
+        return [name, "undefined", "", value.items, value.reason]
+    interval = "" if value.low is None else f"{value.low:.3f} to {value.high:.3f}"
+    return [name, f"{value.value:.3f}", interval, value.items, value.reason]
+
+
+_HEAD = ["", "value", "interval", "pairs", ""]
+
+
+def _within_text(within: AgreementWithin) -> str:
+    numbers = f"{within.fewest}" if within.fewest == within.most else f"{within.fewest} to {within.most}"
+    counted = (
+        f"{within.answers:,} answers to {within.pairs:,} pairs of {within.queries:,} queries, {numbers} a "
+        f"pair; {within.ties:,} pairs have no majority answer."
+    )
+    parts = [
+        counted,
+        text_table(
+            _HEAD,
+            [
+                *(_line(f"Krippendorff's alpha, {level}", value) for level, value in within.alpha.items()),
+                _line("Fleiss' kappa", within.fleiss),
+            ],
+        ),
+    ]
+    if not within.judges:
+        return "\n\n".join([*parts, f"No kappa of two judges: {within.no_judges}."])
+    parts.append(
+        text_table(_HEAD, [_line(f"Cohen's kappa, {names}", value) for names, value in within.cohen.items()])
+    )
+    rows = [[judge.name, judge.answers, judge.with_consensus] for judge in within.judges]
+    parts.append(text_table(["judge", "answers", "as the consensus (Dawid and Skene)"], rows))
+    return "\n\n".join(parts)
+
+
+def _between_text(between: AgreementBetween) -> str:
+    head = ["kappa", *(f">= {column:.3g}" for column in between.sweep.columns)]
+    rows = [
+        [
+            f">= {row:.3g}",
+            *("undefined" if value.value is None else f"{value.value:.3f}" for value in line),
+        ]
+        for row, line in zip(between.sweep.rows, between.sweep.kappa, strict=True)
+    ]
+    parts = [f"{between.common:,} of {between.pairs:,} pairs are in both sets.", text_table(head, rows)]
+    if between.best is not None and between.best_at is not None:
+        row, column = between.best_at
+        best = between.sweep.kappa[between.sweep.rows.index(row)][between.sweep.columns.index(column)]
+        parts.append(
+            f"Best at {row:.3g} and {column:.3g}; taking the first set as the truth, the second has\n"
+            + text_table(
+                _HEAD,
+                [
+                    _line("Cohen's kappa", best),
+                    _line("precision", between.best.precision),
+                    _line("recall", between.best.recall),
+                    _line("F1", between.best.f1),
+                ],
+            )
+        )
+    return "\n\n".join(parts)
+
 
 register_stored(
     StoredThing(
@@ -41,14 +216,12 @@ register_stored(
             corpus=row.corpus.name, name=row.name, actor=actor
         ),
         removed=_("Judgments removed."),
-        errors=(InUse, Busy),
     )
 )
 register(
     title=_("Import judgments"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=importing.import_judgments,
-    errors=(UnknownName, FormatError, BadScale, InputError, Busy, OSError),
     rest=Rest(
         "POST",
         "judgment-sets",
@@ -58,7 +231,7 @@ register(
         creates="judgment-sets/{corpus}:{judgments}",
         example={"name": "grades", "corpus": "harbour", "format": "table", "scale": "0-5"},
     ),
-    command=CommandLine(positional=("corpus", "file"), text=texts.judgments_text),
+    command=CommandLine(positional=("corpus", "file"), text=judgments_text),
     page=FormPage("evaluation:import_qrels"),
 )
 register(
@@ -66,7 +239,6 @@ register(
     title=_("Measure agreement"),
     permission=Has((RESEARCHER,), corpora=True),
     run=agreements.agreement_of_sets,
-    errors=(AgreementError, FormatError, UnknownName, OSError),
     rest=Rest(
         "POST",
         "agreement",
@@ -74,6 +246,6 @@ register(
         own_transactions=True,
         example={"judgments": "harbour:grades", "resamples": 100},
     ),
-    command=CommandLine(positional=("file",), text=texts.agreement_text, layouts=texts.AGREEMENT_LAYOUTS),
-    page=FormPage(table=texts.agreement_page_table),
+    command=CommandLine(positional=("file",), text=agreement_text, layouts=AGREEMENT_LAYOUTS),
+    page=FormPage(table=agreement_page_table),
 )

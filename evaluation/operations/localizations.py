@@ -2,26 +2,15 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import LOCALIZATION_SETS
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=LOCALIZATION_SETS,
@@ -38,11 +27,9 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Localization set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="localization_set", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -51,7 +38,6 @@ register(
     permission=_ON_SET,
     run=listing.download_localization_set,
     rest=Rest("GET", f"{_SETS.address}/jsonl", "localization-sets"),
-    command=CommandLine(positional=("localization_set",)),
     page=FormPage(),
 )
 register(
@@ -59,7 +45,6 @@ register(
     permission=_ON_SYSTEM,
     run=predicting.localize,
     before_job=predicting.check_localizing,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -67,7 +52,7 @@ register(
         "localization-sets",
         example={"regions": "proposals:1", "split": "test"},
     ),
-    command=CommandLine(positional=("system",), text=texts.localized_text),
+    command=CommandLine(text=texts.localized_text),
     page=FormPage(
         started=_("Localizing phrases."),
     ),
@@ -76,7 +61,6 @@ register(
     title=_("Import localizations of phrases"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=files.import_localizations,
-    errors=_ERRORS,
     rest=Rest(
         "POST",
         "localization-sets",
@@ -94,10 +78,9 @@ register(
     permission=_ON_SET,
     run=scores.score_localization,
     before_job=scores.check_localization_scoring,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
-    command=report_command(
+    command=texts.report_command(
         "localization_set", remarks=remarks_on_localization, tables=tables_of_localization
     ),
     page=FormPage(started=_("The localizations are being scored.")),
@@ -106,8 +89,7 @@ register(
     title=_("Score proposed regions"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=proposals.score_proposals,
-    errors=_ERRORS,
-    command=report_command(
+    command=texts.report_command(
         "corpus",
         "regions",
         remarks=proposals.remarks_on_proposals,

@@ -2,31 +2,15 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
-from evaluation.comparison.subsets import BadSubset
-from evaluation.operations import judgment_texts as texts
-from evaluation.services.common import InputError
+from evaluation.operations import register
+from evaluation.operations.judgments import frozen_text, imported_qrels_text
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import remove_qrels
-from evaluation.services.stored import InUse
 from evaluation.services.stored_kinds import QRELS
-from phrasebox.registry import UnknownName
-from phrasebox.relevance.scales import BadScale
-from phrasebox.text_files import FormatError
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_IMPORT_ERRORS = (UnknownName, FormatError, BadScale, BadSubset, InputError, Busy, OSError)
 
 register_stored(
     StoredThing(
@@ -45,7 +29,6 @@ register_stored(
         related=("corpus", "judgments"),
         remove=lambda row, actor: remove_qrels(name=f"{row.name}:{row.version}", actor=actor),
         removed=_("The version is removed."),
-        errors=(InUse, Busy),
     )
 )
 register(
@@ -54,7 +37,6 @@ register(
     permission=_ON_CORPUS,
     run=freeze_request.freeze,
     before_job=freeze_request.check_freezing,
-    errors=_IMPORT_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -68,14 +50,13 @@ register(
             "split": "test",
         },
     ),
-    command=CommandLine(positional=("name",), text=texts.frozen_text),
+    command=CommandLine(positional=("name",), text=frozen_text),
     page=FormPage("evaluation:freeze_qrels", started=_("Freezing the qrels. They will appear here.")),
 )
 register(
     title=_("Import qrels"),
     permission=_ON_CORPUS,
     run=qrels_files.import_qrels,
-    errors=_IMPORT_ERRORS,
     rest=Rest(
         "POST",
         "qrels-uploads",
@@ -84,7 +65,7 @@ register(
         creates="qrels/{qrels}:{version}",
         example={"name": "pooled", "corpus": "harbour", "format": "trec"},
     ),
-    command=CommandLine(positional=("name", "file"), text=texts.imported_qrels_text),
+    command=CommandLine(positional=("name", "file"), text=imported_qrels_text),
     page=FormPage("evaluation:import_qrels"),
 )
 register(
@@ -92,8 +73,6 @@ register(
     result=File("text/plain"),
     permission=Has((RESEARCHER,), on="qrels", corpora=True),
     run=qrels_files.export_qrels,
-    errors=(FormatError, InputError, OSError),
     rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
-    command=CommandLine(positional=("qrels",)),
     page=FormPage(),
 )

@@ -2,25 +2,13 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.services.reports import building, listing
 from evaluation.services.reports.building import BuiltReport, remove_report, report_folder
-from evaluation.services.reports.request import ReportError
 from evaluation.services.stored import set_archived
 from evaluation.services.stored_kinds import REPORTS
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.registry import UnknownName
 
 
 def _built_text(built: BuiltReport) -> str:
@@ -51,7 +39,6 @@ register_stored(
         archive=set_archived,
         remove=lambda row, actor: remove_report(row.name, actor=actor),
         removed=_("Report removed."),
-        errors=(Busy,),
     )
 )
 register(
@@ -59,7 +46,6 @@ register(
     permission=Has((RESEARCHER,), on="qrels", corpora=True),
     run=building.build_report,
     before_job=building.check_report,
-    errors=(UnknownName, UnknownMeasure, OSError, ValueError),
     as_job=True,
     rest=Rest(
         "POST",
@@ -80,8 +66,6 @@ register(
     result=File("application/zip"),
     permission=Has((RESEARCHER,), on="report", corpora=True),
     run=listing.download_report,
-    errors=(ReportError,),
     rest=Rest("GET", "reports/<str:report>/archive", "reports"),
-    command=CommandLine(positional=("report",)),
     page=FormPage(),
 )

@@ -1,8 +1,10 @@
 """Runs: listed, shown, archived, removed, imported, exported, scored and compared; their queries."""
 
+from collections.abc import Callable
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import (
     CommandLine,
     File,
@@ -10,23 +12,101 @@ from annotation.common.operations import (
     Has,
     Rest,
     StoredThing,
-    register,
     register_stored,
+    result_to_dict,
 )
 from annotation.common.roles import RESEARCHER
-from evaluation.comparison.ranked_runs import NotComparable
-from evaluation.comparison.subsets import BadSubset
-from evaluation.operations import run_texts as texts
-from evaluation.services.common import InputError
+from evaluation.comparison.comparisons import table_of_comparison, table_of_preferences, table_of_scores
+from evaluation.formats.figure_tables import LAYOUTS, Table
+from evaluation.operations import register
 from evaluation.services.runs import figures, files, listing, queries
-from evaluation.services.stored import InUse, remove_stored, set_archived
+from evaluation.services.runs.figures import RunComparison, RunScores
+from evaluation.services.runs.files import RunFile, RunReport
+from evaluation.services.stored import remove_stored, set_archived
 from evaluation.services.stored_kinds import STORED_RUNS
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
+
+
+def imported_run_text(report: RunReport) -> str:
+    """What an import came to."""
+    end = "already exists, nothing changed" if report.unchanged else "imported"
+    best = f", the best {report.depth} stored" if report.depth else ""
+    remarks = "".join(f"{remark}\n" for remark in report.remarks)
+    return (
+        f"{report.entries} entries in {report.queries} rankings ({report.direction}{best})\n"
+        f"{remarks}"
+        f"run {report.run!r} of corpus {report.corpus!r} {end}\n"
+        f"{report.seconds:.1f} s, digest {report.digest}"
+    )
+
+
+def exported_text(written: RunFile) -> str:
+    """What was written, and what other tools make of its ties."""
+    lines = [f"{written.lines} lines written"]
+    if written.tied:
+        lines.append(
+            f"{written.tied} queries have items with equal scores; where they stay equal, tools that reorder "
+            "such items, as trec_eval does, may give other values for these queries"
+        )
+    if written.differ is not None:
+        lines.append(f"{written.differ} queries have other values in trec_eval")
+    return "\n".join(lines)
+
+
+def scores_text(scores: RunScores) -> str:
+    """A run's figures as a table, below what is to be known about them."""
+    which = "; ".join(filter(None, [scores.pool, scores.subset]))
+    of = f"{scores.queries} queries of qrels {scores.qrels} version {scores.version}"
+    lines = [f"{scores.run}, {scores.direction}: {of}{f' ({which})' if which else ''}."]
+    if not scores.pool:
+        lines.append("Unjudged items count as not relevant; in the column 'at best', as relevant.")
+    if scores.folds:
+        lines.append(f"Means over {scores.folds} folds of the images.")
+    lines += ["", LAYOUTS.get("text")(table_of_scores(result_to_dict(scores)))]
+    return "\n".join(lines)
+
+
+def comparison_text(comparison: RunComparison) -> str:
+    """The figures of runs with marks of significance."""
+    tested = sum(test["p"] is not None for test in comparison.tests)
+    return (
+        f"{_of(comparison)}\nAgainst {comparison.baseline}: * p <= 0.1, ** p <= 0.05, *** p "
+        f"<= 0.01, adjusted by Holm for {tested} tests (McNemar; randomisation, of whole images where "
+        f"several queries are of one, {comparison.rounds} permutations).\n\n"
+        f"{LAYOUTS.get('text')(table_of_comparison(result_to_dict(comparison)))}"
+    )
+
+
+def _preferences(comparison: RunComparison) -> str:
+    return (
+        f"{_of(comparison)}\nAgainst {comparison.baseline}: queries on which a run is better, equal or "
+        "worse; share of the better ones among the unequal, with its interval of 95% (Wilson); p of the "
+        "exact sign test (of a randomisation of whole images where several queries are of one), "
+        f"not adjusted.\n\n{LAYOUTS.get('text')(table_of_preferences(result_to_dict(comparison)))}"
+    )
+
+
+def _of(comparison: RunComparison) -> str:
+    which = f" ({comparison.subset})" if comparison.subset else ""
+    return (
+        f"{comparison.direction}: {comparison.queries} queries of qrels {comparison.qrels} version "
+        f"{comparison.version}{which}."
+    )
+
+
+def _as(layout: str, table: Callable[[dict[str, Any]], Table]) -> Callable[[Any], str]:
+    return lambda result: LAYOUTS.get(layout)(table(result_to_dict(result)))
+
+
+#: The layouts of figures that papers and programs take.
+SCORES_LAYOUTS = {layout: _as(layout, table_of_scores) for layout in ("csv", "latex")}
+COMPARISON_LAYOUTS = {
+    **{layout: _as(layout, table_of_comparison) for layout in ("csv", "latex")},
+    "preferences": _preferences,
+    "preferences-csv": _as("csv", table_of_preferences),
+}
+
 
 _ON_RUN = Has((RESEARCHER,), on="run", corpora=True)
-_SCORING = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
 
 register_stored(
     StoredThing(
@@ -49,14 +129,12 @@ register_stored(
         related=("corpus", "made_by"),
         archive=set_archived,
         remove=remove_stored,
-        errors=(InUse, Busy),
     )
 )
 register(
     title=_("Import a run"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=files.import_run,
-    errors=(FormatError, InputError, UnknownName, Busy, ValueError),
     rest=Rest(
         "POST",
         "runs",
@@ -66,7 +144,7 @@ register(
         creates="runs/{run}",
         example={"name": "near", "corpus": "harbour"},
     ),
-    command=CommandLine(positional=("name", "file"), text=texts.imported_run_text),
+    command=CommandLine(positional=("name", "file"), text=imported_run_text),
     page=FormPage("evaluation:bring"),
 )
 register(
@@ -74,9 +152,8 @@ register(
     result=File("text/plain"),
     permission=_ON_RUN,
     run=files.export_run,
-    errors=(FormatError, NotComparable, UnknownName),
     rest=Rest("GET", "runs/<str:run>/trec", "runs"),
-    command=CommandLine(positional=("run",), text=texts.exported_text),
+    command=CommandLine(text=exported_text),
     page=FormPage(),
 )
 register(
@@ -84,9 +161,8 @@ register(
     title=_("Score a run"),
     permission=_ON_RUN,
     run=figures.score_under_qrels,
-    errors=_SCORING,
     rest=Rest("GET", "runs/<str:run>/scores", "runs"),
-    command=CommandLine(positional=("run",), text=texts.scores_text, layouts=texts.SCORES_LAYOUTS),
+    command=CommandLine(text=scores_text, layouts=SCORES_LAYOUTS),
     page=FormPage("evaluation:run"),
 )
 register(
@@ -94,9 +170,8 @@ register(
     title=_("Compare runs"),
     permission=Has((RESEARCHER,), corpora=True),
     run=figures.compare_under_qrels,
-    errors=_SCORING,
     rest=Rest("GET", "comparisons", "runs"),
-    command=CommandLine(positional=("runs",), text=texts.comparison_text, layouts=texts.COMPARISON_LAYOUTS),
+    command=CommandLine(positional=("runs",), text=comparison_text, layouts=COMPARISON_LAYOUTS),
     page=FormPage("evaluation:compare"),
 )
 register(
@@ -105,7 +180,6 @@ register(
     result=File("application/octet-stream"),
     permission=Has((RESEARCHER,), corpora=True),
     run=figures.query_values,
-    errors=_SCORING,
     rest=Rest("GET", "query-values", "runs"),
     command=CommandLine(positional=("runs",)),
     page=FormPage(),
@@ -115,18 +189,13 @@ register(
     result=queries.RunQuery,
     permission=_ON_RUN,
     run=queries.list_queries,
-    errors=(NotComparable, UnknownMeasure),
-    listed=True,
     rest=Rest("GET", "runs/<str:run>/queries", "runs", route="run_queries"),
-    command=CommandLine(positional=("run",)),
     page=FormPage("evaluation:queries"),
 )
 register(
     title=_("Show a query of a run"),
     permission=_ON_RUN,
     run=queries.show_query,
-    errors=(NotComparable, UnknownMeasure),
     rest=Rest("GET", "runs/<str:run>/queries/<int:query>", "runs", route="run_query"),
-    command=CommandLine(positional=("run", "query")),
     page=FormPage("evaluation:query"),
 )

@@ -1,5 +1,10 @@
 """What commands about captions, tags, localizations, feature sets, parses and weak collections print."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from annotation.common.operations import CommandLine
+from evaluation.formats.figure_tables import LAYOUTS, Table
 from evaluation.services.captions.judging import Mixed
 from evaluation.services.captions.writing import WrittenSet
 from evaluation.services.collection_requests import StoredCollection, StoredParses
@@ -10,6 +15,29 @@ from evaluation.services.systems.training import Extracted
 from evaluation.services.tagging.judging import MixedTags
 from evaluation.services.tagging.writing import WrittenTags
 from evaluation.services.tags.ranked import StoredTags
+
+
+def report_command(
+    *positional: str,
+    remarks: Callable[[dict[str, Any]], str],
+    tables: Callable[[dict[str, Any]], Mapping[str, Table] | Table],
+) -> CommandLine:
+    """The command whose result has a `report`: its tables by their titles, in text below the remarks."""
+
+    def titled(result: Any) -> Mapping[str, Table]:
+        result_tables = tables(result.report)
+        return {"": result_tables} if isinstance(result_tables, Table) else result_tables
+
+    def text(result: Any) -> str:
+        parts = [f"{title}\n{LAYOUTS.get('text')(table)}".strip() for title, table in titled(result).items()]
+        return "\n\n".join([remarks(result.report), *parts])
+
+    def in_layout(name: str) -> Callable[[Any], str]:
+        return lambda result: "\n\n".join(map(LAYOUTS.get(name), titled(result).values()))
+
+    layouts = {name: in_layout(name) for name in ("csv", "latex")}
+    return CommandLine(positional, text=text, layouts=layouts)
+
 
 _SAME = "already exists, nothing changed"
 

@@ -2,25 +2,85 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
-from annotation.common.operations import (
-    CommandLine,
-    FormPage,
-    Has,
-    Rest,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register_stored
 from annotation.common.roles import RESEARCHER
-from evaluation.operations import system_texts as texts
+from evaluation.operations import register
 from evaluation.services.alignments import decoding
+from evaluation.services.alignments.decoding import Decoded
 from evaluation.services.runs import ranking
+from evaluation.services.runs.ranking import RankedRuns
 from evaluation.services.systems import listing, training, training_requests, upload
-from phrasebox.registry import UnknownName
+from evaluation.services.systems.training import Trained
+from evaluation.services.systems.upload import AddedSystem
+from models_core.processes import is_first_process
+
+
+def ranked_text(ranked: RankedRuns) -> str:
+    """The runs, and what the system has seen of their images."""
+    lines = [
+        f"run {run.run!r}: {run.queries} queries, {run.items} items each, "
+        f"{'already exists, nothing changed' if run.unchanged else 'stored'}"
+        for run in ranked.runs
+    ]
+    # Both directions are of the same vectors and images.
+    lines += dict.fromkeys(remark for run in ranked.runs for remark in run.remarks)
+    lines += dict.fromkeys(run.provenance["sentence"] for run in ranked.runs)
+    return "\n".join(lines)
+
+
+def decoded_text(decoded: Decoded) -> str:
+    """The layer, and how much of people's boxes it finds."""
+    counts = f"{decoded.mentions} mentions in {decoded.chains} chains; beta {decoded.beta:g}"
+    lines = [
+        f"layer {decoded.layer!r} of corpus {decoded.corpus!r} written: {decoded.images} images, {counts}",
+        *(f"  beta {beta:g}: {share:.1%} found" for beta, share in decoded.tried),
+    ]
+    if decoded.chosen_on:
+        number = decoded.chosen_on
+        lines.append(f"beta was chosen on {number} of these images, so what is found there is not told")
+    if (localized := decoded.localized) is not None:
+        lines.append(
+            f"of {localized.mentions} mentions with boxes {localized.share:.1%} are found "
+            f"({localized.low:.1%} to {localized.high:.1%}); by a region at random {localized.random:.1%}, "
+            f"by the largest {localized.largest:.1%}, by the best of all {localized.possible:.1%}"
+        )
+    return "\n".join(lines)
+
+
+def trained_text(trained: Trained) -> str:
+    """The system, and what it learned from; nothing where another process says it."""
+    if not is_first_process():
+        return ""
+    images = f"{trained.training} training and {trained.held_out} held-out images"
+    lines = [f"{images} of corpus {trained.corpus!r}; {trained.excluded} of its images cannot be used"]
+    if number := trained.background_lines:
+        removed = f"dropped {trained.background_excluded:,} of {number:,} lines, captions of the corpus"
+        lines.append(f"background text: {removed}")
+    if trained.mentions or trained.mentions_excluded:
+        left = f"{trained.mentions_excluded:,} are of none, and left out"
+        lines.append(f"{trained.mentions:,} mentions with boxes are those of a region; {left}")
+    end = "already exists, nothing changed" if trained.unchanged else "trained"
+    lines.append(f"system {trained.system!r} ({trained.recipe}) {end}")
+    lines += [*trained.selection, *trained.remarks, f"{trained.folder}, SHA-256 {trained.sha256}"]
+    return "\n".join(lines)
+
+
+def added_text(added: AddedSystem) -> str:
+    """What the files hold, and what became of it."""
+    end = "already exists, nothing changed" if added.unchanged else "stored"
+    wide = f", {added.dimensions} dimensions" if added.dimensions else ""
+    return "\n".join(
+        (
+            f"{added.images} images, {added.captions} captions of corpus {added.corpus!r}{wide}",
+            *added.remarks,
+            f"system {added.system!r} ({added.format}) {end}",
+            f"SHA-256 {added.sha256}",
+        )
+    )
+
 
 _RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 
 register_stored(listing.STORED_SYSTEM)
@@ -29,7 +89,6 @@ register(
     result=listing.RecipeSummary,
     permission=_RESEARCHES,
     run=listing.list_recipes,
-    listed=True,
     rest=Rest("GET", "recipes", "systems", route="recipes"),
 )
 register(
@@ -37,7 +96,6 @@ register(
     permission=_ON_CORPUS,
     run=training.train_system,
     before_job=training_requests.check_new_training,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -46,14 +104,13 @@ register(
         route="systems",
         example={"name": "first", "corpus": "harbour", "recipe": "NN5-F1", "held_out": "val"},
     ),
-    command=CommandLine(positional=("name",), text=texts.trained_text),
+    command=CommandLine(positional=("name",), text=trained_text),
     page=FormPage("evaluation:train", started=_("Training the system.")),
 )
 register(
     title=_("Add a system"),
     permission=_ON_CORPUS,
     run=upload.add_system,
-    errors=(Busy, *_ERRORS),
     rest=Rest(
         "POST",
         "system-uploads",
@@ -62,7 +119,7 @@ register(
         creates="systems/{system}",
         example={"name": "sent", "corpus": "harbour", "format": "scores"},
     ),
-    command=CommandLine(positional=("name", "file"), text=texts.added_text),
+    command=CommandLine(positional=("name", "file"), text=added_text),
     page=FormPage("evaluation:bring"),
 )
 register(
@@ -71,10 +128,9 @@ register(
     permission=_ON_SYSTEM,
     run=ranking.rank_system,
     before_job=ranking.check_ranking,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/rank", "systems", example={"split": "test"}),
-    command=CommandLine(positional=("system",), text=texts.ranked_text),
+    command=CommandLine(text=ranked_text),
     page=FormPage(started=_("Ranking the images and captions.")),
 )
 register(
@@ -82,7 +138,6 @@ register(
     permission=_ON_SYSTEM,
     run=decoding.decode_alignments,
     before_job=decoding.check_decoding,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -90,6 +145,6 @@ register(
         "systems",
         example={"layer": "aligned", "split": "test"},
     ),
-    command=CommandLine(positional=("system",), text=texts.decoded_text),
+    command=CommandLine(text=decoded_text),
     page=FormPage(started=_("Aligning words with regions.")),
 )

@@ -2,26 +2,15 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
-from evaluation.operations.score_texts import report_command
 from evaluation.services.predicting import PredictionSetsRequest
-from evaluation.services.stored import InUse, remove_stored
+from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tagging import judging, scores, sets, user_tags, writing
 from evaluation.services.tags import ranked
-from phrasebox.registry import UnknownName
 
 _SETS = StoredThing(
     kind=TAG_SETS,
@@ -38,12 +27,10 @@ _SETS = StoredThing(
     related=("corpus", "made_by"),
     remove=remove_stored,
     removed=_("Tag set removed."),
-    errors=(Busy, InUse),
 )
 _ON_SET = Has((RESEARCHER,), on="tag_set", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (UnknownName, OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -52,7 +39,6 @@ register(
     permission=_ON_SET,
     run=sets.download_tag_set,
     rest=Rest("GET", f"{_SETS.address}/file", "tag-sets"),
-    command=CommandLine(positional=("tag_set",)),
     page=FormPage(),
 )
 register(
@@ -61,10 +47,9 @@ register(
     permission=_ON_SYSTEM,
     run=writing.tag_images,
     before_job=writing.check_tagging,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
-    command=CommandLine(positional=("system",), text=texts.tagged_text),
+    command=CommandLine(text=texts.tagged_text),
     page=FormPage(
         started=_("Tagging the images."),
     ),
@@ -74,17 +59,15 @@ register(
     permission=_ON_SET,
     run=scores.score_tags,
     before_job=scores.check_tag_scoring,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
-    command=report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
+    command=texts.report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
     page=FormPage(started=_("Scoring the tags. The figures will appear here.")),
 )
 register(
     title=_("Import the tags of users"),
     permission=Has((RESEARCHER,), server=True),
     run=user_tags.import_user_tags,
-    errors=_ERRORS,
     command=CommandLine(positional=("name",)),
 )
 register(
@@ -92,7 +75,6 @@ register(
     permission=_ON_CORPUS,
     run=ranked.rank_tags,
     before_job=ranked.check_tags,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "tag-rankings", "tag-sets", example={"corpus": "harbour"}),
     command=CommandLine(positional=("corpus",), text=texts.stored_tags_text),
@@ -103,7 +85,6 @@ register(
     result=File("application/octet-stream"),
     permission=_ON_CORPUS,
     run=ranked.export_ranked_tags,
-    errors=_ERRORS,
     command=CommandLine(positional=("corpus",)),
 )
 register(
@@ -111,6 +92,5 @@ register(
     title=_("Mix tags to be judged"),
     permission=Has((RESEARCHER,), server=True),
     run=judging.mix_tags,
-    errors=_ERRORS,
     command=CommandLine(positional=("name", "lists"), text=texts.mixed_tags_text),
 )

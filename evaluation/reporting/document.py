@@ -229,7 +229,7 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("judged before, and reused", numbers["known"]),
         ("of them judged less often now", batch.lacking),
         *([] if batch.askable is None else [("that could be asked, in rounds", batch.askable)]),
-        ("asked", numbers["asked"]),
+        ("asked", numbers["selected"]),
         ("judgments wanted for each", batch.answers_per_pair),
         ("asked, and judged as often", batch.judged),
         ("asked, and judged less often", batch.short),

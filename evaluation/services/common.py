@@ -9,10 +9,11 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext
 from evaluation.models.stored import StoredPredictions
 from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
+from phrasebox.errors import PhraseboxError
 from phrasebox.text_files import FormatError
 
 #: Rows written in one transaction.
@@ -23,7 +24,7 @@ MOST_READ = 16 * 2**20
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
-class InputError(ValueError):
+class InputError(PhraseboxError):
     """What cannot be taken in; one line with the remedy."""
 
 
@@ -66,7 +67,7 @@ def errors_without_folder(path: Path, context: OperationContext) -> Iterator[Non
 @contextmanager
 def work_lock(work: str, word: str, name: str) -> Iterator[None]:
     """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
-    with exclusive_folder(
+    with locked_folder(
         work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"
     ):
         yield

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, OperationContext
 from annotation.common.roles import RESEARCHER
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.provenance import Declaration
 from evaluation.formats.unpacked import bytes_inside
 

@@ -17,9 +17,9 @@ from annotation.common.operations import (
     OneOf,
     OperationContext,
     ServerFile,
+    result_of,
 )
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.box_files import BOX_SUFFIXES
 from evaluation.formats.unpacked import bytes_inside
 from evaluation.services.common import errors_without_folder
@@ -153,14 +153,12 @@ def check_regions(request: ExtractRegionsRequest, context: OperationContext) -> 
 
 def extract_requested_features(request: ExtractFeaturesRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set; raises as `extract_set` does."""
-    extraction = ExtractRequest(
-        corpus=request.corpus,
-        name=request.name,
-        extractor=request.extractor,
+    extraction = result_of(
+        ExtractRequest,
+        request,
         weights=_weights(request.weights, context),
         learn_corpus=request.learn_corpus or "",
         settings=request.extractor_settings,
-        dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
     stored, new, absent = extract_set(extraction, progress=PhaseShares(context.report_progress))
@@ -173,19 +171,12 @@ def extract_requested_regions(request: ExtractRegionsRequest, context: Operation
     file = request.boxes
     if request.server_boxes is not None:
         file = _BOX_FILES.path(request.server_boxes, by_path=context.by_path)
-    extraction = RegionsRequest(
-        corpus=request.corpus,
-        name=request.name,
-        extractor=request.extractor,
+    extraction = result_of(
+        RegionsRequest,
+        request,
         weights=_weights(request.weights, context),
-        method=request.method,
-        limit=request.limit,
-        layer=request.layer,
-        split=request.split,
         file=file,
-        whole=request.whole,
         settings=request.extractor_settings,
-        dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
     if file is None:

@@ -21,18 +21,12 @@ from annotation.common.operations import (
     invalid,
 )
 from annotation.common.roles import RESEARCHER
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.provenance import UNDECLARED
 from evaluation.formats.feature_files import FEATURE_SUFFIXES
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 from evaluation.services.common import errors_without_folder
-from evaluation.services.declarations import (
-    ARRAYS_UPLOAD,
-    IdsBeside,
-    TrainedOn,
-    declared_training,
-)
+from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import (
     FEATURE_KINDS,
@@ -67,7 +61,7 @@ class _FeatureOwners(StoredKind):
         return super().find(name, account, roles)
 
 
-#: A corpus; for whoever runs commands a weak collection too.
+#: A corpus; for the person who runs commands a weak collection too.
 FEATURE_OWNERS = _FeatureOwners(_("corpus"), CORPORA.rows)
 
 
@@ -226,7 +220,7 @@ def list_features(request: FeaturesRequest, context: OperationContext) -> Listin
 
 
 def remove_features(request: RemoveFeaturesRequest, context: OperationContext) -> None:
-    """Remove a feature set. Raises InUse and Busy."""
+    """Remove a feature set. Raises PhraseboxError and Busy."""
     try:
         stored = feature_set(request.corpus, request.set)
     except UnknownName as error:

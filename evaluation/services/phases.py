@@ -53,7 +53,7 @@ _OTHERS_LEARN_FROM, _LEARNED = 0.2, 0.95
 
 
 def silent(phase: str, share: float) -> None:
-    """For whoever does not listen."""
+    """For callers that do not listen."""
 
 
 def report_steps(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext, invalid
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 from evaluation.models import System
 from evaluation.services.common import check_same_corpus
 from evaluation.services.features.store import FeatureSet, feature_sets

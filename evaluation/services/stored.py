@@ -24,6 +24,7 @@ from evaluation.models import (
 )
 from evaluation.models.stored import StoredPredictions
 from evaluation.services.common import check_name, check_same_provenance, work_lock
+from phrasebox.errors import PhraseboxError
 
 #: Model -> what a row is called in messages, and in the audit log.
 STORED_ROWS: Mapping[type[Model], tuple[str, str]] = {
@@ -41,10 +42,6 @@ _P = TypeVar("_P", bound=StoredPredictions)
 _LISTED = 3
 
 
-class InUse(ValueError):
-    """Something that cannot be removed, since something else was made from it; one line."""
-
-
 def remove_act(model: type[Model]) -> str:
     """What the audit log calls the removal of a row, such as remove_tag_set."""
     return f"remove_{STORED_ROWS[model][0].replace(' ', '_')}"
@@ -60,8 +57,8 @@ def row_lock(row: Any) -> Iterator[None]:
 
 
 def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) -> None:
-    """Remove a row with what hangs on it, and its folders; raises InUse where something else uses it, Busy
-    while it is written."""
+    """Remove a row with what hangs on it, and its folders; raises PhraseboxError where something else uses
+    it, Busy while it is written."""
     word, key = STORED_ROWS[type(row)]
     name = f"{row.name}:{row.version}" if isinstance(row, QrelsSnapshot) else row.name
     away = [(folder, folder.with_name(f".{folder.name}.removed")) for folder in folders]
@@ -72,7 +69,9 @@ def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) 
             try:
                 row.delete()
             except ProtectedError as error:
-                raise InUse(f"{word} '{row}' cannot be removed: {_users_in_words(error)} it") from error
+                raise PhraseboxError(
+                    f"{word} '{row}' cannot be removed: {_users_in_words(error)} it"
+                ) from error
             for folder, removed in away:  # undone by nothing, so it is last
                 shutil.rmtree(removed, ignore_errors=True)
                 if folder.exists():

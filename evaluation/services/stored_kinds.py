@@ -9,8 +9,7 @@ from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, StoredKind
-from annotation.selectors.corpora import within_scope
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, within_scope
 from evaluation.models import (
     Batch,
     CaptionSet,

@@ -51,13 +51,13 @@ def batch_build(request: HttpRequest) -> HttpResponse:
     tasks = text_parameter(data, "tasks")
     settings = {"campaign_settings": setting_fields(tasks if tasks in all_pair_tasks() else USUAL_TASKS)}
     chosen = data if data.get("chosen") else None
-    form = RequestForm(plan, account, chosen, initial=initial, fields_shown=_FIELDS, settings=settings)
+    form = RequestForm(plan, account, chosen, initial=initial, only_fields=_FIELDS, settings=settings)
     naming = RequestForm(
         launch,
         account,
         data if request.method == "POST" else None,
         initial=initial,
-        fields_shown=(*_FIELDS, "name"),
+        only_fields=(*_FIELDS, "name"),
         settings=settings,
     )
     planned, message, status = None, "", 200
@@ -77,7 +77,7 @@ def batch_build(request: HttpRequest) -> HttpResponse:
             planned = plan.run(form.request, OperationContext(account))
     except Invalid as error:
         form.refuse(error)
-    except (jobs.JobError, *launch.errors) as error:  # type: ignore[misc]
+    except launch.errors as error:
         message, status = str(error), 409 if request.method == "POST" else 200
     return render(
         request,
@@ -110,7 +110,7 @@ def _page(
         paged=plan is not None and pair_tasks(plan.tasks).paged,
         plan=plan,
         numbers=numbers,
-        share_asked=numbers.asked / numbers.pooled if numbers is not None and numbers.pooled else 0,
+        share_selected=numbers.selected / numbers.pooled if numbers is not None and numbers.pooled else 0,
         one_sided=[system for system, sides in _sides(plan).items() if len(sides) == 1],
         few=len(_sides(plan)) < _FEW,
         held=[

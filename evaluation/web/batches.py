@@ -59,7 +59,7 @@ class _Line:
     """
 
     batch: Batch
-    asked: int
+    selected: int
     answers_to_come: int
     cost: str
     qrels: QrelsSnapshot | None
@@ -151,7 +151,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             "qrels": frozen[0].name if frozen else row.name,
             "rule": pair_tasks(seen.tasks).rule.name,
         },
-        fields_shown=("qrels", "rule"),
+        only_fields=("qrels", "rule"),
     )
     set_choices(settling, "rule", {rule.name: f"{rule.name} ({rule.described()})" for rule in rules})
     return render(
@@ -162,7 +162,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             deeper=True,
             batch=row,
             seen=seen,
-            share=seen.judged / seen.numbers["asked"] if seen.numbers["asked"] else 1,
+            share=seen.judged / seen.numbers["selected"] if seen.numbers["selected"] else 1,
             to_freeze=not seen.collected or current is None,
             before=sorted(staying_out(seen.people).items()),
             counted=[(name, entry.before) for name, entry in sorted(seen.people.items()) if entry.counted],
@@ -170,7 +170,7 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
             again=again_of(row, seen),
             planned=money(row.numbers["micros"], settings_of(row.campaign.settings).pay.currency),
             ended=seen.rounds is None or bool(seen.rounds.ended),
-            asked_share=seen.numbers["asked"] / seen.rounds.askable if seen.rounds else 1,
+            selected_share=seen.numbers["selected"] / seen.rounds.askable if seen.rounds else 1,
             lost=seen.loss.relevant / seen.loss.judged if seen.loss is not None else 0,
             runs=row.numbers["runs"],
             people=people[:MOST_JUDGES],
@@ -251,7 +251,7 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
         lines.append(
             _Line(
                 batch=row,
-                asked=row.numbers["asked"],
+                selected=row.numbers["selected"],
                 # Pairs are only counted: all that is still asked is what is to come (`progress.to_come`).
                 answers_to_come=0 if row.campaign.state == row.campaign.CLOSED else left,
                 cost=money(spent, pay.currency) if pay.basis != UNPAID else "",

@@ -37,7 +37,7 @@ def qrels_freeze(request: HttpRequest) -> HttpResponse:
     """Freeze originals under a protocol, or judgments, as a job; what can be wrong is looked for first."""
     operation = operation_named("freeze_qrels")
     forms_by_act = {
-        act: submitted_form(request, operation, fields_shown=names, act=act) for act, names in _FORMS.items()
+        act: submitted_form(request, operation, only_fields=names, act=act) for act, names in _FORMS.items()
     }
     if any(outcome.result is not None for outcome in forms_by_act.values()):
         assert operation.page is not None

@@ -14,14 +14,13 @@ from django.views.decorators.http import require_safe
 from annotation.web.common.access import RUNNING, for_roles_on
 from annotation.web.staff.campaign_pages import query_string as as_query
 from evaluation.comparison import inspection
-from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import qrels_of_corpus
 from evaluation.services.runs.queries import values_under
 from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter
 from evaluation.web.runs import RUN, chosen_qrels
-from phrasebox.metrics.table import UnknownMeasure
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
 #: Queries on a page of the list.
@@ -159,7 +158,7 @@ def _view(request: HttpRequest, run: Run) -> _View:
                 values_under(scored_run, snapshot)
                 for scored_run in ([run] if beside is None else [run, beside])
             ]
-    except (UnknownName, UnknownMeasure, NotComparable) as error:
+    except (UnknownName, PhraseboxError) as error:
         message, snapshot, values = str(error), None, []
     order = text_parameter(request.GET, "order")
     if order not in _ORDERS or (order != "run" and not values) or (order == "difference" and len(values) < 2):

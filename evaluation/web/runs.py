@@ -11,7 +11,6 @@ from annotation.selectors.corpora import split_names
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles, for_roles_on
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm, query_request
-from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import BadSubset
 from evaluation.models import QrelsSnapshot, Run
 from evaluation.services.runs.figures import qrels_of_corpus, score_under_qrels
@@ -21,6 +20,7 @@ from evaluation.services.systems import registry
 from evaluation.web import visible
 from evaluation.web.page_context import page_context, set_choices, suggest_splits, text_parameter
 from evaluation.web.submitted_forms import submitted_form
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.table import UnknownMeasure
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
@@ -39,7 +39,7 @@ _FILTERS = ("corpus", "direction", "system")
 _REMEMBERED = 3600
 
 #: What an address can be wrong about.
-RUN_ERRORS = (UnknownName, UnknownMeasure, NotComparable, BadSubset, FormatError)
+RUN_ERRORS = (UnknownName, UnknownMeasure, PhraseboxError, BadSubset, FormatError)
 
 #: The run of an address.
 RUN = AddressedThing(
@@ -72,7 +72,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
             "runs",
             page=page,
             narrowed=any(filters.values()) or page.query.find or page.query.archived,
-            form=submitted_form(request, operation_named("list_runs"), fields_shown=_FILTERS).form,
+            form=submitted_form(request, operation_named("list_runs"), only_fields=_FILTERS).form,
         ),
     )
 
@@ -138,7 +138,7 @@ def figure_form(
 ) -> RequestForm:
     """The form that says under which qrels, and of which images, figures are: as the address does."""
     visible_fields = ("qrels", "split", "missing", *fields)
-    form = submitted_form(request, operation_named(operation), fields_shown=visible_fields).form
+    form = submitted_form(request, operation_named(operation), only_fields=visible_fields).form
     titles = {
         snapshot_choice.versioned: f"{snapshot_choice} ({snapshot_choice.pool})"
         if snapshot_choice.pool

@@ -33,7 +33,7 @@ def submitted_form(
     request: HttpRequest,
     operation: Operation,
     *,
-    fields_shown: Collection[str] | None = None,
+    only_fields: Collection[str] | None = None,
     act: str = "",
 ) -> SubmittedForm:
     """The form of an operation, as its address fills it; what a POST sends of it is done, or enqueued.
@@ -42,7 +42,7 @@ def submitted_form(
     ids of its fields begin with it.
     """
     account, data = account_of(request), request.POST if request.method == "POST" else request.GET
-    how: dict[str, Any] = {"fields_shown": fields_shown, "ids": f"{act}-%s" if act else "%s"}
+    how: dict[str, Any] = {"only_fields": only_fields, "ids": f"{act}-%s" if act else "%s"}
     if request.method != "POST" or request.POST.get(ACT, "") != act:
         form = RequestForm(operation, account, initial=_initial(operation, request.GET), **how)
         return SubmittedForm(form, data)
@@ -57,7 +57,7 @@ def submitted_form(
                 result = operation.run(form.request, OperationContext(account))
     except Invalid as error:
         form.refuse(error)
-    except (jobs.JobError, *operation.errors) as error:  # type: ignore[misc]
+    except operation.errors as error:
         message, status = str(error), 409
     return SubmittedForm(form, data, result, message, status)
 

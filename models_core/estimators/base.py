@@ -21,6 +21,7 @@ from models_core.checked_fields import BadField
 from models_core.checkpoints import Checkpoints
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.device import CPU
+from phrasebox.registry import registering
 from phrasebox.scoring.tiles import Scores
 
 Matrix = NDArray[np.float64]
@@ -235,8 +236,8 @@ class SumPairs(Protocol):
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit may use besides its data: dice, a device, somebody who is told how far it is, and further
-    data by the names of `Method.needs`, such as "weak". `sum_pairs`, where there is one, adds up
+    """What a fit may use besides its data: a random generator, a device, somebody who is told how far it is,
+    and further data by the names of `Method.needs`, such as "weak". `sum_pairs`, where there is one, adds up
     covariances in the place of `covariances.sums_of_pairs`. `checkpoints` keep what is half learned."""
 
     seed: int = 0
@@ -247,7 +248,7 @@ class FitContext:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def rng(self, phase: str) -> np.random.Generator:
-        """Dice of this phase alone: a phase that is not done again shifts no draw of another."""
+        """Random generator of this phase alone: a phase that is not done again shifts no draw of another."""
         digest = hashlib.sha256(phase.encode()).digest()[:8]
         return np.random.default_rng([self.seed, int.from_bytes(digest)])
 
@@ -356,6 +357,10 @@ def register_method(method: Method) -> Method:
         raise ValueError(f"two methods are called {method.name!r}; give one another name")
     METHODS[method.name] = method
     return method
+
+
+#: Make a method, as `Method` takes it, and enter it.
+add_method = registering(register_method, Method)
 
 
 def method_named(name: str) -> Method:

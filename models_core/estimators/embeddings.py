@@ -135,12 +135,12 @@ def recall_of_scores(scores: Scores, image_of: NDArray[np.intp]) -> float:
     shares: list[Any] = []
     for direction in DIRECTIONS:
         directed = scores if direction == "annotation" else scores.turned()
-        ranks = ranks_of_own(directed, image_of, direction)
+        ranks = ranks_of_originals(directed, image_of, direction)
         shares += [np.mean(ranks <= cutoff) for cutoff in SELECTION_CUTOFFS]
     return float(np.mean(shares))
 
 
-def ranks_of_own(scores: Scores, image_of: NDArray[np.intp], direction: RankDirection) -> Matrix:
+def ranks_of_originals(scores: Scores, image_of: NDArray[np.intp], direction: RankDirection) -> Matrix:
     """Rank of each caption's image, or of the best of each image's captions; shape (queries,)."""
     if direction == "search":
         return ranking.ranks(scores, image_of)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from models_core.features.text.edges import Edge
 from models_core.features.text.lemmas import Lemmatiser, Word
-from models_core.features.text.tags import TagPlace
+from models_core.features.text.tags import TagPosition
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from phrasebox.text.tokens import plain_words
 
@@ -36,7 +36,7 @@ class ImageExample:
     picture: Path | None = None
     lemmas: tuple[str, ...] | None = None
     edges: tuple[tuple[Edge, ...], ...] | None = None
-    tags: tuple[tuple[TagPlace, ...], ...] | None = None
+    tags: tuple[tuple[TagPosition, ...], ...] | None = None
     caption_names: tuple[str, ...] | None = None
 
 

@@ -106,7 +106,7 @@ def cross_validate(
             )
             images_of_fold = material.take(test)
             data = system.describe(images_of_fold.features, images_of_fold.single_captions(caption))
-            notes = [*system.facts.get("selection", ()), *system.facts.get("remarks", ())]
+            notes = [*system.metadata.get("selection", ()), *system.metadata.get("remarks", ())]
             ranks_of = {str(d): own_ranks(system.score(data, direction=d)) for d in DIRECTIONS}
             return {**ranks_of, "remarks": to_json_array(notes)}
 

@@ -35,7 +35,7 @@ from models_core.systems.caption_reading import (
     written_words,
 )
 from models_core.systems.side_settings import CaptionForm
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.kernels.intersection import Shares
 
 #: The caption of each image that stands for it where one does: published judgments are about this one.
@@ -164,11 +164,11 @@ class PreparedDataset:
 
 #: As what captions are read -> what reads them.
 _READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tuple[CaptionWords, ...]]] = {
-    "lemmas": lambda examples, kept: read_captions(examples, cache=kept),
-    "words": lambda examples, kept: written_words(examples),
-    "edges": lambda examples, kept: dependency_edges(examples),
-    "tags": lambda examples, kept: caption_tags(examples),
-    "names": lambda examples, kept: caption_names(examples),
+    "lemmas": lambda examples, cache: read_captions(examples, cache=cache),
+    "words": lambda examples, cache: written_words(examples),
+    "edges": lambda examples, cache: dependency_edges(examples),
+    "tags": lambda examples, cache: caption_tags(examples),
+    "names": lambda examples, cache: caption_names(examples),
 }
 
 

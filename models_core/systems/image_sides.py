@@ -10,28 +10,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.estimators.base import (
-    Form,
-    RaggedRows,
-    UnitRows,
-    View,
-    rows_of_length_1,
-)
+from models_core.estimators.base import Form, RaggedRows, UnitRows, View, rows_of_length_1
 from models_core.features.image.descriptors import DESCRIPTORS
 from models_core.features.image.vocabulary import CodebookSettings, Vocabulary
 from models_core.phase_cache import PhaseArrays, PhaseCache
 from models_core.systems.dataset import CountedWords, Features, RegionVectors, Vectors
-from models_core.systems.kernels import (
-    check_features,
-    image_gram,
-)
+from models_core.systems.kernels import check_features, image_gram
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, SideKind
-from models_core.systems.side_settings import (
-    PictureSettings,
-    RegionSettings,
-    VectorSettings,
-)
+from models_core.systems.side_settings import PictureSettings, RegionSettings, VectorSettings
 from phrasebox.device import CPU
 
 
@@ -54,10 +41,10 @@ class KernelImages:
         """Kernels of both with the training items."""
 
         def kernels() -> PhaseArrays:
-            kernels_made = {"own": image_gram(self.settings, self.training, self.training, device)}
+            kernels_computed = {"own": image_gram(self.settings, self.training, self.training, device)}
             if held_out is not None:
-                kernels_made["new"] = image_gram(self.settings, held_out, self.training, device)
-            return kernels_made
+                kernels_computed["new"] = image_gram(self.settings, held_out, self.training, device)
+            return kernels_computed
 
         arrays = store.arrays("image kernel", provenance, kernels)
         return DescribedSide(arrays["own"], arrays.get("new"), np.arange(len(self.training)))
@@ -89,7 +76,7 @@ class KernelImages:
 
 
 @dataclass(frozen=True)
-class _GivenImages(ABC):
+class _VectorImages(ABC):
     """Images as vectors that are given, `dimensions` numbers each.
 
     `training` is needed while a system is trained, and not stored.
@@ -123,7 +110,7 @@ class _GivenImages(ABC):
 
 
 @dataclass(frozen=True)
-class VectorImages(_GivenImages):
+class VectorImages(_VectorImages):
     """Images as the vectors of a feature file, `dimensions` numbers each."""
 
     settings: VectorSettings
@@ -148,7 +135,7 @@ class VectorImages(_GivenImages):
 
 
 @dataclass(frozen=True)
-class RegionImages(_GivenImages):
+class RegionImages(_VectorImages):
     """Images as the vectors of their regions, `dimensions` numbers each; one vector is one region."""
 
     settings: RegionSettings

@@ -28,24 +28,17 @@ from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
 from phrasebox.device import CPU
 from phrasebox.kernels.bag_of_words import BagOfWords
-from phrasebox.kernels.documents import Document
 from phrasebox.kernels.grams import FloatMatrix, powered
-from phrasebox.kernels.idf import weights
+from phrasebox.kernels.idf import Document, weights
 from phrasebox.kernels.intersection import Intersection
-from phrasebox.kernels.similarity import (
-    CUT_ALIGNMENT,
-    CUT_DISTRIBUTIONAL,
-    WordKernel,
-    average,
-    greater,
-)
+from phrasebox.kernels.similarity import CUT_ALIGNMENT, CUT_DISTRIBUTIONAL, WordKernel, average, greater
 from phrasebox.kernels.tag_rank import TagRank
 from phrasebox.kernels.trigram import Trigram
 from phrasebox.kernels.trigram_similar import SimilarTrigram
 
 
 @dataclass(frozen=True)
-class GivenWordVectors:
+class WordVectorTable:
     """Words and their vectors, shape (words, numbers)."""
 
     words: Sequence[str]
@@ -74,7 +67,7 @@ class GivenWordVectors:
 
 
 @dataclass(frozen=True)
-class GivenCaptionVectors:
+class CaptionVectorTable:
     """Captions by name and their vectors, shape (captions, numbers), which may be mapped from a file."""
 
     names: Sequence[str]
@@ -111,8 +104,8 @@ class Resources:
     wordnet: Path | None = None
     lines: int = 0
     excluded: int = 0
-    word_vectors: GivenWordVectors | None = None
-    caption_vectors: GivenCaptionVectors | None = None
+    word_vectors: WordVectorTable | None = None
+    caption_vectors: CaptionVectorTable | None = None
     seed: int = 0
 
 

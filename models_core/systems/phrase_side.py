@@ -23,11 +23,11 @@ from models_core.features.text.phrases import (
 )
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.dataset import CaptionWords
-from models_core.systems.kernels import GivenWordVectors, Resources
+from models_core.systems.kernels import Resources, WordVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners
 from models_core.systems.side_settings import PhraseSettings
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 #: Phrases from which principal axes are learned; of more, so many are drawn.
 _AXES_FROM = 8192
@@ -78,7 +78,7 @@ class PhraseTexts:
         ]
         owners = np.repeat(np.arange(len(words)), [len(image_texts[:most]) for image_texts in words])
         word_counts = Counter(word for text in training for word in phrase_words(text[0]))
-        vocabulary, vectors = _kept_words(word_vectors, word_counts, settings.vocabulary)
+        vocabulary, vectors = _selected_words(word_vectors, word_counts, settings.vocabulary)
         if not any(word in word_counts for word in vocabulary):
             raise BadRecipe(
                 f"recipe {recipe.name!r}: no word of the training phrases has a vector; give word vectors of "
@@ -199,8 +199,8 @@ class PhraseTexts:
         return cls(settings, vocabulary, arrays[f"{_STATE}vectors"], fisher, axes)
 
 
-def _kept_words(
-    word_vectors: GivenWordVectors, word_counts: Mapping[str, int], first: int
+def _selected_words(
+    word_vectors: WordVectorTable, word_counts: Mapping[str, int], first: int
 ) -> tuple[list[str], NDArray[np.float32]]:
     """The words of the set that are said or among its `first`, with their vectors."""
     places: dict[str, int] = {}

@@ -185,7 +185,7 @@ class TagSettings(NoTextKernel, CheckedRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class GivenTextSettings(NoTextKernel, CheckedRecord):
+class VectorTextSettings(NoTextKernel, CheckedRecord):
     """Captions as vectors that somebody gives, of a feature set. Raises BadField."""
 
     captions: Annotated[
@@ -307,7 +307,7 @@ SIDE_SETTINGS: Mapping[str, Mapping[Form, type]] = {
         "words": WordSettings,
         "edges": EdgeSettings,
         "tags": TagSettings,
-        "given": GivenTextSettings,
+        "given": VectorTextSettings,
         "phrases": PhraseSettings,
     },
     IMAGE_VIEW: {"kernel": PictureSettings, "vectors": VectorSettings, "regions": RegionSettings},

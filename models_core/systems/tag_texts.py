@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import RaggedRows, TagNumbers
 from models_core.estimators.predictors import CandidateTags
-from models_core.features.text.tags import TagPlace, ranked_tags
+from models_core.features.text.tags import TagPosition, ranked_tags
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.dataset import CaptionWords
-from models_core.systems.kernels import GivenWordVectors, Resources
+from models_core.systems.kernels import Resources, WordVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide
 from models_core.systems.side_settings import TagSettings
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 
 class UnknownTag(ValueError):
@@ -107,7 +107,7 @@ class TagTexts:
         return TagNumbers(rows.values, rows.begin, rows.end, len(self.vocabulary), self.vectors)
 
     def candidates(
-        self, tags: Sequence[str] | None = None, words: GivenWordVectors | None = None
+        self, tags: Sequence[str] | None = None, words: WordVectorTable | None = None
     ) -> CandidateTags:
         """The tags among which images' are found: those learned from where None, else any by name.
 
@@ -156,7 +156,7 @@ class TagTexts:
 
 def _ranked(captions: Document, settings: TagSettings) -> list[str]:
     """The tags of an image, the most relevant first."""
-    places = ([TagPlace.of_token(token) for token in caption] for caption in captions)
+    places = ([TagPosition.of_token(token) for token in caption] for caption in captions)
     return [tag for tag, _ in ranked_tags(places, settings.weight)]
 
 

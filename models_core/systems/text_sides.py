@@ -12,36 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.estimators.base import (
-    EdgeNumbers,
-    Form,
-    RaggedRows,
-    View,
-    WordNumbers,
-)
+from models_core.estimators.base import EdgeNumbers, Form, RaggedRows, View, WordNumbers
 from models_core.features.bags import TfIdfBags
 from models_core.features.text.edges import ROOT_WORD, Edge
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.caption_reading import CaptionWords
-from models_core.systems.given_texts import GivenTexts
-from models_core.systems.kernels import (
-    Resources,
-    TextKernel,
-    similarity_of,
-    text_kernel,
-)
+from models_core.systems.kernels import Resources, TextKernel, similarity_of, text_kernel
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, SideKind, training_texts
-from models_core.systems.side_settings import (
-    BagSettings,
-    EdgeSettings,
-    TextSettings,
-    WordSettings,
-)
+from models_core.systems.side_settings import BagSettings, EdgeSettings, TextSettings, WordSettings
 from models_core.systems.tag_texts import TagTexts
-from phrasebox.kernels.documents import Document
+from models_core.systems.vector_texts import VectorTexts
 from phrasebox.kernels.grams import scaled_diagonal
+from phrasebox.kernels.idf import Document
 from phrasebox.kernels.similarity import WordKernel
 
 
@@ -83,11 +67,11 @@ class KernelTexts:
         """Kernels of both with the training items; the diagonal of the training kernel is scaled."""
 
         def kernels() -> PhaseArrays:
-            kernels_made = {"own": self.kernel.gram(self.documents, self.documents)}
+            kernels_computed = {"own": self.kernel.gram(self.documents, self.documents)}
             return (
-                kernels_made
+                kernels_computed
                 if queries is None
-                else {**kernels_made, "new": self.kernel.gram(queries, self.documents)}
+                else {**kernels_computed, "new": self.kernel.gram(queries, self.documents)}
             )
 
         arrays = store.arrays("text kernel", provenance, kernels)
@@ -338,6 +322,6 @@ TEXT_SIDES: Mapping[Form, SideKind] = {
     "words": SideKind(WordTexts.learn, WordTexts.from_state),
     "edges": SideKind(EdgeTexts.learn, EdgeTexts.from_state),
     "tags": SideKind(TagTexts.learn, TagTexts.from_state),
-    "given": SideKind(GivenTexts.learn, GivenTexts.from_state),
+    "given": SideKind(VectorTexts.learn, VectorTexts.from_state),
     "phrases": SideKind(PhraseTexts.learn, PhraseTexts.from_state),
 }

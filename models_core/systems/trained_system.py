@@ -21,6 +21,7 @@ from models_core.estimators.base import (
     PHRASE_VIEW,
     REGION_VIEW,
     Dataset,
+    Form,
     Matrix,
     Prediction,
     RaggedRows,
@@ -40,14 +41,18 @@ from models_core.extras import installed_versions
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.systems.dataset import CountedWords, Features
-from models_core.systems.given_texts import GivenTexts
-from models_core.systems.kernels import GivenCaptionVectors
+from models_core.systems.image_sides import IMAGE_SIDES
+from models_core.systems.kernels import CaptionVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
-from models_core.systems.side_contracts import ImageSide, Owners, TextSide
-from models_core.systems.sides import SIDES
-from models_core.systems.text_sides import WordTexts
-from phrasebox.kernels.documents import Document
+from models_core.systems.side_contracts import ImageSide, Owners, SideKind, TextSide
+from models_core.systems.text_sides import TEXT_SIDES, WordTexts
+from models_core.systems.vector_texts import VectorTexts
+from phrasebox.kernels.idf import Document
 from phrasebox.scoring.tiles import Scores
+
+#: Kind of item -> the form that a method takes it in -> the side.
+SIDES: Mapping[str, Mapping[Form, SideKind]] = {CAPTION_VIEW: TEXT_SIDES, IMAGE_VIEW: IMAGE_SIDES}
+
 
 SYSTEM_KIND = "system"
 _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")
@@ -76,8 +81,8 @@ def check_predicts(recipe: Recipe, prediction: Prediction) -> None:
 class TrainedSystem:
     """What training made: both sides, and the `model` of its method.
 
-    `facts` go into the manifest: what it was trained on and when. `seen` has the identities of images that it
-    learned from and chose settings on, as whoever trained it knows images; they are stored with it.
+    `metadata` go into the manifest: what it was trained on and when. `seen` has the identities of images that
+    it learned from and chose settings on, as the person who trained it knows images; they are stored with it.
     """
 
     recipe: Recipe
@@ -85,7 +90,7 @@ class TrainedSystem:
     texts: TextSide
     images: ImageSide
     model: Retriever | Captioner | Localizer | ImageTagger
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     seen: PhaseArrays = field(default_factory=dict)
 
     @property
@@ -111,10 +116,10 @@ class TrainedSystem:
         check_inputs(self.recipe.kind, data)
         return data
 
-    def reading(self, captions: GivenCaptionVectors) -> TrainedSystem:
+    def reading(self, captions: CaptionVectorTable) -> TrainedSystem:
         """The same, which describes captions by given vectors. Raises ValueError for another width, and
         BadRecipe where its method takes captions otherwise."""
-        if not isinstance(self.texts, GivenTexts):
+        if not isinstance(self.texts, VectorTexts):
             raise BadRecipe(f"recipe {self.recipe.name!r} does not look at vectors of captions; give none")
         return replace(self, texts=self.texts.reading(captions))
 
@@ -192,7 +197,11 @@ class TrainedSystem:
             learned, settings[kind.stored] = self.model.state()
             arrays |= {f"{kind.stored}.{name}": array for name, array in learned.items()}
         storage.save_model(
-            folder, SYSTEM_KIND, arrays, settings, {**self.facts, "versions": installed_versions(_PACKAGES)}
+            folder,
+            SYSTEM_KIND,
+            arrays,
+            settings,
+            {**self.metadata, "versions": installed_versions(_PACKAGES)},
         )
 
     @classmethod
@@ -213,7 +222,7 @@ class TrainedSystem:
                 SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].load(recipe.text, arrays, settings),
                 SIDES[IMAGE_VIEW][kind.takes[IMAGE_VIEW]].load(recipe.image, arrays, settings),
                 kind.load(recipe.settings, (learned, model_settings)),
-                stored.manifest["facts"],
+                stored.manifest["metadata"],
             )
         except KeyError as missing:
             raise storage.BadModel(f"{folder} lacks {missing} of a system; train it again") from missing

@@ -30,10 +30,9 @@ from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import ImageSide, TextSide
 from models_core.systems.side_settings import VectorSettings
-from models_core.systems.sides import SIDES
-from models_core.systems.trained_system import TrainedSystem
+from models_core.systems.trained_system import SIDES, TrainedSystem
 from phrasebox.device import CPU, torch_on
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
@@ -46,14 +45,14 @@ _CHECKPOINT_FORM = 2
 @dataclass(frozen=True)
 class FitOptions:
     """How a system is trained: settings are selected on each held-out image with its caption of number
-    `caption`; `device` is where kernels and methods compute (see `phrasebox.device`), `seed` of all dice,
-    `facts` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by name.
-    `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
-    with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
+    `caption`; `device` is where kernels and methods compute (see `phrasebox.device`), `seed` of all random
+    numbers, `metadata` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by
+    name. `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as
+    items, with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
     `TrainedSystem`)."""
 
     caption: int = STANDS_FOR
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     device: str = CPU
     seed: int = 0
     auxiliary: Mapping[str, WeakPairs] = field(default_factory=dict)
@@ -90,7 +89,7 @@ def fit(
     texts: TextSide = SIDES[CAPTION_VIEW][kind.takes[CAPTION_VIEW]].learn(
         recipe, training.words, replace(aids, seed=options.seed), cache
     )
-    model, metadata = kind.make(recipe.settings), dict(options.facts)
+    model, metadata = kind.make(recipe.settings), dict(options.metadata)
     if kind.learns:
         available = {
             "recipe": recipe.digest,

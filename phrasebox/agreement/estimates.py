@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
+from phrasebox.errors import PhraseboxError
+
 Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
 
@@ -36,7 +38,7 @@ _BLOCK = 2**24
 _LARGEST_TABLE = 2**27
 
 
-class AgreementError(ValueError):
+class AgreementError(PhraseboxError):
     """Asked for what cannot be computed; `str()` is one line that says what can."""
 
 

@@ -46,6 +46,8 @@ _TYPES = {
 #: The header of a safetensors file may be as long as the format's own library allows.
 _LONGEST_HEADER = 100_000_000
 _CHUNK = 2**20
+#: Arrays that a file holds, and dimensions that one has, at most.
+_MOST_ARRAYS, _MOST_DIMENSIONS = 100, 8
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
 
@@ -80,8 +82,8 @@ def open_arrays(path: Path | str) -> ArrayFile:
                 return ArrayFile(path, _npz(file, path))
             case ".safetensors":
                 return _safetensors(file, path)
-            case other:
-                raise FormatError(f"ends in {short_repr(other)}", file=path, expected=" or ".join(SUFFIXES))
+            case suffix:
+                raise FormatError(f"ends in {short_repr(suffix)}", file=path, expected=" or ".join(SUFFIXES))
 
 
 def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -> FileArray:
@@ -126,6 +128,10 @@ def _mapped(
             file=path,
             expected="numbers, or texts of a letter or more",
         )
+    if len(shape) > _MOST_DIMENSIONS:
+        raise FormatError(
+            f"{name} has {len(shape)} dimensions", file=path, expected=f"{_MOST_DIMENSIONS} at most"
+        )
     begin = file.tell()
     size = math.prod(shape) * kind.itemsize
     if begin + size > end:
@@ -144,6 +150,7 @@ def _npz(file: IO[bytes], path: Path) -> dict[str, FileArray]:
     arrays: dict[str, FileArray] = {}
     try:
         with zipfile.ZipFile(file) as archive:
+            _check_number(len(archive.infolist()), path)
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
                 if name in arrays:
@@ -198,7 +205,10 @@ def _safetensors(file: IO[bytes], path: Path) -> ArrayFile:
     try:
         header = json.loads(file.read(length))
         texts = {str(k): str(v) for k, v in header.pop("__metadata__", {}).items()}
+        _check_number(len(header), path)
         tensors = {str(name): _tensor(described) for name, described in header.items()}
+    except FormatError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(
             f"has a header that cannot be read ({_short(error)})", file=path, expected="a safetensors header"
@@ -217,9 +227,17 @@ def _safetensors(file: IO[bytes], path: Path) -> ArrayFile:
     return ArrayFile(path, arrays, texts)
 
 
+def _check_number(arrays: int, path: Path) -> None:
+    if arrays > _MOST_ARRAYS:
+        raise FormatError(f"contains {arrays} arrays", file=path, expected=f"{_MOST_ARRAYS} at most")
+
+
 def _tensor(described: Mapping[str, Any]) -> _Tensor:
-    start, stop = (int(n) for n in described["data_offsets"])
-    shape = tuple(int(n) for n in described["shape"])
+    (start, stop), shape = described["data_offsets"], tuple(described["shape"])
+    if len(shape) > _MOST_DIMENSIONS:
+        raise ValueError(f"{len(shape)} dimensions, and {_MOST_DIMENSIONS} at most are read")
+    if any(type(number) is not int for number in (start, stop, *shape)):  # to Python, true is a number
+        raise ValueError(f"shape {short_repr(shape)} at {short_repr(start)} to {short_repr(stop)}")
     if not 0 <= start <= stop or min(shape, default=0) < 0:
         raise ValueError(f"shape {shape} at {start} to {stop}")
     return _Tensor(str(described["dtype"]), shape, start, stop)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from phrasebox.registry import Registry
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import Scale
 from phrasebox.text_files import FormatError, short_repr
 
@@ -48,7 +48,7 @@ class JudgmentFormat(ABC):
 JUDGMENT_FORMATS: Registry[JudgmentFormat] = Registry("judgment format")
 
 
-def each_once(pairs: Iterable[tuple[int, JudgedPair]], *, file: Path) -> Iterator[JudgedPair]:
+def unique_pairs(pairs: Iterable[tuple[int, JudgedPair]], *, file: Path) -> Iterator[JudgedPair]:
     """The pairs of (line, pair), none twice, at least one; keeps the ids seen and nothing else."""
     seen: dict[tuple[str, str], int] = {}
     for line, pair in pairs:

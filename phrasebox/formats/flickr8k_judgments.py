@@ -13,8 +13,8 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 
-from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, each_once
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pairs
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE
 from phrasebox.text_files import FormatError, lines, short_repr
 
@@ -35,7 +35,7 @@ class _Flickr8kJudgments(JudgmentFormat):
     def read(self, path: Path) -> Iterator[JudgedPair]:
         """Stream `path`: the file, or a folder that holds it under its own name."""
         file = path / self.file if path.is_dir() else path
-        return each_once(self._pairs(file), file=file)
+        return unique_pairs(self._pairs(file), file=file)
 
     def _pairs(self, file: Path) -> Iterator[tuple[int, JudgedPair]]:
         fields = self.line.count("<TAB>") + 1

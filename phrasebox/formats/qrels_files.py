@@ -23,7 +23,7 @@ from phrasebox.formats.tables import read_rows
 from phrasebox.formats.trec import read_qrels, write_qrels
 from phrasebox.metrics.judgments import POOLED
 from phrasebox.registry import Registry
-from phrasebox.text_files import PACKED_WRONG, FormatError, open_bytes, open_new, short_repr
+from phrasebox.text_files import GZIP_ERRORS, FormatError, open_bytes, open_new, short_repr
 
 #: Bytes of a JSON file that is read whole.
 _LARGEST = 512 * 2**20
@@ -104,10 +104,10 @@ def _write_csv(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
 
 def _read_json(path: Path) -> Iterator[QrelsLine]:
     with open_bytes(path) as stream:
-        packed = path.suffix == ".gz"
+        packed = path.suffix.lower() == ".gz"
         try:
             text = (gzip.GzipFile(fileobj=stream) if packed else stream).read(_LARGEST + 1)
-        except PACKED_WRONG as error:
+        except GZIP_ERRORS as error:
             raise FormatError(
                 f"cannot be decompressed ({error})", file=path, expected="a complete gzip file"
             ) from error

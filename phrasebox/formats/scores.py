@@ -155,6 +155,10 @@ def _text(values: FileArray, name: str, file: Path) -> list[str]:
         raise FormatError(
             f"ids {name!r} have shape {values.shape} of {values.dtype}", file=file, expected="a list of texts"
         )
+    if values.dtype.kind == "U":
+        codes = np.ascontiguousarray(values).view(f"{values.dtype.byteorder}u4")
+        if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+            raise FormatError(f"ids {name!r} are no text", file=file, expected="letters that Unicode has")
     if values.dtype.kind == "S":
         return [text.decode("utf-8", "replace") for text in values.tolist()]
     return [str(text) for text in values.tolist()]

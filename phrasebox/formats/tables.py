@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, each_once
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pairs
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import VOTE_SCALE, Scale
 from phrasebox.text_files import FormatError, lines, short_repr
 
@@ -69,7 +69,7 @@ class _Table(JudgmentFormat):
                 expected="query and document (or image and caption), and grade or yes and no",
             )
         pairs = _counted(rows, names, path) if counted else _gathered(rows, names, path, repeats=self.repeats)
-        return each_once(pairs, file=path)
+        return unique_pairs(pairs, file=path)
 
 
 class CrisscrossedCaptions(JudgmentFormat):
@@ -94,7 +94,7 @@ class CrisscrossedCaptions(JudgmentFormat):
             (line, {"image": _coco(row["image"]), "caption": _coco(row["caption"]), "grade": row[header[2]]})
             for line, row in rows
         )
-        return each_once(_gathered(rated, ("image", "caption"), path, repeats=True), file=path)
+        return unique_pairs(_gathered(rated, ("image", "caption"), path, repeats=True), file=path)
 
 
 class KeywordCounts(JudgmentFormat):
@@ -109,7 +109,7 @@ class KeywordCounts(JudgmentFormat):
         file = path / _KEYWORD_FILE if path.is_dir() else path
         words = (line.strip() for _, line in lines(file.parent / KEYWORD_LIST))
         keywords = list(dict.fromkeys(filter(None, words)))
-        return each_once(self._pairs(file, keywords), file=file)
+        return unique_pairs(self._pairs(file, keywords), file=file)
 
     @staticmethod
     def _pairs(file: Path, keywords: list[str]) -> Iterator[tuple[int, JudgedPair]]:

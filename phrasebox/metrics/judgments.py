@@ -52,7 +52,7 @@ class Judged:
         )
 
     def select(self, queries: ArrayLike, items: ArrayLike) -> Judged:
-        """The pairs of some queries and items, counted anew in the order given."""
+        """The pairs of some queries and items, counted again in the order given."""
         chosen_queries, chosen_items = np.asarray(queries, np.intp), np.asarray(items, np.intp)
         new_query = _places(chosen_queries, self.queries, "query")[self.query]
         new_item = _places(chosen_items, self.items, "item")[self.item]

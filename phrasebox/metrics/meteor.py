@@ -25,6 +25,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.captioning import check_fit
 
 JAR = "meteor-1.5.jar"
@@ -32,11 +33,11 @@ _SEPARATOR = "|||"
 _LEAVE_OUT = "or leave METEOR out"
 
 
-class MeteorMissing(RuntimeError):
+class MeteorMissing(PhraseboxError):
     """METEOR cannot be computed here; one line with the remedy."""
 
 
-class MeteorFailed(RuntimeError):
+class MeteorFailed(PhraseboxError):
     """The program answered what nobody can read, or ended; one line with what it said."""
 
 

@@ -22,7 +22,7 @@ def shares_or_zero(amounts: QueryValues, by: QueryValues) -> QueryValues:
     return np.divide(amounts, by, out=np.zeros(len(amounts)), where=by > 0)
 
 
-def first_place(ranked: Ranked, mask: Mask) -> QueryValues:
+def best_rank(ranked: Ranked, mask: Mask) -> QueryValues:
     """The place of the best masked item; NaN where a query has none, infinity if none was retrieved."""
     places = ranked.places(mask)
     first = np.full(ranked.judged.queries, np.nan)

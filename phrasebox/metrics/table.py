@@ -20,6 +20,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from phrasebox.plug_ins import PlugInFolders
+from phrasebox.registry import UnknownName, registering
 
 CutOff = Literal["none", "optional", "required"]
 #: What measures take: rankings, written captions, boxes of phrases (two families), tags.
@@ -28,7 +29,7 @@ MEASURE_FAMILIES = ("ranking", "captioning", "localization", "detection", "taggi
 UNIT_BOUNDS = {"share": (0.0, 1.0), "rank": (1.0, math.inf)}
 
 
-class UnknownMeasure(LookupError):
+class UnknownMeasure(UnknownName):
     """A name that is no measure's, or a cut-off too many or too few; one line that says what exists."""
 
 
@@ -139,6 +140,8 @@ class Measures:
 
 
 METRICS = Measures()
+#: Make a measure, as `Measure` takes it, and enter it.
+add_measure = registering(METRICS.register, Measure)
 
 #: The worked examples that each added measure has.
 EXAMPLES_FILE = "examples.json"

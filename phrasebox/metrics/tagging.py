@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from phrasebox.metrics.judgments import Judged, judged
 from phrasebox.metrics.ranked import Ranked, from_tiles
-from phrasebox.metrics.table import METRICS, Measure
+from phrasebox.metrics.table import add_measure
 from phrasebox.scoring.ranking import Ties, first_among_best
 from phrasebox.scoring.tiles import Dense
 
@@ -119,7 +119,7 @@ def by_tag_and_image(scores: ArrayLike, relevant: ArrayLike, *, ties: Ties = "me
     return tags, images
 
 
-def among_wrong_tags(
+def among_distractors(
     images: Ranked, scores: ArrayLike, others: Sequence[ArrayLike], number: int, *, absent: float = -np.inf
 ) -> Ranked:
     """Rankings of tags for each image where as many further tags as `number`, all wrong, are ranked too.
@@ -131,7 +131,7 @@ def among_wrong_tags(
     >>> from phrasebox.metrics.ranking import average_precision
     >>> scores = [[0.5, -np.inf], [-np.inf, 1.0]]  # of "dog", "cat"; the first list has "zebra" before "dog"
     >>> _, images = by_tag_and_image(scores, [[True, False], [False, True]])
-    >>> average_precision(among_wrong_tags(images, scores, [[1.0], []], 1)).tolist()
+    >>> average_precision(among_distractors(images, scores, [[1.0], []], 1)).tolist()
     [0.5, 1.0]
     """
     true_scores = np.asarray(scores, np.float64)[images.judged.query, images.judged.item]
@@ -153,13 +153,11 @@ def among_wrong_tags(
     return Ranked(judged_of_all, better, equal, images.depth + number, images.ties, images.level)
 
 
-METRICS.register(
-    Measure(
-        "tag precision@k",
-        "share of the k best tags, among distractors, that are the image's k first",
-        "tagging",
-        precision_at,
-        "structured listwise tagging, section 4.3",
-        cut_off="required",
-    )
+add_measure(
+    "tag precision@k",
+    "share of the k best tags, among distractors, that are the image's k first",
+    "tagging",
+    precision_at,
+    "structured listwise tagging, section 4.3",
+    cut_off="required",
 )

@@ -16,7 +16,7 @@ rankings have not moved for a while: Kendall's tau-b with each of the last `pati
 `stable`; of two directions the smaller tau counts.
 
 `judge` goes through a pool whose answers are known, to measure strategies. `choose_next_pairs` says what to
-ask people next, from what they answered so far: it goes through the order anew, answers by answers, up to
+ask people next, from what they answered so far: it goes through the order again, answers by answers, up to
 the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
 """
 
@@ -33,7 +33,7 @@ from phrasebox.registry import Registry
 
 #: Asks about pairs (their places among those to judge) and is sent whether each is relevant.
 _Order = Generator[PairIds, NDArray[np.bool_], None]
-#: (lists, how many to judge, how many at a time, dice) -> an order of all of them.
+#: (lists, how many to judge, how many at a time, rng) -> an order of all of them.
 Strategy = Callable[["Lists", int, int, np.random.Generator], _Order]
 
 STRATEGIES: Registry[Strategy] = Registry("pooling strategy")
@@ -124,7 +124,7 @@ def choose_next_pairs(
     pool: PairPool,
     candidates: PairIds,
     *,
-    asked_pairs: PairIds,
+    selected_pairs: PairIds,
     relevant: PairIds,
     rule: RoundRule,
 ) -> NextPairs:
@@ -136,7 +136,7 @@ def choose_next_pairs(
     """
     look = _looker(shortlists, rule.stop)
     lists, weights, original_scores = _laid_out(shortlists, pool, candidates)
-    there, truth = among(candidates, asked_pairs), among(candidates, relevant)
+    there, truth = among(candidates, selected_pairs), among(candidates, relevant)
     number = len(candidates)
     step = max(1, round(rule.stop.step * number))
     order = STRATEGIES.get(rule.strategy)(lists, number, step, np.random.default_rng(rule.seed))
@@ -244,7 +244,7 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless:
 
 
 def _laid_out(
-    shortlists: Sequence[Shortlist], pool: PairPool, asked_pairs: PairIds
+    shortlists: Sequence[Shortlist], pool: PairPool, selected_pairs: PairIds
 ) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
     """The lists of what is to be `asked`; what each such pair adds to each run's precision, shape (runs,
     pairs); and what originals add."""
@@ -260,12 +260,12 @@ def _laid_out(
         )
         pairs = pool.space.pairs(*np.broadcast_arrays(np.maximum(images, 0), np.maximum(captions, 0)))
         is_original = filled & pool.space.original(pairs)
-        ask = filled & ~is_original & among(pairs, asked_pairs)
+        ask = filled & ~is_original & among(pairs, selected_pairs)
         columns = np.full(lists.shape, -1, dtype=np.int64)
-        columns[ask] = np.searchsorted(asked_pairs, pairs[ask])
+        columns[ask] = np.searchsorted(selected_pairs, pairs[ask])
         unit = 1 / max(1, len(lists) * pool.depth)
         original_scores[number] = is_original.sum() * unit
-        row = np.bincount(columns[ask], minlength=len(asked_pairs)) * unit
+        row = np.bincount(columns[ask], minlength=len(selected_pairs)) * unit
         weights.append(sparse.csr_array(row[None, :]))
         wide = np.full((len(lists), pool.depth), -1, dtype=np.int64)
         wide[:, : lists.shape[1]] = columns

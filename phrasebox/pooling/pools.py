@@ -15,13 +15,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from phrasebox.errors import PhraseboxError
+
 PairIds = NDArray[np.int64]
 
 #: The two directions: images ask, or captions do.
 ANNOTATION, SEARCH = "annotation", "search"
 
 
-class BadPool(ValueError):
+class BadPool(PhraseboxError):
     """Runs that make no pool; one line with the remedy."""
 
 

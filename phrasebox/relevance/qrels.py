@@ -13,7 +13,7 @@ pairs and the distributions that section 4.3.2 prints. On three answers the rule
 
 Grades have rules of their own (`phrasebox.relevance.grades`): their rows hold gains, and what is relevant
 has at least the rule's `level`. Originals have the highest. Qrels that were imported hold what their file
-says, and are relevant from the level that their rule, `GivenRelevance`, names; a pair of relevance 0 that is
+says, and are relevant from the level that their rule, `FileRelevance`, names; a pair of relevance 0 that is
 not judged was pooled.
 
 A snapshot never changes. Its digest covers settings and rows, not its name and version: the same
@@ -29,8 +29,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from phrasebox.registry import Registry, UnknownName
-from phrasebox.relevance.grades import GRADED_RULES, GradedRule, graded_rule_named
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import GRADED_RULES, GradedRule, JudgedPair, graded_rule_named
 
 #: Raised where what a row means changes; part of the digest.
 _DEFINITION = 1
@@ -78,7 +77,7 @@ TWO_THIRDS = RELEVANCE_RULES.register("two_thirds", RelevanceRule("two_thirds", 
 
 
 @dataclass(frozen=True, slots=True)
-class GivenRelevance:
+class FileRelevance:
     """Relevance as a file gives it, relevant from `level` on."""
 
     level: int = 1
@@ -110,7 +109,7 @@ class GivenRelevance:
 IMPORTED = "given from "
 
 #: For yes and no, for grades, or for what a file says.
-AnyRule = RelevanceRule | GradedRule | GivenRelevance
+AnyRule = RelevanceRule | GradedRule | FileRelevance
 
 
 def rule_named(name: str) -> AnyRule:
@@ -119,7 +118,7 @@ def rule_named(name: str) -> AnyRule:
     Rules on other scales, and those of imported qrels, are named by what they say.
     """
     if name.startswith(IMPORTED) and name.removeprefix(IMPORTED).isdecimal():
-        return GivenRelevance(int(name.removeprefix(IMPORTED)))
+        return FileRelevance(int(name.removeprefix(IMPORTED)))
     if " from " in name:
         try:
             return graded_rule_named(name)

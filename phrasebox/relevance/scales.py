@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from phrasebox.errors import PhraseboxError
+
 _NUMBER = r"-?\d{1,6}(?:\.\d{1,6})?"
 _RANGE = re.compile(rf"({_NUMBER})-({_NUMBER})")
 EXPECTED = "votes, 1-4, or the least and the greatest grade as 0-5"
 
 
-class BadScale(ValueError):
+class BadScale(PhraseboxError):
     """A scale that is none, or does not hold the answers; one line with what would be right."""
 
 

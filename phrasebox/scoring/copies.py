@@ -42,7 +42,7 @@ class Copies:
             )
 
     @staticmethod
-    def place_in_block(groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    def index_in_block(groups: NDArray[np.intp]) -> NDArray[np.intp]:
         """Where in its block each group is."""
         return groups % _TOGETHER
 
@@ -62,15 +62,15 @@ def copies_among(places: NDArray[np.intp]) -> Copies:
     """The copies among items of which each is somewhere, shape (items,): those in the same place are copies,
     and those in a place below 0 do not count."""
     by_place: dict[int, list[int]] = {}
-    for row, place_of_row in enumerate(places.tolist()):
-        if place_of_row >= 0:
-            by_place.setdefault(place_of_row, []).append(row)
+    for row, index_of_row in enumerate(places.tolist()):
+        if index_of_row >= 0:
+            by_place.setdefault(index_of_row, []).append(row)
     return _grouped(by_place.values())
 
 
-def _grouped(rows_by_place: Iterable[list[int]]) -> Copies:
+def _grouped(rows_by_index: Iterable[list[int]]) -> Copies:
     """The rows that have copies, of lists of those that are alike."""
-    several = [members for members in rows_by_place if len(members) > 1]
+    several = [members for members in rows_by_index if len(members) > 1]
     rows = np.asarray([row for members in several for row in members], np.intp)
     groups = np.repeat(np.arange(len(several)), [len(members) for members in several])
     order = np.argsort(rows)

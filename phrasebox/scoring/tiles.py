@@ -1,6 +1,6 @@
 """Scores of every query with every item, a tile at a time: from an array, a file, or embeddings.
 
-A tile is a rectangle of the matrix (queries, items). Whoever needs all scores walks over
+A tile is a rectangle of the matrix (queries, items). Code that needs all scores walks over
 `grid(scores)` and holds one tile; the matrix never has to fit in memory. `at` gives single
 scores, and they are the very numbers that the tiles hold: a product of the same two vectors
 taken in another shape may differ in its last bit, and would then tie with nothing.
@@ -160,7 +160,7 @@ class Products(Scores):
             unique_queries = self._cut(0, firsts)
             block_of_lines = unique_queries @ block[1].T
             self._fill(block_of_lines, places, groups, unique_queries)
-            products[lines[chosen]] = block_of_lines[down.place_in_block(of_lines[chosen])]
+            products[lines[chosen]] = block_of_lines[down.index_in_block(of_lines[chosen])]
         return products
 
     def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
@@ -170,7 +170,7 @@ class Products(Scores):
         return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
 
     def turned(self) -> Products:
-        # Not made anew: that would read all embeddings again to check them.
+        # Not made again: that would read all embeddings again to check them.
         transposed = copy(self)
         transposed.queries, transposed.items = self.items, self.queries
         transposed._lengths, transposed._block, transposed.odd = self._lengths[::-1], None, self.odd[::-1]
@@ -182,7 +182,7 @@ class Products(Scores):
         across = self._copies[1]
         for firsts, chosen in across.blocks(groups):
             products = queries @ self._cut(1, firsts).T
-            block[:, places[chosen]] = products[:, across.place_in_block(groups[chosen])]
+            block[:, places[chosen]] = products[:, across.index_in_block(groups[chosen])]
 
     def _cut(self, side: int, span: slice | RowIndices) -> ScoreArray:
         cut = np.asarray((self.queries, self.items)[side][span], dtype=self.type)

@@ -238,12 +238,12 @@ def cow(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
     _legs(pen, [((0.44, -0.42), (0.45, -0.24), (0.45, -0.05)), ((-0.50, -0.42), (-0.53, -0.24), (-0.52,
         -0.05))],
           0.052, fur)  # fmt: skip
-    head = pen.at(0.66, -0.84) if pose != "graze" else pen.at(0.72, -0.36, turn=42)
+    head = pen.at(0.66, -0.84) if pose != "graze" else pen.at(0.72, -0.36, angle=42)
     pen.limb((0.46, -0.70), (0.64, -0.80) if pose != "graze" else (0.66, -0.44), 0.17, 0.12, fur)
     for side in (-1, 1):
         head.blob([(side * 0.10, -0.13), (side * 0.16, -0.25), (side * 0.21, -0.24), (side * 0.16, -0.10)],
                   (224, 204, 170))  # fmt: skip
-        head.oval(side * 0.22, -0.06, 0.10, 0.05, mark, turn=side * 18)
+        head.oval(side * 0.22, -0.06, 0.10, 0.05, mark, angle=side * 18)
     head.blob([(-0.14, -0.14), (0.14, -0.14), (0.16, 0.02), (0.11, 0.22), (-0.11, 0.22), (-0.16, 0.02)], fur)
     head.blob([(0.02, -0.15), (0.14, -0.13), (0.15, 0.03), (0.06, 0.06)], mark)
     head.oval(0.0, 0.19, 0.14, 0.095, (240, 190, 182))
@@ -264,8 +264,8 @@ def sheep(pen: Pen, coat: tuple[Colour, Colour], pose: str) -> None:
     pen.oval(0.0, -0.52, 0.38, 0.24, wool)
     for x, y in ((-0.2, -0.56), (0.08, -0.62), (0.02, -0.44)):
         pen.line([(x - 0.07, y), (x, y + 0.05), (x + 0.07, y)], 0.02, darker(wool, 0.1), curved=True)
-    head = pen.at(0.54, -0.66) if pose != "graze" else pen.at(0.58, -0.30, turn=28)
-    head.oval(-0.14, -0.04, 0.10, 0.05, darker(face, 0.1), turn=-24)
+    head = pen.at(0.54, -0.66) if pose != "graze" else pen.at(0.58, -0.30, angle=28)
+    head.oval(-0.14, -0.04, 0.10, 0.05, darker(face, 0.1), angle=-24)
     head.blob([(-0.11, -0.16), (0.10, -0.16), (0.15, 0.02), (0.11, 0.18), (0.0, 0.21), (-0.10, 0.12)], face)
     head.oval(0.0, -0.17, 0.13, 0.085, wool)
     for x in (-0.02, 0.09):

@@ -166,13 +166,13 @@ class Pen:
         self.part = part
         self.unit = hypot(matrix[0], matrix[2])
 
-    def at(self, x: float, y: float, *, scale: float = 1, flip: bool = False, turn: float = 0) -> Pen:
+    def at(self, x: float, y: float, *, scale: float = 1, flip: bool = False, angle: float = 0) -> Pen:
         """A pen whose origin is this one's (x, y)."""
         a, b, c, d, e, f = self.matrix
         mx, my = a * x + b * y + e, c * x + d * y + f
         across = -scale if flip else scale
-        if turn:
-            co, si = cos(radians(turn)), sin(radians(turn))
+        if angle:
+            co, si = cos(radians(angle)), sin(radians(angle))
             row = (a * co + b * si, b * co - a * si, c * co + d * si, d * co - c * si)
         else:
             row = (a, b, c, d)
@@ -197,15 +197,15 @@ class Pen:
         """A closed curve through `points`, filled."""
         self.canvas.draw.polygon(smooth(self.map(points), closed=True), fill=(*colour, self.part))
 
-    def oval(self, x: float, y: float, rx: float, ry: float, colour: Colour, *, turn: float = 0) -> None:
+    def oval(self, x: float, y: float, rx: float, ry: float, colour: Colour, *, angle: float = 0) -> None:
         """An ellipse about (x, y)."""
         a, b, c, d, e, f = self.matrix
-        if not turn and not b and not c:
+        if not angle and not b and not c:
             mx, my = a * x + e, d * y + f
             rx, ry = abs(a) * rx, abs(d) * ry
             self.canvas.draw.ellipse((mx - rx, my - ry, mx + rx, my + ry), fill=(*colour, self.part))
             return
-        co, si = cos(radians(turn)), sin(radians(turn))
+        co, si = cos(radians(angle)), sin(radians(angle))
         self.fill(
             [(x + rx * u * co - ry * v * si, y + rx * u * si + ry * v * co) for u, v in _CIRCLE], colour
         )

@@ -104,11 +104,11 @@ class BodyFigure:
         look, pose = self.look, self.pose
         for hook in self.behind:
             hook(pen)
-        head = pen.at(*self.head, scale=look.build.head * 0.5, turn=pose.lean * 0.3)
+        head = pen.at(*self.head, scale=look.build.head * 0.5, angle=pose.lean * 0.3)
         hair = head.of(self.parts.get("hair", 0))
         colour = heads.HAIRS[look.hair]
         behind, before = heads.STYLES[look.style]
-        trunk = Trunk(pen.at(*self.hip, turn=pose.lean), look.build, pose.view)
+        trunk = Trunk(pen.at(*self.hip, angle=pose.lean), look.build, pose.view)
         for garment in look.garments:
             if garment.slot == "backpack":
                 garments.backpack(trunk, garment, self._piece("backpack"))
@@ -186,8 +186,8 @@ class BodyFigure:
         thick = look.build.limb
         shin = degrees(atan2(ankle[0] - knee[0], ankle[1] - knee[1]))
         front = self.pose.view > 0.8
-        turn = 0.0 if abs(shin) < 12 else -shin * 0.75
-        foot = pen.at(*ankle, scale=thick, turn=turn, flip=front and side == "near")
+        angle = 0.0 if abs(shin) < 12 else -shin * 0.75
+        foot = pen.at(*ankle, scale=thick, angle=angle, flip=front and side == "near")
         reach = 0.052 if front else 0.072
         paint = darker(shoes.paint if shoes else look.skin, shade)
         foot = foot.of(self._piece("shoes") if shoes else self._piece("body"))

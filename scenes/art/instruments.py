@@ -69,8 +69,8 @@ def drum_kit(pen: Pen, colour: Colour) -> None:
     """A drum kit on the ground about the origin; the unit is its width."""
     for x, top in ((-0.40, -0.74), (0.42, -0.80)):
         pen.line([(x * 0.86, 0.0), (x, top)], 0.014, _STEEL)
-        pen.oval(x, top, 0.16, 0.03, BRASS, turn=10 if x < 0 else -10)
-        pen.oval(x, top - 0.006, 0.05, 0.012, lighter(BRASS, 0.4), turn=10 if x < 0 else -10)
+        pen.oval(x, top, 0.16, 0.03, BRASS, angle=10 if x < 0 else -10)
+        pen.oval(x, top - 0.006, 0.05, 0.012, lighter(BRASS, 0.4), angle=10 if x < 0 else -10)
     for x in (-0.13, 0.13):
         pen.block(x - 0.115, -0.60, x + 0.115, -0.44, colour, round_=0.02)
         pen.oval(x, -0.60, 0.115, 0.034, WHITE)

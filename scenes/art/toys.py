@@ -120,7 +120,7 @@ def balloon(pen: Pen, colour: Colour) -> None:
     pen.blob([(0, 0.5), (-0.28, 0.26), (-0.40, -0.08), (-0.26, -0.40), (0, -0.5), (0.26, -0.40),
         (0.40, -0.08),
               (0.28, 0.26)], colour)  # fmt: skip
-    pen.oval(-0.15, -0.22, 0.07, 0.12, lighter(colour, 0.5), turn=20)
+    pen.oval(-0.15, -0.22, 0.07, 0.12, lighter(colour, 0.5), angle=20)
 
 
 def bucket(pen: Pen, colour: Colour) -> None:
@@ -234,5 +234,5 @@ def rod(pen: Pen, tip: Point, float_: Point) -> None:
 def skis(pen: Pen, length: float, colour: Colour, *, slope: float) -> None:
     """A pair of skis under the origin, turned by `slope` degrees."""
     for dx, dy in ((0.05, -0.012), (0.0, 0.012)):
-        p = pen.at(dx, dy, turn=slope)
+        p = pen.at(dx, dy, angle=slope)
         p.line([(-length * 0.5, 0), (length * 0.42, 0), (length * 0.5, -0.03)], 0.022, colour)

@@ -5,14 +5,7 @@ from functools import partial
 from scenes.art import buildings, furniture, landscape
 from scenes.art.canvas import Pen
 from scenes.art.colours import Colour, darker, lighter, mix
-from scenes.settings.sky import (
-    SKIES,
-    lay_floor,
-    mention_trees,
-    outside,
-    paint_sky,
-    plant_trees,
-)
+from scenes.settings.sky import SKIES, lay_floor, mention_trees, outside, paint_sky, plant_trees
 from scenes.stage import Placement, Stage
 from scenes.terms import SCENE
 
@@ -60,8 +53,8 @@ def park(s: Stage) -> None:
             y,
             partial(_bush, x=x, y=y, size=size, leaf=darker(lawn, 0.26), flowers=flower),
         )
-    place = s.notion("the park", "a park", "a grassy park", "a city park", scene=True)
-    s.place(f"in {place}", 3)
+    scenery = s.notion("the park", "a park", "a grassy park", "a city park", scene=True)
+    s.place(f"in {scenery}", 3)
     s.place(f"on {grass:the}", 1.2)
     s.place(f"in {grass:the}", 0.6)
     outside(s)
@@ -145,8 +138,8 @@ def field(s: Stage) -> None:
         s, horizon, ((112, 164, 100), (92, 150, 104)), s.rng.randint(0, 2), low=0.26, high=0.38
     )
     mention_trees(s, trees)
-    place = s.notion("a field", "the field", "a grassy field", "an open field", scene=True)
-    s.place(f"in {place}", 3)
+    scenery = s.notion("a field", "the field", "a grassy field", "an open field", scene=True)
+    s.place(f"in {scenery}", 3)
     s.place(f"on {s.notion('a farm', 'the farm', scene=True)}", 1)
     s.place(f"in {grass:the}", 0.6)
     outside(s, 0.4)

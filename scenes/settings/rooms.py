@@ -196,8 +196,8 @@ def hall(s: Stage) -> None:
         )
     s.backdrops.append(f"with {string} in the background")
     s.around.append(f"under {string}")
-    place = s.notion("a party", "the party")
-    s.landmarks["party"] = place
+    party = s.notion("a party", "the party")
+    s.landmarks["party"] = party
     room = s.notion("a room", "a decorated room", "a large room", scene=True)
     s.place(f"in {room}", 1.6)
     s.place(f"{s.notion('inside', 'indoors', scene=True)}", 0.4)

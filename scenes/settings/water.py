@@ -54,9 +54,9 @@ def beach(s: Stage) -> None:
         s.around.append(f"near {palm}")
     if s.rng.random() < 0.55:
         _sails(s, horizon, sea)
-    place = s.notion("the beach", "a beach", "a sandy beach", scene=True)
-    s.place(f"on {place}", 3)
-    s.place(f"at {place}", 1.6)
+    scenery = s.notion("the beach", "a beach", "a sandy beach", scene=True)
+    s.place(f"on {scenery}", 3)
+    s.place(f"at {scenery}", 1.6)
     s.place(f"on {beach_part:the}", 1.2)
     s.place(f"in {beach_part:the}", 0.5)
     s.around += [f"near {sea:the}", f"by {sea:the}"]
@@ -136,9 +136,9 @@ def lake(s: Stage) -> None:
         adjectives=("tall",),
     )
     s.around.append(f"near {tree}")
-    place = s.notion("a lake", "the lake", scene=True)
+    scenery = s.notion("a lake", "the lake", scene=True)
     s.backdrops += [f"with {peaks:the} in the background", f"in front of {peaks}"]
-    s.places += [(f"at {place}", 1.0), (f"near {water_entity:the}", 1.0)]
-    s.landmarks.update(lake=place, water=water_entity, bank=bank)
+    s.places += [(f"at {scenery}", 1.0), (f"near {water_entity:the}", 1.0)]
+    s.landmarks.update(lake=scenery, water=water_entity, bank=bank)
     s.waterline = horizon + (shore - horizon) * 0.72
     outside(s, 0.5)

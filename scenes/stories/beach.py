@@ -157,7 +157,7 @@ def surfing(s: Stage) -> None:
         figure,
         (("surfboard", 1.0),),
         lambda p: toys.surfboard(p, NAMED_COLOURS[name], NAMED_COLOURS[trim] if trim != name else WHITE),
-        Grip(1.08, at=(0.20, 0.01), turn=5, layer="behind"),
+        Grip(1.08, at=(0.20, 0.01), angle=5, layer="behind"),
         colour=name,
     )
     figure.reach("far arm", figure.outside((0.17, figure.hip[1] - 0.10)))

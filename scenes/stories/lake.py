@@ -47,7 +47,7 @@ def rowing(s: Stage) -> None:
     def blade(p: Pen) -> None:
         oar_pen = p.of(oar.parts[0])
         oar_pen.line([(hand[0] + 0.04 * size, hand[1] - 0.05 * size), end], 3.2, (196, 148, 100))
-        oar_pen.oval(*end, 4.5, 9, (176, 124, 80), turn=24)
+        oar_pen.oval(*end, 4.5, 9, (176, 124, 80), angle=24)
 
     s.paint(y + 1, blade)
     s.says(

@@ -158,7 +158,7 @@ def flying_kite(s: Stage) -> None:
     kite = s.thing(
         "kite",
         lambda p: toys.kite(p, NAMED_COLOURS[name], NAMED_COLOURS[trim] if trim != name else WHITE),
-        Placement(x, y, s.height * 0.2, turn=24, order=s.height),
+        Placement(x, y, s.height * 0.2, angle=24, order=s.height),
         colour=name,
         adjectives=("colorful",),
     )

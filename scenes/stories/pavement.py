@@ -29,7 +29,7 @@ def parade(s: Stage) -> None:
                 figure,
                 "flag",
                 design,
-                Grip(0.80, at="far arm", lift=(0.0, 0.16), layer="behind", turn=6),
+                Grip(0.80, at="far arm", lift=(0.0, 0.16), layer="behind", angle=6),
                 adjectives=("large",),
             )
         )

@@ -24,7 +24,7 @@ def fetch(s: Stage) -> None:
         toy = s.thing(
             (("frisbee", 1.0),),
             lambda p: toys.frisbee(p, NAMED_COLOURS[name]),
-            Placement(mid, height, tall * 0.22, order=s.height, turn=-12),
+            Placement(mid, height, tall * 0.22, order=s.height, angle=-12),
             colour=name,
         )
     else:

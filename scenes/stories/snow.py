@@ -23,11 +23,11 @@ def sledding(s: Stage) -> None:
     name = s.colour("white")
     size = tall * (0.84 if count == 2 or kinds != CHILD else 0.66)
     at = 0.46
-    turn = 7.0
+    angle = 7.0
     sled = s.vehicle(
         (("sled", 4), ("wooden sled", 1), ("sleigh", 0.5)),
         lambda p: vehicles.sled(p, NAMED_COLOURS[name]),
-        Placement(at, ground, size, order=ground - 1, turn=turn),
+        Placement(at, ground, size, order=ground - 1, angle=angle),
         colour=name,
     )
     s.shadow(at * s.width, ground, size * 0.62, 0.3)

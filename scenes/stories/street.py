@@ -110,11 +110,11 @@ def skateboarding(s: Stage) -> None:
     at = 0.40
     size = tall * 0.42
     name = s.colour("white", "gray")
-    turn = -10 if high else 0
+    angle = -10 if high else 0
     board = s.vehicle(
         "skateboard",
         lambda p: vehicles.skateboard(p, NAMED_COLOURS[name]),
-        Placement(at, ground - lift, size, order=ground - 1, turn=turn),
+        Placement(at, ground - lift, size, order=ground - 1, angle=angle),
         colour=name,
     )
     s.shadow(at * s.width, ground, size * 0.7, 0.34)

@@ -3,7 +3,7 @@
 //
 // Where [data-editor] is on a page, its number fields, four to a box, are the truth about it, and the form's; they
 // hold pixels of the picture, 1-based and inclusive. All that is made beside them is taken away again by what
-// `mount` returns, so that a page may go on to its next task without being loaded anew.
+// `mount` returns, so that a page may go on to its next task without a reload.
 
 import { foldCorners } from "./boxes/corners.js";
 import { EXTREMES, centre, hull } from "./boxes/geometry.js";
@@ -70,7 +70,7 @@ function start(editor, frame) {
 
   const view = makeView(frame, size, (zoom) => {
     if (zoomed) zoomed.textContent = `${Math.round(100 * zoom)} %`;
-    // Drawn anew once the frame's parts have their size.
+    // Drawn again once the frame's parts have their size.
     show();
   });
 
@@ -138,7 +138,7 @@ function start(editor, frame) {
     clear: wipe,
     undo: () => travel(past.undo()),
     redo: () => travel(past.redo()),
-    // A box is about to be drawn anew; a drawn one is there.
+    // A box is about to be drawn again; a drawn one is there.
     begin: () => form.begin?.(),
     finish: () => form.finish?.(),
     // The fourth point makes the box; the one after it begins another.

@@ -4,7 +4,7 @@
 const form = document.querySelector("[data-marks]");
 const field = form.elements.phrases;
 const undo = form.querySelector("[data-undo]");
-const status = form.querySelector("[data-said]");
+const status = form.querySelector("[data-status]");
 const captions = [...form.querySelectorAll("[data-caption]")].map((line) => [...line.querySelectorAll(".token")]);
 const places = new Map(captions.flatMap((words, caption) => words.map((word, at) => [word, { caption, at }])));
 const HUES = 8;

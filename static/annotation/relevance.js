@@ -27,7 +27,7 @@ export function mount(root = document) {
 function start(blocks, form) {
   const all = [...blocks.querySelectorAll(".block")];
   const find = (name) => form.querySelector(`[data-${name}]`);
-  const [where, asked, enlarged] = [find("at"), find("asked"), find("enlarged")];
+  const [where, reminder, enlarged] = [find("at"), find("reminder"), find("enlarged")];
   const steps = [...form.querySelectorAll("[data-step]")];
   const send = form.querySelector(".choice");
   const stop = new AbortController();
@@ -87,7 +87,7 @@ function start(blocks, form) {
     if (event.key in STEPS) take(now + STEPS[event.key]);
     else if (event.key !== "Enter" || event.target.closest?.("a, button")) return;
     else if (!event.repeat) {
-      if (now < all.length - 1 && asked.hidden) take(now + 1);
+      if (now < all.length - 1 && reminder.hidden) take(now + 1);
       else send.click();
     }
     event.preventDefault();
@@ -96,13 +96,13 @@ function start(blocks, form) {
   // With nothing ticked, sending takes a second word.
   const none = () => !form.querySelector(".tick input:checked");
   form.addEventListener("submit", (event) => {
-    if (!none() || !asked.hidden || send.ariaDisabled) return;
+    if (!none() || !reminder.hidden || send.ariaDisabled) return;
     event.preventDefault();
     event.stopPropagation();
-    asked.hidden = false;
-    asked.focus();
+    reminder.hidden = false;
+    reminder.focus();
   }, { signal });
-  blocks.addEventListener("change", () => { asked.hidden = true; }, { signal });
+  blocks.addEventListener("change", () => { reminder.hidden = true; }, { signal });
 
   // A picture, as large as the window takes it, and closer.
   const large = enlarged.querySelector("img");

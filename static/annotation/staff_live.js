@@ -1,4 +1,4 @@
-// Keeps a part of the page up to date: while [data-live] is "on", it is fetched anew every few seconds.
+// Keeps a part of the page up to date: while [data-live] is "on", it is fetched again every few seconds.
 //
 // The new part replaces the old one whole, unless somebody is about to press one of its buttons. So do other
 // parts of the page that say what came of it, which have [data-follows] and an id. Where the page leads

@@ -119,10 +119,10 @@ class Sender {
       return upload;
     }
     const body = JSON.stringify({ name: this.form.elements.name.value.trim(), files: this.files.map(({ path, file }) => ({ path, size: file.size })) });
-    return this.asked(() => fetch(uploads, { method: "POST", headers: this.headers({ "Content-Type": "application/json" }), body }));
+    return this.retried(() => fetch(uploads, { method: "POST", headers: this.headers({ "Content-Type": "application/json" }), body }));
   }
 
-  stored(key) { return this.asked(() => fetch(`${this.form.dataset.uploads}/${key}`, { headers: this.headers() })); }
+  stored(key) { return this.retried(() => fetch(`${this.form.dataset.uploads}/${key}`, { headers: this.headers() })); }
 
   async sendAll({ key, part_bytes: most, files }) {
     const total = files.reduce((sum, { size }) => sum + size, 0);
@@ -151,7 +151,7 @@ class Sender {
     body.append("sha256", hex(await crypto.subtle.digest("SHA-256", await part.arrayBuffer())));
     body.append("part", part, "part");
     const address = `${this.form.dataset.uploads}/${key}/files/${number}`;
-    const answer = await this.asked(() => fetch(address, { method: "POST", headers: this.headers(), body }), [409]);
+    const answer = await this.retried(() => fetch(address, { method: "POST", headers: this.headers(), body }), [409]);
     if ("received" in answer) return answer.received;
     const { received } = (await this.stored(key)).files[number];
     if (received === at) throw new Error(answer.detail);
@@ -159,7 +159,7 @@ class Sender {
   }
 
   // What the server answers; without a network, or while it is away, it is asked again.
-  async asked(ask, also = []) {
+  async retried(ask, also = []) {
     for (let tries = 0; ; tries += 1) {
       let answer = null;
       try { answer = await ask(); } catch { /* no network */ }

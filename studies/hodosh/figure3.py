@@ -51,7 +51,7 @@ PRINTED_SIZES = {
 }
 
 #: How far down our own list a printed word counts as found.
-SIMILAR_WORDS_SHOWN = 6
+SIMILAR_WORDS = 6
 
 Nearest = Callable[[str, int], tuple[tuple[str, float], ...]]
 
@@ -66,7 +66,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Figure3:
-    """`neighbours` of all columns, our own lists of `SIMILAR_WORDS_SHOWN` words, the vocabularies' sizes, and
+    """`neighbours` of all columns, our own lists of `SIMILAR_WORDS` words, the vocabularies' sizes, and
     the number of images whose captions were read."""
 
     neighbours: tuple[Neighbour, ...]
@@ -79,11 +79,9 @@ class Figure3:
         return sum(bool(n.cell.within) for n in self.neighbours if n.cell.column == column)
 
     def count_listed(self, column: str) -> int:
-        """Printed words among our own first `SIMILAR_WORDS_SHOWN`."""
+        """Printed words among our own first `SIMILAR_WORDS`."""
         return sum(
-            n.rank is not None and n.rank <= SIMILAR_WORDS_SHOWN
-            for n in self.neighbours
-            if n.cell.column == column
+            n.rank is not None and n.rank <= SIMILAR_WORDS for n in self.neighbours if n.cell.column == column
         )
 
 
@@ -115,7 +113,7 @@ def make_figure3(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: s
     for column, words in PRINTED_FIGURE3.items():
         had = columns[column]
         if not isinstance(had, str):
-            ours[column] = {word: had[1](word, SIMILAR_WORDS_SHOWN) for word in words}
+            ours[column] = {word: had[1](word, SIMILAR_WORDS) for word in words}
         for word, printed in words.items():
             places = {
                 neighbour: n for n, (neighbour, _) in enumerate(ours.get(column, {}).get(word, ()), start=1)

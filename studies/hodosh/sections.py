@@ -137,18 +137,18 @@ def crowd_section(evidence: Evidence, conventions: Conventions) -> Iterator[Prin
     scores, cut = overlap.precision(judged.images, judged.captions), printed.PRINTED_FILTERS[0].threshold
     removed = scores <= cut if conventions.strict else scores < cut
     unpublished = "the top ten of the 30 systems were not published"
-    total = printed.WANTED_KEPT + printed.REMOVED_YET_JUDGED
+    total = printed.TARGET_REMAINING + printed.REMOVED_YET_JUDGED
     note = (
         f"the file holds {len(removed):,} judged pairs where print counts {total:,}, "
         "and does not mark which; of all that it holds"
     )
     number_removed = int(removed.sum())
     for row, value, unit, why in (
-        ("pairs in the systems' top ten", printed.WANTED_PAIRS, COUNT, unpublished),
-        ("of these removed by the filter", printed.WANTED_REMOVED, PERCENT, unpublished),
+        ("pairs in the systems' top ten", printed.TARGET_PAIRS, COUNT, unpublished),
+        ("of these removed by the filter", printed.TARGET_REMOVED, PERCENT, unpublished),
         (
             "of these kept by the filter",
-            printed.WANTED_KEPT,
+            printed.TARGET_REMAINING,
             COUNT,
             f"{note}, {len(removed) - number_removed:,} are kept",
         ),

@@ -6,7 +6,7 @@ from annotation.common.plain_text import text_table
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.formats.figure_tables import Cell, Table, as_text
 from studies.hodosh.cells import COUNT, KAPPA, PrintedCell
-from studies.hodosh.figure3 import PRINTED_FIGURE3, SIMILAR_WORDS_SHOWN, Figure3
+from studies.hodosh.figure3 import PRINTED_FIGURE3, SIMILAR_WORDS, Figure3
 from studies.hodosh.report import ReproductionReport
 
 _HODOSH = FigureBasis(
@@ -25,7 +25,7 @@ def similar_words_text(figure: Figure3) -> str:
     )
     counted = "\n".join(
         f"{column}: {figure.within(column)} of {sum(map(len, PRINTED_FIGURE3[column].values()))} within "
-        f"0.02, {figure.count_listed(column)} in our first {SIMILAR_WORDS_SHOWN}"
+        f"0.02, {figure.count_listed(column)} in our first {SIMILAR_WORDS}"
         for column in figure.ours
     )
     lists = "\n".join(

@@ -1,4 +1,4 @@
-"""`python -m tests.apart [--seeds 5] [--small]`: how well known items can be told from others."""
+"""`python -m tests.apart [--seeds 5] [--small]`: how well control items can be told from others."""
 
 from __future__ import annotations
 

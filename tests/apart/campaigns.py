@@ -1,4 +1,4 @@
-"""Three campaigns with known items: about chains, about pages of pairs, about graded pairs.
+"""Three campaigns with control items: about chains, about pages of pairs, about graded pairs.
 
 What they ask about is one half of a corpus, what is known about the other half: images of the same sort,
 drawn by the same seed. The workers are careful ones of the simulator; helpers who never watch bring the
@@ -37,12 +37,12 @@ from config.sample import sample_record
 from tests.factories import a_corpus
 from tests.web import world
 
-ASKED, KNOWN = "train", "val"
-#: Kinds that have known items.
+UNKNOWN_SPLIT, KNOWN = "train", "val"
+#: Kinds that have control items.
 CHAINS = (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_QUALITY, q.BOX_COVERAGE)
 
 #: How many questions of an image helpers answer, in the order in which they come up; some are left.
-EACH = {
+ANSWERS_PER_IMAGE = {
     q.COREF_LINK: 15,
     q.CHAIN_VERIFICATION: 2.5,
     q.BOX_REQUIREMENT: 1.5,
@@ -56,13 +56,13 @@ EACH = {
 class Sizes:
     """How large a campaign is: images asked about and known ones, and its workers."""
 
-    asked: int
+    unknown: int
     known: int
     workers: int
     items: int
 
 
-class Place:
+class WatchedCampaign:
     """An open campaign, its workers' accounts, and what they answer."""
 
     def __init__(self, name: str, tasks: str, sizes: Sizes, *, seed: int, folder: Path) -> None:
@@ -74,9 +74,11 @@ class Place:
         )
         Campaign.objects.filter(pk=self.campaign.pk).update(open_to_all=True)
         self.settings = settings_of(self.campaign.settings)
-        rows = list(Image.objects.filter(corpus=self.campaign.corpus, split=ASKED).order_by("position"))
+        rows = list(
+            Image.objects.filter(corpus=self.campaign.corpus, split=UNKNOWN_SPLIT).order_by("position")
+        )
         if tasks == "entities":
-            campaigns.open_campaign_images(campaign=self.campaign, split=ASKED)
+            campaigns.open_campaign_images(campaign=self.campaign, split=UNKNOWN_SPLIT)
             layer = campaigns.gold_layer(self.campaign.corpus)
             assert layer is not None
             held_back = Image.objects.filter(corpus=self.campaign.corpus, split=KNOWN)
@@ -140,36 +142,36 @@ class Place:
 
     def help(self, share: float) -> None:
         """Let the helpers bring the chains on by a share of the images, so that no kind runs dry."""
-        for kind, item in EACH.items():
-            for number in range(round(share * item * self.sizes.asked)):
+        for kind, item in ANSWERS_PER_IMAGE.items():
+            for number in range(round(share * item * self.sizes.unknown)):
                 self._helps(self.helpers[number % len(self.helpers)], kind)
 
     def _helps(self, person: Simulated, kind: str) -> None:
         row = Worker.objects.get(pseudonym=person.name)
         lease = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
         if isinstance(lease, NoTask) and lease.code == "no_test":
-            self._admit(row, kind)
+            self._trust(row, kind)
             lease = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
         if isinstance(lease, NoTask):
             return
         answer = self.answer(person, lease.id)
         submission.submit(worker=row.pk, assignment=lease.id, answer=answer, token=f"h{lease.id}", then=False)
 
-    def _admit(self, row: Worker, kind: str) -> None:
+    def _trust(self, row: Worker, kind: str) -> None:
         TrustState.objects.filter(campaign=self.campaign, worker=row, kind=kind).update(
-            state="trusted", items=1000, entered=True, examined_right=12, examined_asked=12
+            state="trusted", items=1000, entered=True, examined_right=12, examined_items=12
         )
 
 
 def _corpus(name: str, sizes: Sizes, seed: int, folder: Path) -> Corpus:
     folder.mkdir(parents=True, exist_ok=True)
     records = []
-    for number in range(sizes.asked + sizes.known):
+    for number in range(sizes.unknown + sizes.known):
         record = sample_record(number, seed=seed)
         picture = folder / f"{name}-{number}.png"
         shade = int(draw_number(seed, name, number) * 2**24)
         Pillow.new("RGB", (record.width, record.height), f"#{shade:06x}").save(picture)
-        split = ASKED if number < sizes.asked else KNOWN
+        split = UNKNOWN_SPLIT if number < sizes.unknown else KNOWN
         records.append(replace(record, split=split, picture=picture))
     return a_corpus(name, records)
 

@@ -80,26 +80,26 @@ class Memory:
     def __init__(self) -> None:
         self._times: Counter[tuple[str, str]] = Counter()
         self._last: dict[tuple[str, str], int] = {}
-        self._turn = 0
+        self._item = 0
 
     def recurs(self, data: Any) -> Numbers:
         """How often each text was seen before, how many turns ago, and how often it stands in `data`."""
-        self._turn += 1
+        self._item += 1
         seen = texts(data)
         here = Counter(value for _, value in seen)
         numbers: dict[str, list[float]] = defaultdict(list)
         for path, value in seen:
-            # An address is signed anew every quarter of an hour; its picture's name stays.
+            # An address is signed again every quarter of an hour; its picture's name stays.
             name = (path, value.partition(":")[0])
             numbers[f"{path} before"].append(self._times[name])
-            numbers[f"{path} ago"].append(self._turn - self._last.get(name, self._turn - 1000))
+            numbers[f"{path} ago"].append(self._item - self._last.get(name, self._item - 1000))
             numbers[f"{path} here"].append(here[value])
             counts = _COUNTS.fullmatch(value)
             numbers[f"{path} number"].append(float(counts[1]) if counts else -1.0)
         for path, value in seen:
             name = (path, value.partition(":")[0])
             self._times[name] += 1
-            self._last[name] = self._turn
+            self._last[name] = self._item
         return {
             f"{path} {how}": by(values)
             for path, values in numbers.items()

@@ -15,7 +15,7 @@ FOLDS = 3
 
 
 def auc(scores: Numbers, known: NDArray[np.bool_]) -> float:
-    """The chance that a known item scores higher than another one; ties count half."""
+    """The chance that a control item scores higher than another one; ties count half."""
     _, index, times = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2)[index]
     positives = int(known.sum())
@@ -23,7 +23,7 @@ def auc(scores: Numbers, known: NDArray[np.bool_]) -> float:
     return float((ranks[known].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
-def told_apart(
+def separation(
     table: Numbers, known: NDArray[np.bool_], images: Sequence[str], workers: Sequence[str], *, seed: int
 ) -> tuple[float, list[int]]:
     """How well known rows are told from others (area under the curve), and the columns that told most.

@@ -13,7 +13,7 @@ import numpy as np
 
 from annotation.protocol import questions as q
 from tests.apart import features, learner
-from tests.apart.campaigns import CHAINS, Place, Sizes
+from tests.apart.campaigns import CHAINS, Sizes, WatchedCampaign
 from tests.apart.features import Memory, Numbers
 from tests.apart.watcher import Seen, Watcher
 
@@ -30,8 +30,8 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """How well known items are told from others, how many there are of each, and what told most."""
+class Separation:
+    """How well control items are told from others, how many there are of each, and what told most."""
 
     area: float
     known: int
@@ -41,19 +41,19 @@ class Found:
 
 #: What a line of the file of one's own answers says of time.
 _TIMES = ("at", "seconds")
-#: Items of a worker and kind that are looked at: those of probation, where the share of known ones stays.
+#: Items of a worker and kind that are looked at: those of warm-up, where the share of known ones stays.
 WARM_UP = 30
 FULL = {
-    "entities": Sizes(asked=160, known=80, workers=11, items=WARM_UP),
-    "relevance": Sizes(asked=240, known=80, workers=16, items=WARM_UP),
-    "graded": Sizes(asked=60, known=80, workers=14, items=WARM_UP),
+    "entities": Sizes(unknown=160, known=80, workers=11, items=WARM_UP),
+    "relevance": Sizes(unknown=240, known=80, workers=16, items=WARM_UP),
+    "graded": Sizes(unknown=60, known=80, workers=14, items=WARM_UP),
 }
 
 
 def rows_of(tasks: str, sizes: Sizes, *, seed: int, timing: bool = True) -> list[Row]:
     """What watchers of one campaign see, in rows."""
     with tempfile.TemporaryDirectory() as folder:
-        site = Place(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
+        site = WatchedCampaign(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
         watchers = [Watcher(site, person) for person in site.watchers]
         kinds = CHAINS if tasks == "entities" else tuple(site.campaign.kinds)
         if tasks == "entities":
@@ -66,7 +66,7 @@ def rows_of(tasks: str, sizes: Sizes, *, seed: int, timing: bool = True) -> list
     return rows
 
 
-def _all_work(site: Place, watchers: Sequence[Watcher], kinds: Sequence[str], items: int) -> None:
+def _all_work(site: WatchedCampaign, watchers: Sequence[Watcher], kinds: Sequence[str], items: int) -> None:
     """By turns, some items of one kind after the other, until each has so many of every kind."""
     done: Counter[tuple[int, str]] = Counter()
     busy = True
@@ -85,7 +85,7 @@ def _all_work(site: Place, watchers: Sequence[Watcher], kinds: Sequence[str], it
             site.help(0.05)
 
 
-def rows_seen(site: Place, worker: str, seen: Sequence[Seen], *, timing: bool = True) -> list[Row]:
+def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timing: bool = True) -> list[Row]:
     """The rows of what one watcher saw, in its order."""
     memory, filed, rows = Memory(), Memory(), []
     last: dict[str, Numbers] = {}
@@ -157,7 +157,7 @@ def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, 
 
 
 def evened(rows: Sequence[Row], seed: int, most: int | None = None) -> list[Row]:
-    """As many known items as others of each kind, drawn."""
+    """As many control items as others of each kind, drawn."""
     rng = np.random.default_rng(seed)
     chosen: list[Row] = []
     for kind in sorted({row.kind for row in rows}):
@@ -168,13 +168,23 @@ def evened(rows: Sequence[Row], seed: int, most: int | None = None) -> list[Row]
     return chosen
 
 
-def found_by_learner(rows: Sequence[Row], *, seed: int) -> Found:
+def separation_by_learner(rows: Sequence[Row], *, seed: int) -> Separation:
     """What the learner makes of rows."""
     names, table = features.table([row.numbers for row in rows])
     known = np.array([row.known for row in rows])
     images, workers = [row.image for row in rows], [row.worker for row in rows]
-    area, used = learner.told_apart(table, known, images, workers, seed=seed)
-    return Found(area, int(known.sum()), int((~known).sum()), tuple(names[column] for column in used))
+    area, used = learner.separation(table, known, images, workers, seed=seed)
+    return Separation(area, int(known.sum()), int((~known).sum()), tuple(names[column] for column in used))
 
 
-__all__ = ["FULL", "Found", "Place", "Row", "Sizes", "evened", "found_by_learner", "q", "rows_of"]
+__all__ = [
+    "FULL",
+    "Separation",
+    "WatchedCampaign",
+    "Row",
+    "Sizes",
+    "evened",
+    "separation_by_learner",
+    "q",
+    "rows_of",
+]

@@ -7,15 +7,16 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
-from tests.apart.measure import FULL, Found, Row, evened, found_by_learner, rows_of
+from tests.apart.measure import FULL, Row, Separation, evened, rows_of, separation_by_learner
 
 #: The name of what was learned of all kinds together.
 ALL = "all"
 
 
 def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool) -> None:
-    """Print for each seed how well known items are told apart, of each kind and of all; at last, as JSON."""
-    result: dict[int, dict[str, Found]] = {}
+    """Print for each seed how well control items are told apart, of each kind and of all; at last, as
+    JSON."""
+    result: dict[int, dict[str, Separation]] = {}
     for seed in seeds:
         started = time.perf_counter()
         rows: list[Row] = []
@@ -28,7 +29,7 @@ def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timin
         parts = {kind: [row for row in even if row.kind == kind] for kind in sorted({r.kind for r in even})}
         result[seed] = {}
         for name, part in {**parts, ALL: even}.items():
-            result[seed][name] = item = found_by_learner(part, seed=seed)
+            result[seed][name] = item = separation_by_learner(part, seed=seed)
             by = "; ".join(item.by[:6])
             print(f"seed {seed} {name}: {item.area:.3f} of {item.known} known, {item.others} others ({by})")
         print(f"seed {seed}: {time.perf_counter() - started:.0f} s", flush=True)

@@ -1,4 +1,4 @@
-"""What a worker's browser is told of a known item, it is told of any other: channel by channel.
+"""What a worker's browser is told of a control item, it is told of any other: channel by channel.
 
 Each was open once. `python -m tests.apart` looks for those that nobody has thought of.
 """
@@ -46,10 +46,10 @@ from annotation.selectors.workers import own_data
 from annotation.selectors.workers.recent_answers import recent_answers
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.displayed import displayed_image, name_of
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.shown import name_of, shown_image
 from tests.apart import features, learner
 from tests.api.conftest import Program, annotator
 from tests.factories import a_corpus, an_image
@@ -60,7 +60,7 @@ from tests.trust.scenes import crowd_works, scenes
 pytestmark = pytest.mark.django_db
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ASKED, KNOWN = 24, 30
+UNKNOWN, KNOWN = 24, 30
 #: Every other item is a known one, and there is no test.
 HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}}
 PAGE = {"page": {"images": 4, "captions": 6}}
@@ -74,9 +74,9 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, item: int = 6) -> Campai
             f"i{n}",
             *(f"thing{n} {act} {' '.join(numbers[: k + n % 3])} ." for k, act in enumerate(numbers)),
             layered=False,
-            split="train" if n < ASKED else "val",
+            split="train" if n < UNKNOWN else "val",
         )
-        for n in range(ASKED + KNOWN)
+        for n in range(UNKNOWN + KNOWN)
     ]
     a_corpus("quay", records)
     campaign = campaigns.create_campaign(
@@ -84,8 +84,8 @@ def a_campaign(tasks: str, settings: dict[str, Any], *, item: int = 6) -> Campai
     )
     if campaigns.asks_pairs(tasks):
         pairs = [
-            Pair(f"i{n}", f"i{(n + k // 5) % ASKED}#{k % 5}")
-            for n in range(ASKED)
+            Pair(f"i{n}", f"i{(n + k // 5) % UNKNOWN}#{k % 5}")
+            for n in range(UNKNOWN)
             for k in range(item - n % 3)
         ]
         campaigns.open_pairs(campaign=campaign, pairs=pairs)
@@ -134,7 +134,7 @@ def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> I
 
 
 @pytest.mark.slow  # by default the other channels, in this file
-def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
+def test_the_list_and_the_receipt_say_the_same_of_control_items_and_others():
     a_campaign("graded", HALF)
     program, _ = ann()
     program.answer(program.take(GRADED_RELEVANCE), answer="4", token="first", next=False)
@@ -151,7 +151,7 @@ def test_the_list_and_the_receipt_say_the_same_of_known_items_and_others():
 
 
 def test_an_answer_that_came_too_late_to_count_is_answered_as_any_other():
-    """One on a known item always counts: who is told that theirs did not knows that it was none."""
+    """One on a control item always counts: who is told that theirs did not knows that it was none."""
     world, program = a_world()
     task = program.take()
     Assignment.objects.filter(pk=task["id"]).update(
@@ -166,7 +166,7 @@ def test_an_answer_that_came_too_late_to_count_is_answered_as_any_other():
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "captions", "regions"])
 def test_a_task_about_an_image_does_not_carry_its_captions(tasks: str):
-    """One of them among the sentences to be judged would be of a known item: others are drawn for it."""
+    """One of them among the sentences to be judged would be of a control item: others are drawn for it."""
     campaign = a_campaign(tasks, {**TRUSTING, **PAGE})
     program, _ = ann()
     task = program.take(campaign.kinds[0])
@@ -194,7 +194,7 @@ def test_an_image_is_told_by_a_name_that_says_nothing_of_its_place():
     program, worker = ann()
     task = program.take(GRADED_RELEVANCE)
     image = Task.objects.get(assignments=task["id"]).image.image
-    assert task["image"]["name"] == name_of(image.pk) == shown_image(image.pk).name
+    assert task["image"]["name"] == name_of(image.pk) == displayed_image(image.pk).name
     names = [
         name_of(image) for image in campaign.corpus.images.order_by("position").values_list("pk", flat=True)
     ]
@@ -202,7 +202,7 @@ def test_an_image_is_told_by_a_name_that_says_nothing_of_its_place():
 
 
 def test_boxes_stand_in_an_order_of_their_own_whatever_the_one_they_came_in():
-    image = shown_image(World().images()[0].image_id)
+    image = displayed_image(World().images()[0].image_id)
     boxes = [[50, 60, 70, 80], [3, 4, 50, 60], [10, 1, 12, 9]]
     page = TASK_TYPES.get(q.BOX_COVERAGE).page(
         {"mentions": ["0:0-2"], "boxes": boxes, "pending": None}, image
@@ -210,7 +210,7 @@ def test_boxes_stand_in_an_order_of_their_own_whatever_the_one_they_came_in():
     assert [box.xmin for box in page.boxes] == [3, 10, 50]
 
 
-def test_a_known_item_comes_only_where_a_task_could_have_come():
+def test_a_control_item_comes_only_where_a_task_could_have_come():
     """After "nothing" the next item would else be none of the known ones, and before it one for sure."""
     world = World(settings={"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}})
     known_link(world, world.images()[0].image_id)
@@ -220,7 +220,7 @@ def test_a_known_item_comes_only_where_a_task_could_have_come():
     assert world.held(0).control is not None
 
 
-def test_of_known_items_of_one_answer_the_least_strange_comes_first():
+def test_of_control_items_of_one_answer_the_least_strange_comes_first():
     pool = [Known("1", "yes"), Known("2", "yes"), Known("3", "yes"), Known("4", "no")]
     strange = {"1": 2.0, "2": 0.5, "3": 1.0, "4": 0.0}
     for worker in ("w", "x", "y", "z"):
@@ -232,7 +232,7 @@ def test_of_known_items_of_one_answer_the_least_strange_comes_first():
         assert [id for id in seen if id != "4"] == ["2", "3", "1"] and "4" in seen[:2]
 
 
-def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
+def test_control_items_are_met_again_as_images_of_tasks_are_and_look_alike():
     past = {
         10: likeness.Met(3, 1),
         11: likeness.Met(3, 2),
@@ -249,7 +249,7 @@ def test_known_items_are_met_again_as_images_of_tasks_are_and_look_alike():
     assert 0 < unlike(looks(displayed), looks(another)) < unlike(looks(displayed), looks(more))
 
 
-def test_an_image_of_ones_own_test_gives_no_known_item_while_there_are_others():
+def test_an_image_of_ones_own_test_gives_no_control_item_while_there_are_others():
     world = World(settings={"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}})
     first, second = (image.image_id for image in world.images())
     tested, other_known_link = known_link(world, first), known_link(world, second)
@@ -316,7 +316,7 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
     assert TrustState.objects.get(worker=worker).known >= 6
 
 
-def test_wrong_captions_of_known_items_are_those_that_the_campaign_asks_about():
+def test_wrong_captions_of_control_items_are_those_that_the_campaign_asks_about():
     """What stood beside known images only, or was shorter than all others, told them."""
     campaign = a_campaign("graded", TRUSTING)
     captions = {tuple(content["caption"]) for content in Item.objects.values_list("content", flat=True)}
@@ -362,7 +362,7 @@ def makes_of(worker: Worker, corpus: Corpus) -> dict[str, dict[str, set[str]]]:
     return makes
 
 
-def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_and_others():
+def test_the_file_of_ones_own_answers_says_the_same_of_control_items_about_chains_and_others():
     trust = {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}
     world = scenes(8, settings={"trust": trust}, workers=2)
     layer = world.corpus.layers.get(name="import")
@@ -383,7 +383,7 @@ def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_chains_
 
 
 @pytest.mark.parametrize("tasks", ["graded", "relevance", "tags"])
-def test_the_file_of_ones_own_answers_says_the_same_of_known_items_about_pairs_and_others(tasks: str):
+def test_the_file_of_ones_own_answers_says_the_same_of_control_items_about_pairs_and_others(tasks: str):
     page = {"page": {"images": 1, "captions": 4, "controls": 0}} if tasks == "tags" else PAGE
     campaign = a_campaign(tasks, {**HALF, **page})
     (kind,) = campaign.kinds
@@ -494,7 +494,7 @@ def test_pages_are_of_one_make_whatever_the_item():
 
 
 @pytest.mark.slow  # minutes for each seed
-def test_a_learner_cannot_tell_known_items_from_others():
+def test_a_learner_cannot_tell_control_items_from_others():
     """1,000 of each and more, five seeds."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.apart", "--seeds", "5"],
@@ -516,10 +516,10 @@ def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
     noise = rng.normal(size=(600, 30))
     images = [f"i{n}" for n in rng.integers(0, 100, 600)]
     workers = [f"w{n}" for n in rng.integers(0, 12, 600)]
-    area, _ = learner.told_apart(noise, known, images, workers, seed=1)
+    area, _ = learner.separation(noise, known, images, workers, seed=1)
     assert 0.4 < area < 0.6
     noise[:, 7] += 3 * known
-    area, used = learner.told_apart(noise, known, images, workers, seed=1)
+    area, used = learner.separation(noise, known, images, workers, seed=1)
     assert area > 0.95 and used[0] == 7
 
 

@@ -17,7 +17,7 @@ from annotation.selectors.workers import own_data
 from annotation.simulation.workers import SimulatedWorker as Simulated
 from config import single_thread_worker
 from config.wsgi import application
-from tests.apart.campaigns import Place, answer_fields
+from tests.apart.campaigns import WatchedCampaign, answer_fields
 
 
 class Clock:
@@ -41,8 +41,8 @@ clock = Clock()
 vars(single_thread_worker)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 
-#: What a line of the file repeats of the answer, which whoever gave it knows.
-_SAID = ("answer", "box")
+#: What a line of the file repeats of the answer, which the worker knows.
+_OF_ANSWER = ("answer", "box")
 
 
 @dataclass
@@ -67,29 +67,31 @@ class Seen:
 class Watcher:
     """One worker at a browser."""
 
-    def __init__(self, site: Place, person: Simulated) -> None:
-        self.place, self.person = site, person
+    def __init__(self, site: WatchedCampaign, person: Simulated) -> None:
+        self.campaign, self.person = site, person
         self.program = Program(Account.objects.get(username=person.name))
         self.seen: list[Seen] = []
-        self._offers = self._list()
+        self._listed = self._list()
 
     def work(self, kind: str) -> bool:
         """Take and answer one item; False where there is none."""
-        before = self._offers
+        before = self._listed
         at = time.time()
-        task, took, headers = self._post("/api/tasks/next", {"campaign": self.place.name, "kind": kind})
+        task, took, headers = self._post("/api/tasks/next", {"campaign": self.campaign.name, "kind": kind})
         if task.get("nothing") in ("no_test", "test_failed"):
-            self._post("/api/tasks/test", {"campaign": self.place.name, "kind": kind})
-            task, took, headers = self._post("/api/tasks/next", {"campaign": self.place.name, "kind": kind})
+            self._post("/api/tasks/test", {"campaign": self.campaign.name, "kind": kind})
+            task, took, headers = self._post(
+                "/api/tasks/next", {"campaign": self.campaign.name, "kind": kind}
+            )
         if "nothing" in task:
             return False
         # What is known of a test is that it is one.
         held = before if task["test"] else self._list()
-        answer = answer_fields(self.place.answer(self.person, task["id"]))
+        answer = answer_fields(self.campaign.answer(self.person, task["id"]))
         payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
         receipt, reported, _ = self._post(f"/api/assignments/{task['id']}/answer", payload)
         if not task["test"]:
-            self._offers = self._list()
+            self._listed = self._list()
         self.seen.append(
             Seen(
                 kind,
@@ -97,7 +99,7 @@ class Watcher:
                 task,
                 before.get(kind, {}),
                 held.get(kind, {}),
-                self._offers.get(kind, {}),
+                self._listed.get(kind, {}),
                 receipt,
                 headers,
                 (took, reported),
@@ -113,7 +115,7 @@ class Watcher:
         assert worker is not None
         lines = json.loads("".join(own_data.own_data_json(account, worker)))["answers"]
         for row, line in zip(self.seen, lines, strict=True):
-            row.filed = {name: value for name, value in line.items() if name not in _SAID}
+            row.filed = {name: value for name, value in line.items() if name not in _OF_ANSWER}
             for pair in row.filed.get("pairs", ()):
                 del pair["yes"]
 
@@ -133,7 +135,7 @@ class Program:
 
     def __init__(self, account: Account) -> None:
         token, _ = Token.objects.get_or_create(user=account)
-        self._given = {"HTTP_AUTHORIZATION": f"Token {token.key}", "HTTP_HOST": "localhost"}
+        self._headers = {"HTTP_AUTHORIZATION": f"Token {token.key}", "HTTP_HOST": "localhost"}
 
     def call(
         self, method: str, path: str, data: dict[str, Any] | None = None
@@ -141,7 +143,7 @@ class Program:
         """What was said, seconds that it took, and the headers."""
         body = json.dumps(data).encode() if data is not None else b""
         environ = {
-            **self._given,
+            **self._headers,
             "REQUEST_METHOD": method,
             "PATH_INFO": path,
             "SERVER_NAME": "localhost",

@@ -41,9 +41,9 @@ class Program:
         return self.post(f"/api/assignments/{task['id']}/answer", {"token": "t", **more})
 
 
-def codes(status_and_said: tuple[int, Any]) -> tuple[int, str]:
+def codes(status_and_body: tuple[int, Any]) -> tuple[int, str]:
     """The status, and the code of the problem that was told."""
-    return status_and_said[0], status_and_said[1]["code"]
+    return status_and_body[0], status_and_body[1]["code"]
 
 
 def annotator(name: str) -> tuple[Account, Worker]:

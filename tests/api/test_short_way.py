@@ -16,7 +16,7 @@ from django.urls import path
 from tests.api.conftest import annotator
 from tests.queue.world import World
 
-LONG = [layer for layer in settings.MIDDLEWARE if layer != "config.worker_call_middleware.WorkerCalls"]
+LONG = [layer for layer in settings.MIDDLEWARE if layer != "config.middleware.WorkerCalls"]
 CSRF = "c" * 32
 TAKE: dict[str, Any] = {"path": "/api/tasks/next", "data": {"campaign": "quay", "kind": "coref_link"}}
 GOOD: dict[str, Any] = {**TAKE, "cookies": {"csrf": CSRF}, "headers": {"X-CSRFToken": CSRF}}

@@ -124,7 +124,7 @@ def names() -> dict[str, Any]:
             commands[name] = sorted(options - common)
     document = Client(SERVER_NAME="localhost").get("/api/v1/openapi.json").json()
     calls = {
-        f"{method.upper()} {path}": sorted(one["name"] for one in operation.get("parameters", []))
+        f"{method.upper()} {path}": sorted(parameter["name"] for parameter in operation.get("parameters", []))
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
         if isinstance(operation, dict) and "operationId" in operation
@@ -143,7 +143,7 @@ def names() -> dict[str, Any]:
         "calls": calls,
         "fields": schemas,
         "library": library,
-        "settings": {name: sorted(one.name for one in setting_fields(name)) for name in tasks},
+        "settings": {name: sorted(parameter.name for parameter in setting_fields(name)) for name in tasks},
         "formats": {name: [] for name in FORMATS.keys()},
         "measures": {name: [] for name in METRICS.names()},
         "languages": {code: [] for code, _name in settings.LANGUAGES},
@@ -183,7 +183,7 @@ def restored(backup: Path, folder: Path) -> dict[str, Any]:
     return observed
 
 
-def main(act: str = "make", place: str = "") -> None:
+def main(act: str = "make", folder_name: str = "") -> None:
     """`make` the promise; `fill` or `restore` the server of this process, and observe it."""
     if act == "make":
         with tempfile.TemporaryDirectory() as temporary:
@@ -194,8 +194,8 @@ def main(act: str = "make", place: str = "") -> None:
             (PROMISE / BACKUP).write_bytes(packed)
             (PROMISE / DATASET).write_bytes((folder / DATASET).read_bytes())
             for name in (OBSERVED, NAMES):
-                told = json.loads((folder / name).read_text())
-                (PROMISE / name).write_text(json.dumps(told, indent=0, sort_keys=True) + "\n")
+                stored = json.loads((folder / name).read_text())
+                (PROMISE / name).write_text(json.dumps(stored, indent=0, sort_keys=True) + "\n")
         return
     import django
 
@@ -203,7 +203,7 @@ def main(act: str = "make", place: str = "") -> None:
     django.setup()
     from django.core.management import call_command
 
-    folder = Path(place)
+    folder = Path(folder_name)
     if act == "restore":
         call_command("restore", str(folder / "backup.tar"))
     else:

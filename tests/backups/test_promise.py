@@ -35,7 +35,7 @@ def test_a_backup_of_1_0_0_is_restored_and_gives_the_same(tmp_path: Path) -> Non
     assert now["exports"] == before["exports"]
     assert now["rankings"] == before["rankings"]
     # What a restore and looking at it add is no part of the promise.
-    added = {"annotation.AuditEntry", "annotation.LastTurn"}
+    added = {"annotation.AuditEntry", "annotation.PeriodicRun"}
     assert {name: now["rows"].get(name) for name in before["rows"] if name not in added} == {
         name: count for name, count in before["rows"].items() if name not in added
     }

@@ -23,11 +23,11 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from annotation.backups import BackupError, archive, contents, database, keys, making, restoring
-from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, exclusive_folder
+from annotation.common.locks import BEFORE, RESTORING, Busy, at_work, locked_folder
 from annotation.datasets.exporting import export_dataset
 from annotation.images import withdrawn
 from annotation.images.pictures import picture_path
-from annotation.models import Account, AuditEntry, Corpus, Identity, Image, LastTurn, Worker
+from annotation.models import Account, AuditEntry, Corpus, Identity, Image, PeriodicRun, Worker
 from annotation.moderation.withdrawing import withdraw_picture
 from annotation.workers import pseudonyms
 from tests import emptying, launcher
@@ -92,7 +92,7 @@ def taken() -> dict[str, bytes]:
 
 def rows() -> dict[str, Any]:
     """Every row of the product and of Django's own, but for what a backup and a restore add to the record."""
-    excluded = (AuditEntry, LastTurn)
+    excluded = (AuditEntry, PeriodicRun)
     models = [model for model in apps.get_models(include_auto_created=True) if model not in excluded]
     return {model._meta.label: sorted(map(repr, model._default_manager.values())) for model in models}
 
@@ -117,7 +117,7 @@ def someone(name: str) -> tuple[Account, Worker]:
 
 
 @pytest.mark.on_both
-def test_after_a_wipe_exports_are_equal_byte_for_byte_and_whoever_was_erased_stays_so(
+def test_after_a_wipe_exports_are_equal_byte_for_byte_and_somebody_who_was_erased_stays_so(
     world: World, tmp_path: Path
 ):
     anna, ben, cleo = (someone(name) for name in ("anna", "ben", "cleo"))
@@ -368,7 +368,7 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
         with pytest.raises(BackupError, match=unfinished):
             restoring.restore_backup(backup.with_name("newer.tar"), replace=True)
     with pytest.raises(Busy, match="was cut short; restore the backup again"):
-        with exclusive_folder("import.x", busy=""):
+        with locked_folder("import.x", busy=""):
             pass
     with pytest.raises(Busy, match="was cut short"):
         making.backup(backup.with_name("third.tar"))
@@ -425,7 +425,7 @@ def cut_short_then_run_again(backup: Path, files: dict[str, bytes]) -> None:
     assert taken() == files and not (root() / RESTORING).exists()
 
 
-def test_whoever_interrupts_a_restore_has_to_run_it_again(backup: Path, monkeypatch):
+def test_somebody_who_interrupts_a_restore_has_to_run_it_again(backup: Path, monkeypatch):
     files = taken()
     write("systems/s/weights.bin", "newer")
 
@@ -462,14 +462,14 @@ def test_where_the_last_word_of_the_database_is_missing_nothing_goes_back(
 def test_nothing_is_restored_beside_somebody_at_work_and_nobody_works_beside_a_restore(
     backup: Path, monkeypatch
 ):
-    with exclusive_folder("import.x", busy=""):
+    with locked_folder("import.x", busy=""):
         with pytest.raises(Busy, match="something is using .*; stop the server and its workers first"):
             restoring.restore_backup(backup, replace=True)
     whole = restoring._check_target
     met = []
 
     def meanwhile(*args: Any) -> None:
-        for work in (at_work(), exclusive_folder("import.x", busy="")):
+        for work in (at_work(), locked_folder("import.x", busy="")):
             with pytest.raises(Busy, match="a backup is being restored"), work:
                 pass
             met.append(work)
@@ -486,7 +486,7 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
     before, files = rows(), tree(root())
     writing = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
     writing.execute("BEGIN IMMEDIATE")
-    # Whoever would wait for ever gets on here.
+    # A process that would wait for ever gets on here.
     later = threading.Timer(5, writing.rollback)
     later.start()
     try:
@@ -543,7 +543,7 @@ def test_links_in_the_data_folder(world: World, tmp_path: Path):
 def test_a_backup_is_no_part_of_itself_and_two_are_not_made_at_once(world: World, tmp_path: Path):
     with pytest.raises(BackupError, match="would be part of itself; choose a place outside systems"):
         making.backup(root() / "systems" / "b.tar")
-    with exclusive_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is running"):
+    with locked_folder("backup", busy=""), pytest.raises(Busy, match="another backup .* is running"):
         making.backup(tmp_path / "b.tar")
     assert not (tmp_path / "b.tar").exists()
 

@@ -47,7 +47,7 @@ def at_by_forms(page: Page, kind: str) -> None:
 
 def ask_for_a_second_box(work: World) -> Box:
     """Give ann a task in hand that asks for a box beside an accepted one; which that is."""
-    desk.bring_up_a_second_box(work)
+    desk.open_a_second_box(work)
     while not (lease := work.held(0, q.BOX_DRAWING)).content["boxes"]:
         leases.return_lease(worker=work.workers[0], assignment=lease.id)
     return Box(*lease.content["boxes"][0])

@@ -66,7 +66,7 @@ class Gate:
 
 
 class _Answer:
-    """A response on its way; whoever sends it closes it, be the browser still there or not."""
+    """A response on its way; its sender closes it, be the browser still there or not."""
 
     def __init__(self, parts: Iterable[bytes], ended: Callable[[], None]) -> None:
         self._parts = parts

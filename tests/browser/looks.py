@@ -52,10 +52,10 @@ def assert_accessible(page: Page | Frame) -> None:
     result = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"], **chosen})
     # This is no test's file: pytest would not say what was found.
     assert result == [], (page.url, result)
-    assert_plain_to_see(page)
+    assert_readable(page)
 
 
-def assert_plain_to_see(page: Page | Frame) -> None:
+def assert_readable(page: Page | Frame) -> None:
     """No words are too faint for what lies behind them, once nothing moves."""
     page.wait_for_load_state("load")
     page.evaluate(AT_REST)
@@ -94,7 +94,7 @@ def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool =
         if THOROUGH or ((width, scheme) == BY_AXE and not other_words):
             assert_accessible(visible)
         elif not other_words:
-            assert_plain_to_see(visible)
+            assert_readable(visible)
         _fits(visible, width)
     for width in WIDTHS if THOROUGH else WIDTHS_BY_DEFAULT:
         if width not in (seen for seen, _ in looks):

@@ -37,9 +37,7 @@ PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mob
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    world = desk.campaign(tmp_path / "drawn")
-    desk.bring_up(world, q.BOX_DRAWING)
-    return world
+    return desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
 
 
 @pytest.fixture
@@ -101,7 +99,7 @@ def test_a_finger_draws_to_the_pixel(work: World, open_page: Open, times: float,
     for _ in range(taps):
         page.get_by_role("button", name="Zoom in").tap()
     assert zoomed(page) == times
-    left, top = (round(value) for value in under(page, *place_of_frame(page, 0.2, 0.2)))
+    left, top = (round(value) for value in under(page, *point_of_frame(page, 0.2, 0.2)))
     Fingers(page).drag((left, top), (left + 70, top + 60))
     comes_to(page, [left + 1, top + 1, left + 70, top + 60])
     page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
@@ -110,7 +108,7 @@ def test_a_finger_draws_to_the_pixel(work: World, open_page: Open, times: float,
     assert stored_box() == ([left + 1, top + 1, left + 70, top + 60], "drag")
 
 
-def place_of_frame(page: Page, u: float, v: float) -> tuple[float, float]:
+def point_of_frame(page: Page, u: float, v: float) -> tuple[float, float]:
     """A point of the window, told as shares of the frame."""
     frame = page.locator("[data-frame]").bounding_box()
     assert frame is not None
@@ -174,7 +172,7 @@ def test_keys_and_buttons_zoom_and_show_the_whole_picture_again(editor: Page):
     assert zoomed(editor) == 1
     editor.get_by_role("button", name="Zoom in").click()
     editor.get_by_role("button", name="show the whole picture").click()
-    assert zoomed(editor) == 1 and near(under(editor, *place_of_frame(editor, 0, 0)), (0, 0))
+    assert zoomed(editor) == 1 and near(under(editor, *point_of_frame(editor, 0, 0)), (0, 0))
 
 
 def test_zoom_ends_where_there_is_nothing_more_to_see(editor: Page):
@@ -184,7 +182,7 @@ def test_zoom_ends_where_there_is_nothing_more_to_see(editor: Page):
     for _ in range(20):
         editor.keyboard.press("-")
     assert zoomed(editor) == 0.5
-    assert near(under(editor, *place_of_frame(editor, 0.5, 0.5)), (240, 180))
+    assert near(under(editor, *point_of_frame(editor, 0.5, 0.5)), (240, 180))
 
 
 def test_the_wheel_scrolls_the_page_where_the_whole_picture_is_seen(work: World, open_page: Open):
@@ -201,19 +199,19 @@ def test_the_wheel_scrolls_the_page_where_the_whole_picture_is_seen(work: World,
 def test_two_fingers_zoom_and_pan_and_take_back_what_the_first_began(work: World, open_page: Open):
     page = opened(open_page, **PHONE)
     fingers = Fingers(page)
-    first, second = place_of_frame(page, 0.4, 0.5), place_of_frame(page, 0.6, 0.5)
-    spot = under(page, *place_of_frame(page, 0.5, 0.5))
-    fingers.down(place_of_frame(page, 0.6, 0.8))
+    first, second = point_of_frame(page, 0.4, 0.5), point_of_frame(page, 0.6, 0.5)
+    spot = under(page, *point_of_frame(page, 0.5, 0.5))
+    fingers.down(point_of_frame(page, 0.6, 0.8))
     fingers.move(first)
     expect(page.get_by_label("Left", exact=True)).not_to_have_value("")
     fingers.down(first, second)
     comes_to(page, [None] * 4)
-    apart = place_of_frame(page, 0.2, 0.5), place_of_frame(page, 0.8, 0.5)
+    apart = point_of_frame(page, 0.2, 0.5), point_of_frame(page, 0.8, 0.5)
     fingers.move(*apart)
     eventually(page, lambda: zoomed(page) == pytest.approx(3, abs=0.1))
-    assert near(under(page, *place_of_frame(page, 0.5, 0.5)), spot, 2)
+    assert near(under(page, *point_of_frame(page, 0.5, 0.5)), spot, 2)
     fingers.move(*((x + 40, y + 20) for x, y in apart))
-    middle = place_of_frame(page, 0.5, 0.5)
+    middle = point_of_frame(page, 0.5, 0.5)
     eventually(page, lambda: near(under(page, middle[0] + 40, middle[1] + 20), spot, 2))
     fingers.up()
     comes_to(page, [None] * 4)
@@ -245,16 +243,16 @@ def test_the_space_bar_and_the_middle_button_pan(editor: Page, how: str):
 
 def test_keys_pan_as_far_as_the_picture_goes(editor: Page):
     zoom(editor, 3, (240, 180))
-    before = under(editor, *place_of_frame(editor, 0, 0))
+    before = under(editor, *point_of_frame(editor, 0, 0))
     for key, axis, sign in (("d", 0, 1), ("s", 1, 1), ("a", 0, -1), ("w", 1, -1)):
         editor.keyboard.press(key)
-        after = under(editor, *place_of_frame(editor, 0, 0))
+        after = under(editor, *point_of_frame(editor, 0, 0))
         assert (after[axis] - before[axis]) * sign > 10
         before = after
     for _ in range(30):
         editor.keyboard.press("d")
         editor.keyboard.press("s")
-    assert near(under(editor, *place_of_frame(editor, 1, 1)), SIZE)
+    assert near(under(editor, *point_of_frame(editor, 1, 1)), SIZE)
 
 
 def test_what_is_seen_follows_a_box_that_is_moved_by_keys(editor: Page):
@@ -266,7 +264,7 @@ def test_what_is_seen_follows_a_box_that_is_moved_by_keys(editor: Page):
     right = box(editor)[2]
     assert right is not None and right > 350
     edge = point_at(editor, right, 180)[0]
-    assert edge <= place_of_frame(editor, 1, 0)[0]
+    assert edge <= point_of_frame(editor, 1, 0)[0]
 
 
 def test_letters_count_only_where_single_keys_do_and_never_while_one_types(editor: Page):

@@ -143,7 +143,7 @@ def test_a_sentence_goes_as_it_is_where_one_says_so(work: Campaign, open_page: O
     assert written() == MISSPELT
 
 
-def test_a_word_that_is_written_anew_is_not_pointed_at_any_more(work: Campaign, open_page: Open):
+def test_a_word_that_is_written_again_is_not_pointed_at_any_more(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)
     field(page).fill(MISSPELT)

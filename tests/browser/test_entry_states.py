@@ -49,7 +49,7 @@ def test_a_server_that_sends_no_e_mail_says_whom_to_ask(
     for_everybody(page)
 
 
-def test_whoever_tried_too_often_is_told_when_to_try_again(work: World, open_page: Open):
+def test_somebody_who_tried_too_often_is_told_when_to_try_again(work: World, open_page: Open):
     platform.prolific_study(work)
     for limit in (limits.RESET_ADDRESS, limits.ENTRY_ADDRESS):
         used_up(limit, HERE)

@@ -269,7 +269,7 @@ def test_a_session_that_is_over_keeps_the_answers_until_one_has_signed_in(page: 
     arrive(page, first, second)
 
 
-def test_whoever_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
+def test_somebody_who_signs_in_again_in_another_tab_goes_on_in_this_one(page: Page):
     Session.objects.all().delete()
     first = answer_next(page)
     let_go(page)

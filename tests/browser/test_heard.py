@@ -149,7 +149,7 @@ def test_until_its_picture_can_be_seen_a_question_shows_that_it_takes_no_answer(
 
 
 def test_escape_gives_up_a_box_in_the_making_before_it_closes_the_help(work: World, open_page: Open):
-    desk.bring_up(work, q.BOX_DRAWING, 2)
+    desk.open_questions_for(work, q.BOX_DRAWING, 2)
     page = open_page()
     at_a_question(page, q.BOX_DRAWING)
     # On the next task, whose editor came after the page's own keys.

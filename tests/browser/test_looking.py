@@ -101,7 +101,7 @@ def test_two_fingers_look_closer_on_a_phone(work: World, open_page: Open):
 
 
 def test_the_box_in_question_fills_the_frame_until_one_says_otherwise(work: World, open_page: Open):
-    desk.bring_up(work, q.BOX_QUALITY, 2)
+    desk.open_questions_for(work, q.BOX_QUALITY, 2)
     page = open_page()
     at(page, q.BOX_QUALITY)
     wait_for_task(page)

@@ -98,13 +98,13 @@ def test_alignments_are_seen_in_the_inspector_by_page_alone(ada: Page) -> None:
     described(ada, "parts", "grid")
     trained(ada, "aligned", "aligns.toml", "Regions of images", "parts:1")
     for_everybody(ada)
-    ada.get_by_label("Name of the layer").fill("machine")
+    ada.get_by_label("Name of the layer").fill("decoded")
     ada.get_by_role("button", name="Write the layer").click()
     work_done()
     ada.goto("/corpora/halves/")
-    expect(ada.get_by_role("main")).to_contain_text("machine")
+    expect(ada.get_by_role("main")).to_contain_text("decoded")
     key = Corpus.objects.get().images.filter(split="test")[0].key
-    ada.goto(f"/corpora/halves/images/{key}/?layer=machine")
+    ada.goto(f"/corpora/halves/images/{key}/?layer=decoded")
     expect(ada.locator(".box .outline").first).to_be_attached()
     expect(ada.get_by_role("main")).to_contain_text("half")
 

@@ -151,7 +151,7 @@ def test_a_report_and_a_return_are_taken_back_too(page: Page):
 
 
 def test_a_box_is_there_again_when_its_answer_is_taken_back(work: World, open_page: Open):
-    desk.bring_up(work, q.BOX_DRAWING, 2)
+    desk.open_questions_for(work, q.BOX_DRAWING, 2)
     page = open_page()
     take_time(page)
     at(page, q.BOX_DRAWING)
@@ -193,7 +193,7 @@ def test_the_picture_stays_where_the_next_question_is_about_the_same(
 
 
 def test_what_was_drawn_and_not_sent_is_there_after_a_reload(work: World, open_page: Open):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
     wait_for_task(page)

@@ -131,7 +131,8 @@ def test_browsers_can_read_the_pattern_of_every_field(browser: Browser):
     widgets = [field.widget for form in forms for field in form.fields.values()]
     patterns = sorted({widget.attrs["pattern"] for widget in widgets if "pattern" in widget.attrs})
     page = browser.new_page()
-    # As HTML has it; a pattern that is none checks nothing, without a word to whoever fills in the field.
+    # As HTML has it; a pattern that is none checks nothing, without a word to the person who fills in the
+    # field.
     unread = "all => all.filter(each => { try { new RegExp(`^(?:${each})$`, 'v') } catch { return true } })"
     assert patterns and page.evaluate(unread, patterns) == []
     page.close()

@@ -252,7 +252,7 @@ def test_a_page_is_for_everybody(work: Campaign, open_page: Open):
     for _ in range(PICTURES - 1):
         page.keyboard.press("n")
     page.get_by_role("button", name="Send this page").click()
-    expect(page.locator("[data-asked]")).to_be_visible()
+    expect(page.locator("[data-reminder]")).to_be_visible()
     for_everybody(page)
     page.locator(".larger:visible").last.click()
     expect(page.get_by_role("dialog")).to_be_visible()

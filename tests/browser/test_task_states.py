@@ -60,7 +60,7 @@ LAID_OUT = (q.BOX_DRAWING, q.COREF_LINK, q.BOX_REQUIREMENT)
 
 @pytest.mark.parametrize("kind", by_default(3, [*LAID_OUT, *sorted({*q.QUESTIONS} - {*LAID_OUT})]))
 def test_a_question_is_for_everybody(work: World, open_page: Open, kind: str):
-    desk.bring_up(work, kind)
+    desk.open_questions_for(work, kind)
     page = open_page(390, 844)
     at(page, kind)
     wait_for_task(page)
@@ -164,7 +164,7 @@ def test_a_test_and_its_failing_are_for_everybody(transactional_db: None, tmp_pa
 
 
 def test_pages_that_say_no_are_for_everybody(work: World, open_page: Open):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     page = open_page()
     page.route("**/tasks.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
     at(page, q.BOX_DRAWING)

@@ -82,10 +82,10 @@ TRIED = [
         kind,
         *MEANS[means],
         id=f"{kind}-{means}",
-        marks=() if (place + turn) % 4 == 0 else pytest.mark.slow,
+        marks=() if (means_index + kind_index) % 4 == 0 else pytest.mark.slow,
     )
-    for turn, kind in enumerate(q.QUESTIONS)
-    for place, means in enumerate(MEANS)
+    for kind_index, kind in enumerate(q.QUESTIONS)
+    for means_index, means in enumerate(MEANS)
 ]
 
 
@@ -93,7 +93,7 @@ TRIED = [
 def test_every_question_is_answered_by_every_means(
     work: World, open_page: Open, kind: str, answer: Callable[[Page, str], None], device: dict[str, Any]
 ):
-    desk.bring_up(work, kind)
+    desk.open_questions_for(work, kind)
     page = open_page(**device)
     at(page, kind)
     wait_for_task(page)
@@ -104,7 +104,7 @@ def test_every_question_is_answered_by_every_means(
 
 @pytest.mark.parametrize("kind", by_default(2, [q.BOX_DRAWING, *sorted({*q.QUESTIONS} - {q.BOX_DRAWING})]))
 def test_every_question_is_answered_without_scripts(work: World, open_page: Open, kind: str):
-    desk.bring_up(work, kind)
+    desk.open_questions_for(work, kind)
     page = open_page(java_script_enabled=False)
     at_by_forms(page, kind)
     if kind == q.BOX_DRAWING:

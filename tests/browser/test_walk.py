@@ -118,7 +118,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     archive = walk.folder / "pictures.zip"
     archive.write_bytes(packed(files))
     corpus_of(walk, ada, archive)
-    opens_a_campaign(walk, ada)
+    open_a_campaign(walk, ada)
     ann, bob = walk.person("ann"), walk.person("bob")
     invites(ada, "people", ann, bob)
     works(walk, ada, ann, bob)
@@ -130,7 +130,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     report(walk, ada)
     text = ", ".join(f"{name} {effort.seconds / 60:.1f} min" for name, effort in walk.people.items())
     print(f"A person would take: {text}; all together, one after the other, {walk.minutes:.1f} min")
-    # Whoever opens campaigns and compares systems needs less than a quarter of an hour.
+    # The person who opens campaigns and compares systems needs less than a quarter of an hour.
     assert walk.people["ada"].seconds < WHOLE_WALK, text
 
 
@@ -192,7 +192,7 @@ def corpus_of(walk: Walk, ada: Page, archive: Path) -> None:
     walk.picture(ada, "corpus")
 
 
-def opens_a_campaign(walk: Walk, ada: Page) -> None:
+def open_a_campaign(walk: Walk, ada: Page) -> None:
     """The seven steps of a draft, with a test marked on the grid."""
     ada.get_by_role("link", name="Campaigns", exact=True).click()
     ada.get_by_role("link", name="Open a campaign").click()
@@ -283,7 +283,7 @@ def joins(page: Page, address: str, campaign: str) -> str:
 def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     """Two people answer all six questions, while the dashboard moves by itself."""
     ada.get_by_role("link", name="Overview").click()
-    metadata = ada.locator(".facts")
+    metadata = ada.locator(".key-figures")
     expect(metadata).to_contain_text(f"0 of {IMAGES}")
     before = metadata.inner_text()
     takes_the_test(ann, q.COREF_LINK)
@@ -336,21 +336,21 @@ def earned(answers: Counter[str]) -> Decimal:
     return sum((EARNS.get(kind, USUALLY) * number for kind, number in answers.items()), Decimal(0))
 
 
-def opens_task(page: Page, kind: str) -> None:
+def open_task(page: Page, kind: str) -> None:
     page.goto("/tasks/")
     page.get_by_role("link", name=str(TASK_TYPES.get(kind).title), exact=True).click()
 
 
 def takes_the_test(page: Page, kind: str) -> None:
     """From the list of tasks to the first question of the test."""
-    opens_task(page, kind)
+    open_task(page, kind)
     page.get_by_role("button", name="Take the test").click()
     page.get_by_role("button", name="I have read this: begin").click()
 
 
 def practises(page: Page, kind: str) -> None:
     """From the list of tasks to a kind's first question: instructions, and practice with right answers."""
-    opens_task(page, kind)
+    open_task(page, kind)
     page.get_by_role("button", name="I have read this: practise").click()
     items = PRACTICE.get(kind).items
     for number, item in enumerate(items, 1):
@@ -434,10 +434,10 @@ def suspends_and_pays(walk: Walk, ada: Page, bob: Page) -> None:
     why = "A researcher has suspended you from this task: The boxes are too large. Choose another task"
     expect(bob.locator("#main")).to_contain_text(why)
     bob.get_by_role("link", name="My earnings").click()
-    expect(figure(bob.locator(".facts"), "paid")).to_have_text(f"{due} USD")
+    expect(figure(bob.locator(".key-figures"), "paid")).to_have_text(f"{due} USD")
     ada.goto("/campaigns/people/payments/")
     left = earned(walk.answers) - due
-    expect(figure(ada.locator(".facts"), "due")).to_have_text(f"{left} USD")
+    expect(figure(ada.locator(".key-figures"), "due")).to_have_text(f"{left} USD")
     walk.picture(ada, "payments")
 
 
@@ -522,7 +522,7 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     ada.get_by_text("As TOML").click()
     ada.get_by_role("textbox", name="Settings of the campaign").fill(BATCH_SETTINGS)
     ada.get_by_role("button", name="Show size and cost").click()
-    metadata = ada.locator(".priced .facts")
+    metadata = ada.locator(".priced .key-figures")
     pages = int(figure(metadata, "pages").inner_text())
     expect(metadata).to_contain_text(f"{2 * pages * A_PAGE} USD")
     walk.picture(ada, "price")
@@ -539,8 +539,8 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
         page.wait_for_url("**/tasks/first/relevance/")
         assert judges(walk, page) == pages
     ada.goto("/evaluation/batches/first/?fresh=1")
-    expect(ada.locator(".facts").first).to_contain_text(f"{2 * pages} answers; none still to come")
-    expect(ada.locator(".facts").first).to_contain_text(f"{2 * pages * A_PAGE} USD")
+    expect(ada.locator(".key-figures").first).to_contain_text(f"{2 * pages} answers; none still to come")
+    expect(ada.locator(".key-figures").first).to_contain_text(f"{2 * pages * A_PAGE} USD")
     ada.get_by_label("Qrels").fill("pooled")
     ada.get_by_role("button", name="Collect and freeze").click()
     expect(ada.locator("#main")).to_contain_text("Frozen as pooled, version 1.")

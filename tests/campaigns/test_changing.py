@@ -33,7 +33,7 @@ from annotation.moderation import control_items, trust_replay
 from annotation.moderation.withdrawing import withdraw_picture
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.protocol.contents import plain_ruling
+from annotation.protocol.contents import ruling_json
 from annotation.protocol.rulings import KeepApart
 from annotation.protocol.trust import SUSPENDED
 from annotation.protocol.work import MICROS
@@ -96,7 +96,7 @@ def test_rulings_and_priorities_outlive_a_change_before_anybody_works():
     world = World()
     row = OpenImage.objects.order_by("-position")[0]
     item, another = (chain["m"][0] for chain in row.state["chains"][:2])
-    row.rulings.create(content=plain_ruling(KeepApart(item, another)))
+    row.rulings.create(content=ruling_json(KeepApart(item, another)))
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=1, priority=5)
     change(world.campaign, link_votes=3)
     again = OpenImage.objects.get(pk=row.pk)
@@ -246,7 +246,7 @@ def test_answers_count_for_trust_under_the_rules_of_their_leases():
         for _ in range(times):
             lease = world.held(0)
             assert lease.control is not None
-            world.submit(0, lease, world.wrong(lease), then=False)
+            world.submit(0, lease, world.wrong_answer(lease), then=False)
 
     fail(1)
     change(world.campaign, trust={**trust, "bar": 0.0})

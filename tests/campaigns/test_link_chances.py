@@ -123,7 +123,7 @@ def test_of_coverage_by_count_only_what_one_worker_settled_is_checked_twice() ->
                     first = kind == q.BOX_COVERAGE and lease.image == image and lease.key not in values
                     if lease.image == image:
                         values.add(lease.key)
-                    world.submit(worker, lease, world.wrong(lease) if first else None, then=False)
+                    world.submit(worker, lease, world.wrong_answer(lease) if first else None, then=False)
     votes = Counter(Judgment.objects.filter(kind=q.BOX_COVERAGE, role=q.VOTE).values_list("image", "key"))
     checked = set(Task.objects.filter(kind=q.BOX_COVERAGE, role=q.DOUBLE_CHECK).values_list("image", "key"))
     alone = {index for index, number in votes.items() if number == 1}

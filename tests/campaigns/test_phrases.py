@@ -9,12 +9,12 @@ from annotation.campaigns.phrases import (
     BY_CHUNKER,
     BY_HAND,
     FROM_LAYER,
-    CannotMark,
     drop_marks,
     mark_phrases,
     phrases_of,
 )
 from annotation.models import AuditEntry, Corpus, Image, OpenImage
+from phrasebox.errors import PhraseboxError
 from tests.factories import a_corpus, an_image
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,9 @@ def test_phrases_that_a_campaign_asks_about_are_marked_again_once_it_is_closed(m
     mark_phrases(image=image(meadow), spans=[(0, 0, 2)])
     opened(meadow, images=1)
     for act in (lambda row: mark_phrases(image=row, spans=[(0, 0, 1)]), lambda row: drop_marks(image=row)):
-        with pytest.raises(CannotMark, match="Campaign “quay” asks about the phrases of this image already"):
+        with pytest.raises(
+            PhraseboxError, match="Campaign “quay” asks about the phrases of this image already"
+        ):
             act(image(meadow))
     # The campaign has not opened the other one.
     assert mark_phrases(image=image(meadow, "1"), spans=[(1, 3, 4)])
@@ -71,7 +73,7 @@ def test_phrases_that_came_with_a_corpus_are_not_marked():
     corpus = a_corpus("hund", [an_image("0", "[/EN#1/animals Ein Hund] läuft .")])
     result = phrases_of(image(corpus))
     assert result.source == FROM_LAYER and [mention.text for mention in result.mentions] == ["Ein Hund"]
-    with pytest.raises(CannotMark, match="came with it, in its layer “import”"):
+    with pytest.raises(PhraseboxError, match="came with it, in its layer “import”"):
         mark_phrases(image=image(corpus), spans=[])
 
 
@@ -85,7 +87,7 @@ def test_phrases_that_came_with_a_corpus_are_not_marked():
     ],
 )
 def test_what_is_no_phrase_is_refused_and_nothing_kept(meadow: Corpus, spans, message: str):
-    with pytest.raises(CannotMark) as caught:
+    with pytest.raises(PhraseboxError) as caught:
         mark_phrases(image=image(meadow), spans=spans)
     assert message in str(caught.value) and phrases_of(image(meadow)).source == BY_CHUNKER
 

@@ -26,11 +26,11 @@ from annotation.campaigns.drafts.opening import images_after_pilot, pilot_of
 from annotation.campaigns.opening import open_next_portion
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, check_export
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.jobs import schedule
 from annotation.models import AuditEntry, Campaign, OpenImage, PlannedImage, Task
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.protocol.machines import MachineSettings
+from annotation.protocol.model_annotators import ModelAnnotatorSettings
 from annotation.selectors.campaign import progress
 from annotation.selectors.campaigns import campaigns_listed
 from tests.factories import a_corpus, an_image, some_images
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db
 
 
 def opened_campaign(at_once: int = 4, images: int | None = None) -> Campaign:
-    settings = {"machine": {"images_at_once": at_once}}
+    settings = {"model_annotator": {"images_at_once": at_once}}
     return open_campaign(CampaignPlan("streets", "streets", "entities", settings, images=images))
 
 
@@ -54,8 +54,8 @@ def tagged() -> Campaign:
     """A campaign over 6 of 12 images that have a tag, of which 2 are asked about at once."""
     corpus = a_corpus("streets", some_images(20))
     some = corpus.images.order_by("position").values_list("key", flat=True)[:12]
-    keep_tags(corpus=corpus, images=[(key, [("dog", 0.5)]) for key in some], unit="nouns", alpha=0.5)
-    settings = {"machine": {"images_at_once": 2}}
+    save_tags(corpus=corpus, images=[(key, [("dog", 0.5)]) for key in some], unit="nouns", alpha=0.5)
+    settings = {"model_annotator": {"images_at_once": 2}}
     return open_campaign(CampaignPlan("dogs", "streets", "entities", settings, images=6, tags=("dog",)))
 
 
@@ -98,7 +98,7 @@ def turns(campaign: Campaign, finished: Sequence[int]) -> list[int]:
     ],
 )
 def test_a_quarter_is_left_when_the_next_images_are_opened(at_once, unfinished, expected):
-    assert MachineSettings(images_at_once=at_once).images_to_open(unfinished) == expected
+    assert ModelAnnotatorSettings(images_at_once=at_once).images_to_open(unfinished) == expected
 
 
 def test_images_are_opened_as_others_are_finished_in_the_order_of_the_corpus():
@@ -159,7 +159,7 @@ def test_who_planned_images_is_audited():
 def test_the_periodic_work_opens_so_many_in_a_turn(monkeypatch):
     campaign = opened(10)
     monkeypatch.setattr(opening, "_OPENED_AT_ONCE", 4)
-    Campaign.objects.filter(pk=campaign.pk).update(settings={**campaign.settings, "machine": {}})
+    Campaign.objects.filter(pk=campaign.pk).update(settings={**campaign.settings, "model_annotator": {}})
     assert [open_next_portion(campaign) for _ in range(3)] == [4, 2, 0]
 
 
@@ -206,7 +206,7 @@ def test_a_pilots_page_is_there_when_its_images_can_no_longer_be_drawn():
 
 def test_a_pilot_that_is_opened_in_portions_leaves_out_what_it_has_not_planned():
     a_corpus("streets", some_images(30))
-    settings = {"machine": {"images_at_once": 8}}
+    settings = {"model_annotator": {"images_at_once": 8}}
     campaign = create_campaign(name="pilot", corpus="streets", tasks="entities", settings=settings)
     whole: dict[str, Any] = {"split": None, "images": 28, "tags": []}
     open_campaign_images(campaign=campaign, images=pilot_of(campaign=campaign, whole=whole)["images"])
@@ -233,7 +233,7 @@ def test_the_periodic_work_opens_them_unless_the_campaign_is_paused():
     assert schedule.do("open_next_images")
     assert len(keys(campaign)) == 8
     # Without a limit the others are opened at once.
-    Campaign.objects.filter(pk=campaign.pk).update(settings={"machine": {"images_at_once": 0}})
+    Campaign.objects.filter(pk=campaign.pk).update(settings={"model_annotator": {"images_at_once": 0}})
     assert schedule.do("open_next_images")
     assert len(keys(campaign)) == 10
     assert count_to_open(campaign) == 0
@@ -247,7 +247,7 @@ def test_an_opening_that_was_stopped_goes_on():
         raise Stopped
 
     campaign = opened(120, at_once=1)
-    Campaign.objects.filter(pk=campaign.pk).update(settings={"machine": {"images_at_once": 60}})
+    Campaign.objects.filter(pk=campaign.pk).update(settings={"model_annotator": {"images_at_once": 60}})
     campaign.refresh_from_db()
     finish(campaign, 1)
     with pytest.raises(Stopped):

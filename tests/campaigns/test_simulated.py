@@ -17,8 +17,8 @@ from annotation.selectors.corpora import campaigns_to_work_on
 from annotation.simulation_driver import CrowdPlan, queue_driver, run_campaign_crowd
 from annotation.simulation_driver.truths import Truths
 from annotation.workers import bonuses, payments
-from annotation.workers.payments import PaymentError
 from annotation.workers.pseudonyms import worker_of
+from phrasebox.errors import PhraseboxError
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.web import world as people
@@ -101,7 +101,7 @@ def test_nobody_is_paid_for_simulated_answers(simulated):
             campaign=simulated.campaign, workers=[worker.pk], amount=1_000_000, reason="x"
         ),
     ):
-        with pytest.raises(PaymentError, match="are simulated: nobody is paid"):
+        with pytest.raises(PhraseboxError, match="are simulated: nobody is paid"):
             pay()
     assert payments.unpaid(worker=worker.pk) == []
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from annotation import campaigns, jobs
 from annotation.campaigns import CampaignError
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.models import Campaign, Corpus, Image, Job
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import Stratum, TagSample, draw_by_tags
@@ -33,7 +33,7 @@ def quay() -> Corpus:
     for number in range(60):
         things = (("dog", DOGS), ("boat", BOATS), ("frisbee", FRISBEES))
         tags[f"i{number}"] = [(tag, 0.5) for tag, image_numbers in things if number in image_numbers]
-    keep_tags(corpus=corpus, images=tags.items(), unit="nouns", alpha=0.75)
+    save_tags(corpus=corpus, images=tags.items(), unit="nouns", alpha=0.75)
     return corpus
 
 

@@ -1,4 +1,4 @@
-"""What a machine learns from: chains with their boxes, of images that are complete or under way."""
+"""What a model annotator learns from: chains with their boxes, of images that are complete or under way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.campaigns.training import training_records
 from annotation.models import Image, Judgment, OpenImage
 from annotation.protocol.boxes import BOXED
@@ -61,11 +61,11 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
     for moment in moments:
         world.work(enough=moment)
         assert training_records.count_training_images(world.campaign) == int(worth() + 1e-9)
-        complete.append(machines.count_finished(world.campaign))
+        complete.append(model_annotators.count_finished(world.campaign))
         layers = {record.id: record.layer for record in training_records.training_records_of(world.campaign)}
         for row, state in opened():
             layer = layers.get(row.image.key) or LayerRecord()
-            taught = {
+            trained = {
                 (mention.id, box)
                 for chain, boxes in layer.depicted().items()
                 for mention in next(item.mentions for item in layer.chains if item.id == chain)
@@ -79,8 +79,8 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
                 for box in chain.boxes
             }
             # Boxes of one thing are merged where an image is complete.
-            assert taught == known or (row.complete and {m for m, _ in taught} == {m for m, _ in known})
-            under_way += bool(taught) and not row.complete
+            assert trained == known or (row.complete and {m for m, _ in trained} == {m for m, _ in known})
+            under_way += bool(trained) and not row.complete
             excluded += sum(bool(chain.boxes) and not has_its_boxes(chain) for chain in state.chains)
     assert complete[0] == 0 and complete[-1] == 3 and under_way and excluded
 

@@ -122,7 +122,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.submissions: dict[str, dict[str, Any]] = {}
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
         self.status = 200
 
     @property
@@ -144,7 +144,7 @@ class _Answers(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        self.server.requested_paths.append(self.path)
         result: Any = None
         if self.path == "/.well-known/study/jwks.json":
             result = KEY_SET

@@ -19,8 +19,8 @@ from annotation.jobs import emails
 from annotation.models import Account, Assignment, Identity, Job, Judgment, Worker
 from annotation.protocol import questions as q
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
+from annotation.task_types.displayed import name_of
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.task_types.shown import name_of
 from annotation.web.common import limits
 from annotation.workers import payments
 from tests.queue.world import TRUSTING, World
@@ -102,7 +102,7 @@ def test_whether_an_account_has_an_address_is_not_told(ada: Account):
 def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_address(ada: Account):
     lines: list[list[str]] = []
     ask("somebody@example.org")  # what is counted of this machine is there from now on
-    for address, letters_sent in (("nobody@example.org", 0), ("ada@example.org", 1)):
+    for address, mail_count in (("nobody@example.org", 0), ("ada@example.org", 1)):
         Job.objects.all().delete()
         with CaptureQueriesContext(connection) as queries:
             Client().post(reverse("reset"), {"email": address})
@@ -117,7 +117,7 @@ def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_addres
         assert mail.outbox == [] and "example.org" not in str(job.arguments)
         assert jobs.run_queued_job(job.pk) == Job.DONE
         job.refresh_from_db()
-        assert job.result == {} and len(mail.outbox) == letters_sent
+        assert job.result == {} and len(mail.outbox) == mail_count
     assert lines[0] == lines[1] and not any("annotation_account" in query for query in lines[0])
 
 
@@ -127,7 +127,7 @@ def test_what_was_asked_for_goes_with_the_e_mail(ada: Account):
     assert not Job.objects.exists()
 
 
-def test_an_e_mail_is_in_the_language_of_whoever_asked_for_it(ada: Account):
+def test_an_e_mail_is_in_the_language_of_the_person_who_asked_for_it(ada: Account):
     ask(" ADA@Example.org", headers={"Accept-Language": "de"})
     (letter,) = mail.outbox
     assert letter.to == ["ada@example.org"] and "neues Passwort" in letter.subject

@@ -20,9 +20,9 @@ from annotation.models import Account, Identity, Invitation, Judgment
 from annotation.simulation_driver.soundness import violations
 from annotation.workers import confirmation, invitations, rate_limit
 from annotation.workers.confirmation import Arrival
-from annotation.workers.invitations import InvitationError
-from annotation.workers.prolific_api import Link, SubmissionFacts
+from annotation.workers.prolific_api import Link, SubmissionReport
 from annotation.workers.rate_limit import Limit, Try
+from phrasebox.errors import PhraseboxError
 from tests.crowd import platform
 from tests.factories import some_images
 from tests.queue.world import World
@@ -57,7 +57,7 @@ def test_a_link_lets_in_no_more_than_it_has_places():
         try:
             invitations.accept_invitation(invitation=row, version=1)
             return "in"
-        except InvitationError:
+        except PhraseboxError:
             return "out"
 
     assert Counter(at_once(come)) == {"in": 2, "out": MANY - 2}
@@ -117,9 +117,9 @@ def test_who_works_while_they_are_confirmed_loses_no_answer_and_gets_no_error():
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         assert begun.wait(60)
-        submission_facts = SubmissionFacts(platform.ANN, (), "ACTIVE")
+        submission_report = SubmissionReport(platform.ANN, (), "ACTIVE")
         assert confirmation.note_submission(
-            provider="prolific", report=submission_facts, submission=platform.FIRST, at=database.now()
+            provider="prolific", report=submission_report, submission=platform.FIRST, at=database.now()
         )
         working.result(60)
     assert len(stored) > 5 and not response

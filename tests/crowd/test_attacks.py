@@ -34,7 +34,7 @@ from annotation.models import (
 )
 from annotation.protocol import questions as q
 from annotation.workers import confirmation, payments, platform_visits, prolific_api
-from annotation.workers.payments import PaymentError
+from phrasebox.errors import PhraseboxError
 from tests.crowd import platform
 from tests.crowd.platform import ANN, BOB, FIRST, SECOND, account_in, arrive, come, report_state, visit
 from tests.factories import some_images
@@ -179,7 +179,7 @@ def test_an_invented_submission_is_not_paid(ann: tuple[World, Client], way: str)
     answers(world, INVENTED)
     worker = visit(INVENTED).identity.worker
     Assignment.objects.filter(worker=worker).update(pay=3_000_000)
-    with pytest.raises(PaymentError, match="has not confirmed"):
+    with pytest.raises(PhraseboxError, match="has not confirmed"):
         payments.pay(worker=worker.pk, campaign=world.campaign, amount=1)
     paid = payments.pay_all_due(campaign=world.campaign, reference="may")
     assert [payout.worker.identity.external_id for payout in paid] == [ANN]
@@ -347,7 +347,7 @@ def test_a_link_is_good_once_and_in_the_browser_that_opened_it(work: World):
     answer = replayed.get(link)
     assert answer.status_code == 403 and "has already been used" in words(answer)
     assert "_auth_user_id" not in replayed.session
-    # Prolific signs anew when the study is opened there again.
+    # Prolific signs again when the study is opened there again.
     assert replayed.get(platform.signed()).status_code == 302
 
 
@@ -370,7 +370,7 @@ def test_the_keys_are_fetched_once_and_links_wait_where_they_do_not_come(
     monkeypatch.setattr(prolific_api, "ASK_AGAIN", -1)
     come()
     come(BOB, SECOND)
-    assert itself.asked.count("/.well-known/study/jwks.json") == 2
+    assert itself.requested_paths.count("/.well-known/study/jwks.json") == 2
     assert set(Visit.objects.values_list("verified_by", flat=True)) == {"link"}
 
 
@@ -405,10 +405,10 @@ def test_who_the_api_says_nothing_of_waits_and_is_asked_about_later(
     assert visit().verification == "waiting"
     assert client.get(reverse("visit"), {"part": "state"}).json() == {"verification": "waiting"}
     itself.status = 200
-    request = len(itself.asked)
+    request = len(itself.requested_paths)
     client.get(reverse("visit"))
     confirmation.ask_waiting()
-    assert len(itself.asked) == request, "it was asked a moment ago"
+    assert len(itself.requested_paths) == request, "it was asked a moment ago"
     later(120)
     confirmation.ask_waiting()
     assert visit().verification == "confirmed"

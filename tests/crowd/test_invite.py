@@ -18,7 +18,7 @@ from annotation.common import database
 from annotation.models import Account, AuditEntry, Campaign, Consent, Invitation, Worker
 from annotation.web.common import limits
 from annotation.workers import invitations
-from annotation.workers.invitations import InvitationError
+from phrasebox.errors import PhraseboxError
 from tests.queue.world import World
 from tests.web import world as people
 from tests.web.staff import forms, messages_on, press, words
@@ -147,7 +147,7 @@ def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
 def test_of_two_who_come_for_the_last_place_one_gets_it(work: World):
     row = invitations.make_invitation(campaign=work.campaign, uses=1)
     invitations.accept_invitation(invitation=row, version=1)
-    with pytest.raises(InvitationError, match="used as often as it may be"):
+    with pytest.raises(PhraseboxError, match="used as often as it may be"):
         invitations.accept_invitation(invitation=row, version=1)
     assert Account.objects.count() == 1
 

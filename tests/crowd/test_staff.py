@@ -24,7 +24,7 @@ from annotation.jobs import emails
 from annotation.models import Account, AuditEntry, Corpus, Job, RoleGrant, StaffInvitation
 from annotation.web.staff.people import roles
 from annotation.workers.accounts import first, granting, inviting
-from annotation.workers.accounts.granting import GrantError
+from phrasebox.errors import PhraseboxError
 from tests.factories import a_corpus, some_images
 from tests.web import world as people
 from tests.web.staff import messages_on, press, words
@@ -117,12 +117,12 @@ def test_the_command_names_what_is_not_there(error: tuple[str, ...]):
 def test_the_last_admin_of_the_server_stays(quay: Corpus):
     ada, bob = people.account("ada", ADMIN), people.account("bob")
     granting.grant(account=bob, role=ADMIN, corpus=quay)
-    with pytest.raises(GrantError, match="“ada” is the last admin"):
+    with pytest.raises(PhraseboxError, match="“ada” is the last admin"):
         granting.revoke_role(account=ada, role=ADMIN)
     assert granting.revoke_role(account=bob, role=ADMIN, corpus=quay)
     granting.grant(account=bob, role=ADMIN)
     Account.objects.filter(pk=bob.pk).update(is_active=False)
-    with pytest.raises(GrantError, match="the last admin"):
+    with pytest.raises(PhraseboxError, match="the last admin"):
         granting.revoke_role(account=ada, role=ADMIN)
     Account.objects.filter(pk=bob.pk).update(is_active=True)
     assert granting.revoke_role(account=ada, role=ADMIN)
@@ -137,7 +137,7 @@ def test_two_admins_who_remove_each_other_at_once_leave_one():
         try:
             barrier.wait(30)
             ended.append(granting.revoke_role(account=whom, role=ADMIN))
-        except GrantError:
+        except PhraseboxError:
             ended.append(False)
         finally:
             connection.close()
@@ -153,12 +153,12 @@ def test_two_admins_who_remove_each_other_at_once_leave_one():
 
 def test_only_admins_of_everything_grant_and_nobody_to_themselves(quay: Corpus):
     ada, bob = people.account("ada", ADMIN), people.account("bob", RESEARCHER)
-    with pytest.raises(GrantError, match="grant a role to yourself"):
+    with pytest.raises(PhraseboxError, match="grant a role to yourself"):
         granting.grant(account=ada, role=RESEARCHER, corpus=quay, actor=ada)
     for role, corpus in ((RESEARCHER, None), (ADMIN, quay)):
         eve = people.account(f"eve-{role}")
         granting.grant(account=eve, role=role, corpus=corpus)
-        with pytest.raises(GrantError, match="Only admins of the whole server"):
+        with pytest.raises(PhraseboxError, match="Only admins of the whole server"):
             granting.grant(account=bob, role=ADMIN, actor=Account.objects.get(pk=eve.pk))
     assert granted("bob") == {(RESEARCHER, None, None)}
 

@@ -63,7 +63,7 @@ def test_what_succeeded_is_taken_back(later):
         rate_limit.take_back(ANN)
 
 
-def test_what_is_forgotten_begins_anew(later):
+def test_what_is_forgotten_begins_again(later):
     for _ in range(3):
         rate_limit.attempt(ANN)
     rate_limit.forget(ANN)

@@ -118,7 +118,7 @@ def test_tasks_taken_and_returned_are_not_answered_beyond_what_was_asked(work: W
         taken.append(take(client)["id"])
         assert call(client, f"/api/assignments/{taken[-1]}/return")[1] == {"returned": True}
     values = [answered(client, item, f"t{item}", next=False) for item in taken]
-    assert [status for status, _said in values] == [200, 200, 410, 410]
+    assert [status for status, _message in values] == [200, 200, 410, 410]
     assert values[-1][1]["code"] == "not_yours" and "Go back to your platform" in values[-1][1]["detail"]
     assert Judgment.objects.count() == 2
 

@@ -30,12 +30,12 @@ class Calls:
     """Runs commands and keeps their names; dies in place of the nth one that is called `last`."""
 
     def __init__(self, last: str = "", nth: int = 1) -> None:
-        self.made: list[str] = []
+        self.commands: list[str] = []
         self._end = (last, nth)
 
     def __call__(self, command: str, *args: Any, quiet: bool = False, **options: Any) -> None:
-        self.made.append(command)
-        if (command, self.made.count(command)) == self._end:
+        self.commands.append(command)
+        if (command, self.commands.count(command)) == self._end:
             raise Stopped
         call_command(command, *args, **options, stdout=StringIO())
 
@@ -70,14 +70,14 @@ def test_what_was_killed_goes_on_and_what_stands_is_not_made_again(db: None, fol
     Report.objects.create(corpus=qrels.corpus, name=NAMES.report, qrels=qrels, inputs={}, digest="", files={})
     nothing = Calls()
     assert make_demo_evaluation(NAMES, folder=folder, seed=1, call=nothing)
-    assert nothing.made == []
+    assert nothing.commands == []
 
 
 def test_a_corpus_with_few_images_is_left_alone(db: None, folder: Path) -> None:
     paint(folder, 3)
     nothing = Calls()
     assert not make_demo_evaluation(NAMES, folder=folder, seed=1, call=nothing)
-    assert nothing.made == [] and not folder.joinpath("gold.csv").exists()
+    assert nothing.commands == [] and not folder.joinpath("gold.csv").exists()
 
 
 def record(name: str, *captions: str) -> ImageRecord:

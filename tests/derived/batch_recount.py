@@ -1,4 +1,4 @@
-"""Every figure of a batch, counted plainly from the judgments, leases and known items that are stored.
+"""Every figure of a batch, counted plainly from the judgments, leases and control items that are stored.
 
 Who counts, which answers do, what is collected and what is still to come is worked out from rows, in plain
 Python. What the filter loses is reckoned from counted pairs by the product's own function, which is checked
@@ -41,15 +41,15 @@ JUDGES: int = world.SETTINGS["answers"]["relevance"]
 #: Ids of an image and a caption.
 Pair = tuple[int, int]
 #: Who said what about each pair, in the order in which it came.
-Given = dict[Pair, dict[str, int]]
+AnswersByPair = dict[Pair, dict[str, int]]
 #: Task -> open image and key, by which judgments name it.
 Pages = dict[int, tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class Person:
-    """A judge of one campaign: known items met and right, why they do not count, answers that stand, how many
-    of them came before they were let back, and whether those count."""
+    """A judge of one campaign: control items met and right, why they do not count, answers that stand, how
+    many of them came before they were let back, and whether those count."""
 
     known: int
     right: int
@@ -88,16 +88,16 @@ class Places:
         rows = Caption.objects.filter(image__in=self.number).order_by("image", "number")
         for image, pk in rows.values_list("image", "pk"):
             self.captions[image].append(pk)
-        self._asked: dict[int, tuple[Pages, dict[str, set[Pair]]]] = {}
+        self._pages_of: dict[int, tuple[Pages, dict[str, set[Pair]]]] = {}
         self._held: dict[int, dict[Pair, list[tuple[str, int]]]] = {}
 
     def pairs(self, numbers: Collection[tuple[int, int]]) -> set[Pair]:
         """Pairs of an image and the first caption of another, by their numbers."""
         return {(self.image[n], self.captions[self.image[value]][0]) for n, value in numbers}
 
-    def asked_by(self, campaign: Campaign) -> tuple[Pages, dict[str, set[Pair]]]:
+    def requested_by(self, campaign: Campaign) -> tuple[Pages, dict[str, set[Pair]]]:
         """A campaign's pages, and the pairs on them by their role."""
-        if campaign.pk not in self._asked:
+        if campaign.pk not in self._pages_of:
             pages: Pages = {}
             pairs: dict[str, set[Pair]] = {ROLE_WANTED: set(), ROLE_FILLER: set()}
             items = Item.objects.filter(task__campaign=campaign)
@@ -107,8 +107,8 @@ class Places:
                     pair = (content["image"], self.captions[owner][index])
                     assert pair not in pairs[PAGE_ROLES[role]], "asked on two pages"
                     pairs[PAGE_ROLES[role]].add(pair)
-            self._asked[campaign.pk] = pages, pairs
-        return self._asked[campaign.pk]
+            self._pages_of[campaign.pk] = pages, pairs
+        return self._pages_of[campaign.pk]
 
     def held_by(self, judgments: JudgmentSet) -> dict[Pair, list[tuple[str, int]]]:
         """What a set of judgments holds: who said what about each pair."""
@@ -138,7 +138,7 @@ class Rows:
             (a, c): right for a, c, right in page_controls.values_list("assignment", "control", "right")
         }
         # Nothing is added to a page, nor taken from it, once it is asked about.
-        self.pages, self.asked = places.asked_by(self.campaign)
+        self.pages, self.pairs_by_role = places.requested_by(self.campaign)
 
     def people(self, by_name: Collection[str]) -> dict[str, Person]:
         people = {}
@@ -248,12 +248,12 @@ class Recount:
 
     def __init__(self, rows: Sequence[Rows], places: Places, by_name: Mapping[str, Sequence[str]]) -> None:
         """`rows` of the batches until this one, `by_name` the judges whom each counts by name."""
-        self.own = rows[-1]
+        self.newest = rows[-1]
         self.places = places
-        self.batch = self.own.batch
+        self.batch = self.newest.batch
         self.people = {row.batch.name: row.people(by_name.get(row.batch.name, ())) for row in rows}
         self.mine = self.people[self.batch.name]
-        self.given: Given = {}
+        self.answers_by_pair: AnswersByPair = {}
         self.fillers: set[Pair] = set()
         for row in rows:
             self._take(row)
@@ -274,30 +274,34 @@ class Recount:
                     pair = (block["image"], self.places.captions[owner][index])
                     if PAGE_ROLES[role] == KNOWN:
                         continue
-                    assert pair in rows.asked[PAGE_ROLES[role]]
-                    self.given.setdefault(pair, {}).setdefault(judgment.worker.pseudonym, int(yes))
+                    assert pair in rows.pairs_by_role[PAGE_ROLES[role]]
+                    self.answers_by_pair.setdefault(pair, {}).setdefault(judgment.worker.pseudonym, int(yes))
                     if PAGE_ROLES[role] == ROLE_FILLER:
                         self.fillers.add(pair)
 
     # Pairs -------------------------------------------------------------------------------------------
 
     def enough(self) -> set[Pair]:
-        return {pair for pair, provided in self.given.items() if len(provided) >= JUDGES}
+        return {pair for pair, provided in self.answers_by_pair.items() if len(provided) >= JUDGES}
 
     def relevant(self) -> set[Pair]:
         """Pairs that more judges say yes to than no."""
-        return {pair for pair, provided in self.given.items() if 2 * sum(provided.values()) > len(provided)}
+        return {
+            pair
+            for pair, provided in self.answers_by_pair.items()
+            if 2 * sum(provided.values()) > len(provided)
+        }
 
     def judged(self) -> int:
-        return len(self.own.asked[ROLE_WANTED] & self.enough())
+        return len(self.newest.pairs_by_role[ROLE_WANTED] & self.enough())
 
     def short(self) -> int:
-        return len(self.own.asked[ROLE_WANTED] - self.enough())
+        return len(self.newest.pairs_by_role[ROLE_WANTED] - self.enough())
 
     def reused(self) -> tuple[int, int]:
         """Of the pairs that the runs contribute and nobody is asked about: judged enough, and not."""
         likely, _ = world.pooled(self.batch.depth)
-        others = self.places.pairs(likely) - self.own.asked[ROLE_WANTED]
+        others = self.places.pairs(likely) - self.newest.pairs_by_role[ROLE_WANTED]
         return len(others & self.enough()), len(others - self.enough())
 
     def counted_by_name(self) -> dict[str, list[str]]:
@@ -311,16 +315,20 @@ class Recount:
         newest = self.batch.judgments
         if newest is None:
             return False
-        return newest.counted == self.counted_by_name() and self.places.held_by(newest) == self.told()
+        return newest.counted == self.counted_by_name() and self.places.held_by(newest) == self.in_order()
 
-    def told(self) -> dict[Pair, list[tuple[str, int]]]:
-        return {pair: list(provided.items()) for pair, provided in self.given.items()}
+    def in_order(self) -> dict[Pair, list[tuple[str, int]]]:
+        return {pair: list(provided.items()) for pair, provided in self.answers_by_pair.items()}
 
     # What judges make of it --------------------------------------------------------------------------
 
     def agreement(self) -> tuple[int, float | None]:
         """Pairs asked that two judged, and Krippendorff's alpha of what they said."""
-        twice = [g for pair, g in self.given.items() if pair in self.own.asked[ROLE_WANTED] and len(g) > 1]
+        twice = [
+            g
+            for pair, g in self.answers_by_pair.items()
+            if pair in self.newest.pairs_by_role[ROLE_WANTED] and len(g) > 1
+        ]
         total = sum(map(len, twice))
         yes = sum(sum(provided.values()) for provided in twice)
         if not yes or yes == total:
@@ -336,7 +344,7 @@ class Recount:
         return filter_loss(
             np.array([image for image, _ in fillers]),
             np.array([pair in self.relevant() for pair in fillers]),
-            np.array([any(self.given[pair].values()) for pair in fillers]),
+            np.array([any(self.answers_by_pair[pair].values()) for pair in fillers]),
             filtered=len(unlikely),
             relevant_left=len(self.relevant() & likely),
         )
@@ -348,14 +356,14 @@ class Recount:
         return sum(len(self.mine[name].stand) for name in self.unused())
 
     def withdrawn(self) -> list[str]:
-        return sorted(s.reason for s in self.own.trust_states if s.withdrawn_at is not None)
+        return sorted(s.reason for s in self.newest.trust_states if s.withdrawn_at is not None)
 
     def in_a_report(self) -> tuple[Any, ...]:
         """All that a report tells of the batch and that may change."""
         return (
-            self.own.campaign.state,
+            self.newest.campaign.state,
             (self.judged(), self.short(), self.reused()[1]),
-            (self.own.handed_in(), self.own.earned()),
+            (self.newest.handed_in(), self.newest.earned()),
             sum(len(row.stand) > row.excluded for row in self.mine.values()),
             sorted(self.unused().values()),
             self.withdrawn(),

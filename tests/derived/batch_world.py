@@ -17,8 +17,8 @@ from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 
 CORPUS = "little"
-#: Images that are asked about, and others, of which known items are made; two images show the same scene.
-ASKED, OTHERS, PER_SCENE, ACTS = 8, 6, 2, 4
+#: Images that are asked about, and others, of which control items are made; two images show the same scene.
+JUDGED, OTHERS, PER_SCENE, ACTS = 8, 6, 2, 4
 #: Of which each run ranks the first.
 CAPTIONS = 2
 PEOPLE = 4
@@ -50,9 +50,9 @@ def words(number: int, caption: int) -> tuple[str, str]:
 
 
 def scores(system: str) -> np.ndarray:
-    """How near a system finds each image and the first caption of each, shape (ASKED, ASKED)."""
-    scenes = np.arange(ASKED) // PER_SCENE
-    noise = np.random.default_rng(len(system)).standard_normal((ASKED, ASKED))
+    """How near a system finds each image and the first caption of each, shape (JUDGED, JUDGED)."""
+    scenes = np.arange(JUDGED) // PER_SCENE
+    noise = np.random.default_rng(len(system)).standard_normal((JUDGED, JUDGED))
     return (scenes[:, None] == scenes[None, :]) + SYSTEMS[system] * noise
 
 
@@ -65,12 +65,12 @@ def build() -> list[int]:
                 f"i{n}",
                 *(f"{' '.join(words(n, k))} ." for k in range(CAPTIONS)),
                 layered=False,
-                split="test" if n < ASKED else "dev",
+                split="test" if n < JUDGED else "dev",
             )
-            for n in range(ASKED + OTHERS)
+            for n in range(JUDGED + OTHERS)
         ],
     )
-    images = [f"i{n}.jpg" for n in range(ASKED)]
+    images = [f"i{n}.jpg" for n in range(JUDGED)]
     with tempfile.TemporaryDirectory() as folder:
         for system in SYSTEMS:
             captions = [f"{image}#0" for image in images]
@@ -105,10 +105,10 @@ def pooled(depth: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     result = set()
     for system in SYSTEMS:
         table = scores(system)
-        for n in range(ASKED):
+        for n in range(JUDGED):
             result |= {(n, int(c)) for c in np.argsort(-table[n])[:depth]}
             result |= {(int(i), n) for i in np.argsort(-table[:, n])[:depth]}
-    message = {n: {word for k in range(CAPTIONS) for word in words(n, k)} for n in range(ASKED)}
+    message = {n: {word for k in range(CAPTIONS) for word in words(n, k)} for n in range(JUDGED)}
     others = {pair for pair in result if pair[0] != pair[1]}
     likely = {(image, value) for image, value in others if message[image] & set(words(value, 0))}
     return likely, others - likely

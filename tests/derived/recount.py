@@ -179,7 +179,7 @@ class Recount:
             result[names.get(role, "controls")][kind] += answers
         return {name: dict(counts) for name, counts in result.items()}
 
-    # Agreement and known items -----------------------------------------------------------------------
+    # Agreement and control items -----------------------------------------------------------------------
 
     def agreement(self) -> dict[str, tuple[int, list[AnswerPair]]]:
         """Kind -> how many questions were drawn, and the first two answers of people to each."""
@@ -203,7 +203,7 @@ class Recount:
         return {kind: (number, pairs[kind]) for kind, number in drawn.items()}
 
     def wrong_items(self) -> list[str]:
-        """Active known items that rest on this campaign's answers and that these do not bear out."""
+        """Active control items that rest on this campaign's answers and that these do not bear out."""
         result = []
         for item in Control.objects.filter(active=True, campaign=self.campaign, source="promoted"):
             (image,) = [i for i in self.images if i.row.image_id == item.image_id]

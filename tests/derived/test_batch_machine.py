@@ -30,7 +30,7 @@ from annotation.quality import controls
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import glance, kept
+from annotation.selectors.campaign import cached, glance
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.campaign.glance import overview
 from annotation.task_types.relevance.rules import RELEVANCE
@@ -68,7 +68,7 @@ ACTS = (
 _names = count()
 
 
-def asked_images(batch: Batch, names: CorpusNames) -> set[str]:
+def ranked_images(batch: Batch, names: CorpusNames) -> set[str]:
     """The images that the runs of a batch rank captions for, and those whose caption they rank images for."""
     rankings = Ranking.objects.filter(run__batches__batch=batch)
     images = rankings.exclude(image=None).values_list("image", flat=True)
@@ -206,7 +206,7 @@ class Managed:
             self.met["retired"] += 1
 
     def disown(self, number: int, step: int) -> None:
-        """A known item that somebody answered, the careless judge perhaps."""
+        """A control item that somebody answered, the careless judge perhaps."""
         campaign = self.batch(step).campaign
         page_controls = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
         if met := list(page_controls.order_by("right", "pk").values_list("control", flat=True)):
@@ -242,10 +242,13 @@ class Managed:
         try:
             done = collecting.collect(batch.name, count=names)
         except BatchError:
-            assert not now.given
+            assert not now.answers_by_pair
             self.met["nothing to collect"] += 1
             return
-        assert (done.pairs, done.answers) == (len(now.given), sum(map(len, now.given.values())))
+        assert (done.pairs, done.answers) == (
+            len(now.answers_by_pair),
+            sum(map(len, now.answers_by_pair.values())),
+        )
         assert (done.short, done.unused) == (now.short(), now.unused())
         self.met["collected"] += not done.unchanged
 
@@ -258,7 +261,7 @@ class Managed:
                 settle_request = closing.SettleRequest(batch=batch.name, qrels=name)
                 done = closing.settle_batch(settle_request, OperationContext()).frozen
             except BatchError:
-                assert not self.now[batch.name].given
+                assert not self.now[batch.name].answers_by_pair
                 return
         elif batch.judgments is None:
             return
@@ -282,7 +285,7 @@ class Managed:
         up_to_date = stood and self.built[name] == self.inputs_of(name)
         try:
             done = building.build_report(
-                replace(self.wanted(batch), replace=bool(step % 2)), OperationContext()
+                replace(self.report_request(batch), replace=bool(step % 2)), OperationContext()
             )
         except ReportError:
             assert stood and not up_to_date and not step % 2
@@ -292,7 +295,7 @@ class Managed:
         self.built[name] = self.inputs_of(name)
         self.met["replaced" if stood and not up_to_date else "stands" if stood else "built"] += 1
 
-    def wanted(self, batch: Batch) -> ReportRequest:
+    def report_request(self, batch: Batch) -> ReportRequest:
         return ReportRequest(
             name=f"r-{batch.name}",
             qrels=f"q-{batch.name}",
@@ -321,7 +324,7 @@ class Managed:
             yes = sum(value for _, value in message)
             grade = int(2 * yes > len(message))
             expected.setdefault(names.image_name[image], {})[names.caption_name[caption]] = grade
-        for name in asked_images(batch, names):
+        for name in ranked_images(batch, names):
             expected.setdefault(name, {})[f"{name}#0"] = 1
         assert {query: dict(grades) for query, grades in written.items()} == expected
         self.met["exported"] += 1
@@ -329,7 +332,7 @@ class Managed:
     # What every reader says --------------------------------------------------------------------------
 
     def recounts(self, by_name: dict[str, list[str]] | None = None) -> dict[str, Recount]:
-        """The batches, counted anew; `by_name` says whom one is to count, else its newest set does."""
+        """The batches, counted again; `by_name` says whom one is to count, else its newest set does."""
         rows = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("pk")
         read = [Rows(batch, self.places) for batch in rows]
         who = {
@@ -356,12 +359,12 @@ class Managed:
         batch_states: dict[str, BatchState] = {}
         for number, (name, now) in enumerate(self.now.items()):
             # The judges of the batches before it count, and whom these count by name.
-            decided.append((now.own.decided(), now.batch.judgments and now.batch.judgments.pk))
+            decided.append((now.newest.decided(), now.batch.judgments and now.batch.judgments.pk))
             if len(self.now) > 1 and not both and number != second_choice:
                 continue
             batch_states[name] = batch_state.batch_state(name)
             self._check_state(now, batch_states[name])
-            self._check_kept(now, batch_states[name], tuple(decided))
+            self._check_cached(now, batch_states[name], tuple(decided))
             if step % 3 == 0:
                 self._check_campaign(now)
         for name, held in self.frozen.items():
@@ -377,16 +380,20 @@ class Managed:
                 assert (building.outdated(row) == []) == up_to_date, building.outdated(row)
 
     def _check_state(self, now: Recount, seen: BatchState) -> None:
-        requested = len(now.own.asked["wanted"])
-        assert (seen.judges, seen.numbers["asked"], seen.state) == (2, requested, now.own.campaign.state)
+        requested = len(now.newest.pairs_by_role["wanted"])
+        assert (seen.judges, seen.numbers["selected"], seen.state) == (
+            2,
+            requested,
+            now.newest.campaign.state,
+        )
         assert (seen.judged, seen.short) == (now.judged(), now.short())
         assert (seen.reused, seen.lacking) == now.reused()
-        assert (seen.open, seen.answers_to_come) == (now.own.open(), now.own.wanting())
-        assert seen.answers == now.own.handed_in()
-        assert seen.stored == sum(map(len, now.given.values()))
+        assert (seen.open, seen.answers_to_come) == (now.newest.open(), now.newest.wanting())
+        assert seen.answers == now.newest.handed_in()
+        assert seen.stored == sum(map(len, now.answers_by_pair.values()))
         assert seen.collected == now.collected()
-        to_come = now.own.to_come()
-        assert seen.earned == money(now.own.earned(), "USD")
+        to_come = now.newest.to_come()
+        assert seen.earned == money(now.newest.earned(), "USD")
         assert seen.to_come == ("" if to_come is None else money(to_come, "USD"))
         people = {
             name: (
@@ -422,10 +429,10 @@ class Managed:
         assert seen.agreement.value == (None if alpha is None else pytest.approx(alpha))
         assert seen.loss == now.loss()
         assert (seen.filling.pages, seen.filling.fillers) == (
-            len(now.own.pages),
-            len(now.own.asked["filler"]),
+            len(now.newest.pages),
+            len(now.newest.pairs_by_role["filler"]),
         )
-        assert seen.complete == (not now.own.wanting() and not now.short() and not now.reused()[1])
+        assert seen.complete == (not now.newest.wanting() and not now.short() and not now.reused()[1])
         self.met["complete"] += seen.complete
         self.met["lacking"] += bool(seen.lacking)
         self.met["collected and behind"] += bool(seen.judgments) and not seen.collected
@@ -433,7 +440,7 @@ class Managed:
         self.met["below the bar"] += any("control items" in why for why in seen.unused.values())
         self.met["left out from before"] += any(not p.unused and p.excluded for p in seen.people.values())
 
-    def _check_kept(self, now: Recount, seen: BatchState, decided: Any) -> None:
+    def _check_cached(self, now: Recount, seen: BatchState, decided: Any) -> None:
         """What a page shows of a batch may miss answers, and nothing else."""
         name = now.batch.name
         with mock.patch.object(batch_state, "batch_state", lambda name: seen):
@@ -448,19 +455,22 @@ class Managed:
 
     def _check_campaign(self, now: Recount) -> None:
         """Its campaign's figures are the batch's."""
-        campaign = now.own.campaign
+        campaign = now.newest.campaign
         pay = settings_of(campaign.settings).pay
         reported = overview(campaign, pay, fresh=True)
         coming = glance.forecast(campaign, pay)
-        assert (reported.pace.to_come, reported.pay_to_come) == (now.own.wanting(), now.own.to_come())
-        assert (coming.answers, coming.pay) == (now.own.wanting(), now.own.to_come())
-        assert (reported.cost.answers, reported.cost.earned) == (now.own.handed_in(), now.own.earned())
-        assert reported.cost.paid == now.own.payouts
+        assert (reported.throughput.to_come, reported.pay_to_come) == (
+            now.newest.wanting(),
+            now.newest.to_come(),
+        )
+        assert (coming.answers, coming.pay) == (now.newest.wanting(), now.newest.to_come())
+        assert (reported.cost.answers, reported.cost.earned) == (now.newest.handed_in(), now.newest.earned())
+        assert reported.cost.paid == now.newest.payouts
 
     def check_reports(self) -> None:
         """What says that it is up to date stands as it is when it is built again, and nothing else does."""
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
-            expected = self.wanted(Batch.objects.get(reports=row))
+            expected = self.report_request(Batch.objects.get(reports=row))
             if building.outdated(row):
                 with pytest.raises(ReportError):
                     building.build_report(expected, OperationContext())
@@ -527,12 +537,12 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
 
 
 @pytest.fixture(autouse=True)
-def everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def cache_everything(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever may be kept is, however quickly it was counted; no figures are drawn, and no time is told."""
-    monkeypatch.setattr(kept, "SLOW", 0.0)
+    monkeypatch.setattr(cached, "SLOW", 0.0)
     monkeypatch.setattr(building, "as_svg", lambda plot: "")
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
-    monkeypatch.setattr(batch_state, "pace", lambda campaign, **how: mock.Mock(ends_at=None))
+    monkeypatch.setattr(batch_state, "throughput", lambda campaign, **how: mock.Mock(ends_at=None))
     cache.clear()
     yield
     cache.clear()

@@ -1,4 +1,4 @@
-"""Known items whose answers something contradicts later are passed over, retired, and named."""
+"""Control items whose answers something contradicts later are passed over, retired, and named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from annotation import campaigns
 from annotation.datasets import layers
 from annotation.models import Campaign, Control, OpenImage
 from annotation.moderation import control_items, reopening, rulings
-from annotation.moderation.control_items.from_layer import NoGold
 from annotation.moderation.discarding import discard_worker, restore_worker
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
@@ -21,6 +20,7 @@ from annotation.protocol.rulings import Boxes, Closure
 from annotation.protocol.terms import Box
 from annotation.quality import controls
 from annotation.queue import leases
+from phrasebox.errors import PhraseboxError
 from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.review.world import HAT, HAT_BOX, MAN, THE_MAN, answer, held, the_world
@@ -153,7 +153,7 @@ def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(
     campaign = another(people_world)
     try:
         control_items.from_gold(campaign=campaign, layer=layer)
-    except NoGold:
+    except PhraseboxError:
         assert len(unfinished) == 4
     created = Control.objects.filter(campaign=campaign)
     assert not created.filter(image__in=unfinished).exists()

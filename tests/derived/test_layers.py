@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.campaigns.machines import machine_add
+from annotation.campaigns.model_annotators import model_annotator_add
 from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import Image, Layer, LayerImage, OpenImage
@@ -27,7 +27,7 @@ from annotation.selectors.layer_cost import answers_cost
 from annotation.selectors.records import layer_of
 from tests import worlds
 from tests.factories import some_images
-from tests.queue.machines_at_work import WITH_MACHINE, a_machine, work
+from tests.queue.models_at_work import WITH_MODEL, a_model, work
 from tests.queue.world import World
 from tests.web import world as people
 
@@ -211,22 +211,22 @@ def test_an_export_counts_the_chains_that_a_reviewer_excluded(world: World, tmp_
     assert written.excluded["excluded_chains"] == 1
 
 
-def test_an_export_says_that_a_machine_drew_a_box_which_a_reviewer_kept(tmp_path: Path):
-    world = World(some_images(1), settings=WITH_MACHINE)
-    a_machine(world)
+def test_an_export_says_that_a_model_drew_a_box_which_a_reviewer_kept(tmp_path: Path):
+    world = World(some_images(1), settings=WITH_MODEL)
+    a_model(world)
     work(world)
     (row,) = world.images()
     state = image_state.state_of(row)
-    drawn = next(chain for chain in state.chains if any(box.machine for box in chain.boxes))
+    drawn = next(chain for chain in state.chains if any(box.by_model for box in chain.boxes))
     (before,) = out(world, tmp_path / "before").values()
     mentions, stored = tuple(m.id for m in drawn.mentions), tuple(box.box for box in drawn.boxes)
     rulings.make_ruling(image=row.pk, ruling=Boxes(mentions, stored))
-    machine_add(campaign=world.campaign, name="idle")
+    model_annotator_add(campaign=world.campaign, name="idle")
     (after,) = out(world, tmp_path / "after").values()
-    assert any(thing.get("machine") for thing in before["layer"]["objects"])
-    # The datasheet names the machines that drew, and no other one.
+    assert any(thing.get("by_model") for thing in before["layer"]["objects"])
+    # The datasheet names the model annotators that drew, and no other one.
     payload = json.loads((tmp_path / "after" / "datasheet.json").read_text())
-    assert [item["name"] for item in payload["campaign"]["machines"]] == ["drawer"]
+    assert [item["name"] for item in payload["campaign"]["model_annotators"]] == ["drawer"]
     assert "answered too. Source of its boxes: " in (tmp_path / "after" / "DATASHEET.md").read_text()
     assert after["layer"] == before["layer"]
 

@@ -40,10 +40,11 @@ from annotation.protocol.terms import ImageRecord
 from annotation.quality import worker_trust
 from annotation.queue.image_state import state_of
 from annotation.selectors import browse
-from annotation.selectors.campaign import cost, crowd, glance, kept, progress, sums
+from annotation.selectors.campaign import cached, cost, crowd, glance, progress, sums
 from annotation.selectors.layer_cost import cost_of
 from annotation.simulation.driver import rulings_of
 from annotation.workers import payments
+from phrasebox.errors import PhraseboxError
 from tests.derived.recount import Recount, pay_of
 from tests.factories import some_images
 from tests.queue.world import TRUSTING
@@ -70,7 +71,7 @@ ACTS = (
 
 
 class Managed(Play):
-    """A play with staff: who withdraw, rule, pay, make known items, export, and close."""
+    """A play with staff: who withdraw, rule, pay, make control items, export, and close."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(some_images(2), Script(seed=seed), SETTINGS)
@@ -166,7 +167,7 @@ class Managed(Play):
         )
         try:
             done = control_items.from_gold(campaign=another, layer=layer, purposes=[Control.CONTROL])
-        except control_items.NoGold:
+        except PhraseboxError:
             return
         self.met["made of the layer"] += bool(done.added) and layer.name == self.campaign.name
 
@@ -217,7 +218,7 @@ class Managed(Play):
         seen = glance.overview(campaign, pay_of(campaign), at=self.at)
         assert asdict(seen.funnel) == now.funnel()
         assert {kind: asdict(of) for kind, of in seen.tasks.items()} == now.open_tasks()
-        assert (seen.pace.to_come, seen.pay_to_come) == (now.to_come(), now.pay_to_come())
+        assert (seen.throughput.to_come, seen.pay_to_come) == (now.to_come(), now.pay_to_come())
         assert progress.complete_images(campaign) == now.funnel()["complete"]
         earned = {(e.worker, e.kind, e.role): (e.answers, e.pay) for e in sums.earned(campaign)}
         assert earned == now.earned()
@@ -254,7 +255,7 @@ class Managed(Play):
         layer = layers.layer_to_read(corpus, self.campaign.name)
         assert layer is not None and layers.count_images_behind(self.campaign) == 0
         records: list[ImageRecord] = []
-        statistics = layer_statistics(corpus=corpus, layer=layer, progress=partial(_kept_in, records))
+        statistics = layer_statistics(corpus=corpus, layer=layer, progress=partial(_recorded, records))
         stored = {r.id: by_first_mention(r.layer) for r in records if r.layer is not None}
         assert stored == now.counted_layer()
         layer_figure = browse.layer_figures([layer])[layer.pk]
@@ -270,7 +271,7 @@ class Managed(Play):
         assert (cost["images"], cost["unfinished"]) == (len(expected), len(now.images) - len(now.finished()))
 
 
-def _kept_in(records: list[ImageRecord], passing: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
+def _recorded(records: list[ImageRecord], passing: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
     """The records that pass, each put into `records` too."""
     for record in passing:
         records.append(record)
@@ -298,10 +299,10 @@ def managed(seed: int, acts: list[tuple[str, int, int]]) -> Managed:
 
 
 @pytest.fixture(autouse=True)
-def told_early(monkeypatch: pytest.MonkeyPatch) -> None:
+def forecast_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """One finished image is enough to tell what is to come; nothing is kept, however slow the machine is."""
     monkeypatch.setattr(progress, "TELLING", 1)
-    monkeypatch.setattr(kept, "SLOW", float("inf"))
+    monkeypatch.setattr(cached, "SLOW", float("inf"))
 
 
 @given(seed=st.integers(0, 10_000), acts=steps)

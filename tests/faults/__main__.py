@@ -34,7 +34,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PASSED, NO_TESTS = 0, 5  # pytest's exit statuses
 #: Seconds without a word, at the end of a fault's time, after which its tests are taken to hang.
 SILENCE = 60.0
-FOUND, HANGS, NOT_FOUND, EXPLAINED = "found", "found: tests hang", "NOT FOUND", "harmless"
+DETECTED, HANGS, NOT_FOUND, EXPLAINED = "found", "found: tests hang", "NOT FOUND", "harmless"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def main() -> int:
         drawn = draw(REPOSITORY, seed=options.seed, number=options.number)
     if options.list:
         for fault in drawn:
-            print(f"{fault.key} {fault.area}: {fault.edit.operator} in {_place(fault)}: {fault.shown}")
+            print(f"{fault.key} {fault.area}: {fault.edit.operator} in {_location(fault)}: {fault.change}")
         return 0
     end_as_by_hand()
     with contextlib.ExitStack() as stack:
@@ -113,13 +113,13 @@ def _try_all(drawn: list[Fault], reaches: list[Reach], *, workers: int, seconds:
 
     def work() -> None:
         try:
-            with _place_to_try() as place:
+            with _working_copy() as working_copy:
                 while not broken:
                     try:
                         fault = waiting.get_nowait()
                     except queue.Empty:
                         return
-                    result = place.attempt(fault, reaches, breadths, seconds)
+                    result = working_copy.attempt(fault, reaches, breadths, seconds)
                     results[fault.key] = result
                     print(f"{len(results)}/{len(drawn)} {_in_a_line(result)}", flush=True)
         except BaseException as reason:
@@ -143,7 +143,7 @@ def _try_all(drawn: list[Fault], reaches: list[Reach], *, workers: int, seconds:
 
 
 @contextlib.contextmanager
-def _place_to_try() -> Iterator[Place]:
+def _working_copy() -> Iterator[WorkingCopy]:
     """A copy of the working tree, and a PostgreSQL of its own where there is one."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-fault-")))
@@ -160,11 +160,11 @@ def _place_to_try() -> Iterator[Place]:
         (folder / ".venv").symlink_to(sys.prefix)
         binaries = prepare.find("postgresql")
         url = stack.enter_context(services.postgres(binaries)) if binaries else None
-        yield Place(folder, url)
+        yield WorkingCopy(folder, url)
 
 
 @dataclass
-class Place:
+class WorkingCopy:
     """Where faults are tried, one after the other."""
 
     folder: Path
@@ -206,12 +206,12 @@ class Place:
 
     def _run(self, tests: list[str], *, on_postgres: bool, seconds: float) -> tuple[str, str]:
         """Whether one of `tests` fails, and which."""
-        chosen, told, printed = (self.folder / f".fault-{name}" for name in ("chosen", "told", "printed"))
+        chosen, report, printed = (self.folder / f".fault-{name}" for name in ("chosen", "told", "printed"))
         chosen.write_text("\n".join(tests))
-        told.write_text("")
+        report.write_text("")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "tests.faults.chosen"]
         command += ["-p", "no:cacheprovider", "--nothing-left-out"]
-        command += ["--chosen", str(chosen), "--tell", str(told)]
+        command += ["--chosen", str(chosen), "--tell", str(report)]
         environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
         # A file written twice within a second, as long as before, must not be taken for what was compiled.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -239,11 +239,11 @@ class Place:
             self.database_stands = status == PASSED
         if status in (PASSED, NO_TESTS):
             return NOT_FOUND, ""
-        lines = [line for line in told.read_text().splitlines() if line and not line.startswith(" ")]
+        lines = [line for line in report.read_text().splitlines() if line and not line.startswith(" ")]
         if lines:
-            return FOUND, lines[0].split(" (")[0]
-        said = [line for line in printed.read_text(errors="replace").splitlines() if line.strip()]
-        return FOUND, f"no test starts: {said[-1][:120] if said else 'no word'}"
+            return DETECTED, lines[0].split(" (")[0]
+        lines_printed = [line for line in printed.read_text(errors="replace").splitlines() if line.strip()]
+        return DETECTED, f"no test starts: {lines_printed[-1][:120] if lines_printed else 'no word'}"
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -262,15 +262,15 @@ def _real_data() -> Path:
     return Path(os.environ.get("REAL_DATA_DIR") or REPOSITORY.parent / "shared" / "data")
 
 
-def _place(fault: Fault) -> str:
+def _location(fault: Fault) -> str:
     return f"{fault.path}:{fault.line} {fault.function}".strip()
 
 
 def _in_a_line(result: Result) -> str:
     fault = result.fault
     return (
-        f"{fault.key} {result.outcome} in {result.seconds:.0f} s: {fault.edit.operator} in {_place(fault)}: "
-        f"{fault.shown}; {result.by}"
+        f"{fault.key} {result.outcome} in {result.seconds:.0f} s: {fault.edit.operator} in "
+        f"{_location(fault)}: {fault.change}; {result.by}"
     )
 
 
@@ -279,14 +279,15 @@ def _table(results: list[Result]) -> str:
         "| fault | area | kind | where | change | outcome | by | s |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for each in results:
-        shown = each.fault.shown.replace("|", "\\|")[:120]
-        where = f"{each.fault.function or 'template'} ({each.fault.path})"
+    for result in results:
+        change = result.fault.change.replace("|", "\\|")[:120]
+        where = f"{result.fault.function or 'template'} ({result.fault.path})"
         rows.append(
-            f"| {each.fault.key} | {each.fault.area} | {each.fault.edit.operator} | {where} | `{shown}` "
-            f"| {each.outcome} | {each.by.replace('|', chr(92) + '|')} | {each.seconds:.0f} |"
+            f"| {result.fault.key} | {result.fault.area} | {result.fault.edit.operator} | {where} "
+            f"| `{change}` | {result.outcome} "
+            f"| {result.by.replace('|', chr(92) + '|')} | {result.seconds:.0f} |"
         )
-    counts = Counter(each.outcome for each in results)
+    counts = Counter(result.outcome for result in results)
     rows.append("")
     rows.append(", ".join(f"{outcome}: {count}" for outcome, count in counts.most_common()))
     return "\n".join(rows) + "\n"

@@ -14,5 +14,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if (file := config.getoption("--chosen")) is not None:
-        place = {test: number for number, test in enumerate(file.read_text().splitlines())}
-        items[:] = sorted((item for item in items if item.nodeid in place), key=lambda i: place[i.nodeid])
+        index = {test: number for number, test in enumerate(file.read_text().splitlines())}
+        items[:] = sorted((item for item in items if item.nodeid in index), key=lambda i: index[i.nodeid])

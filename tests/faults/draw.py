@@ -24,7 +24,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "annotation/queue/task_rows.py",
         "annotation/queue/image_rows.py",
         "annotation/queue/relevance_pages.py",
-        "annotation/queue/machine_turns.py",
+        "annotation/queue/model_answers.py",
         "annotation/queue/lease_terms.py",
         "annotation/quality/**/*.py",
         "annotation/moderation/worker_acts.py",
@@ -90,7 +90,7 @@ class Fault:
     old: str
 
     @property
-    def shown(self) -> str:
+    def change(self) -> str:
         """The change in one line, for a table."""
         return f"{' '.join(self.old.split())} -> {' '.join(self.edit.new.split()) or '(nothing)'}"
 
@@ -108,8 +108,8 @@ def faults(repository: Path, area: str) -> Iterator[Fault]:
         for file in files:
             text = file.read_bytes()
             source = Source(text)
-            found = python_edits(text) if file.suffix == ".py" else (("", e) for e in template_edits(text))
-            for function, edit in found:
+            edits = python_edits(text) if file.suffix == ".py" else (("", e) for e in template_edits(text))
+            for function, edit in edits:
                 old = text[edit.start : edit.end].decode()
                 what = (function or file.name, edit.operator, old, edit.new)
                 seen[what] += 1
@@ -121,8 +121,8 @@ def faults(repository: Path, area: str) -> Iterator[Fault]:
 def draw(repository: Path, *, seed: int, number: int) -> list[Fault]:
     """`number` faults, as many from each area, by operators in turn, no two of one function."""
     chosen: list[Fault] = []
-    for place, area in enumerate(AREAS):
-        share = number // len(AREAS) + (place < number % len(AREAS))
+    for index, area in enumerate(AREAS):
+        share = number // len(AREAS) + (index < number % len(AREAS))
         chosen += _of_area(repository, list(faults(repository, area)), seed, share)
     return chosen
 
@@ -137,9 +137,9 @@ def _of_area(repository: Path, all_: list[Fault], seed: int, share: int) -> list
         for operator in OPERATORS:
             while len(taken) < share and waiting[operator]:
                 fault = waiting[operator].pop()
-                place = (fault.path, fault.function)
-                if place not in functions and _parses(fault, repository):
-                    functions.add(place)
+                function = (fault.path, fault.function)
+                if function not in functions and _parses(fault, repository):
+                    functions.add(function)
                     taken.append(fault)
                     break
     return taken

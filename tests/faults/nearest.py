@@ -70,12 +70,12 @@ def read_reach(folder: Path) -> list[Reach]:
 def nearest(fault: Fault, reach: Reach, repository: Path, breadth: dict[str, int]) -> list[str]:
     """The tests of a lane that may find `fault`, nearest first, worth `WORTH` seconds."""
     if fault.function:
-        found = _of_line(fault, reach, repository) or _by_words(fault, reach, repository)
+        tests = _of_line(fault, reach, repository) or _by_words(fault, reach, repository)
     else:
-        found = _of_template(fault, reach, repository)
+        tests = _of_template(fault, reach, repository)
     stem = Path(fault.path).stem.removesuffix(".html").strip("_")
     ordered = sorted(
-        found,
+        tests,
         key=lambda test: (
             not test.startswith(HOUSE),
             stem not in test.split("::")[0],
@@ -98,45 +98,45 @@ def _of_line(fault: Fault, reach: Reach, repository: Path) -> set[str]:
     tree = ast.parse((repository / fault.path).read_bytes())
     ran = reach.lines_by_test(fault.path)
     for lines in (_statement(tree, fault.line), _function(tree, fault.line)):
-        if found := {test for test, own in ran.items() if own & lines}:
+        if tests := {test for test, ran_lines in ran.items() if ran_lines & lines}:
             if not _decorates(tree, fault.line):
-                return found
-            files = {test.split("::")[0] for test in found}
+                return tests
+            files = {test.split("::")[0] for test in tests}
             return {test for test in reach.seconds if test.split("::")[0] in files}
     return set()
 
 
 def _decorates(tree: ast.AST, line: int) -> bool:
     return any(
-        each.lineno <= line <= (each.end_lineno or line)
+        decorator.lineno <= line <= (decorator.end_lineno or line)
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
-        for each in node.decorator_list
+        for decorator in node.decorator_list
     )
 
 
 def _statement(tree: ast.AST, line: int) -> set[int]:
     """The lines of the innermost statement around a line; of one with a body, those before the body."""
-    found = {line}
+    lines = {line}
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
             last = node.end_lineno or node.lineno
             if body := getattr(node, "body", None):
                 last = max(node.lineno, body[0].lineno - 1)
             if node.lineno <= line <= last:
-                found = set(range(node.lineno, last + 1))
-    return found
+                lines = set(range(node.lineno, last + 1))
+    return lines
 
 
 def _function(tree: ast.AST, line: int) -> set[int]:
     """The lines of the body of the innermost function around a line."""
-    found: set[int] = set()
+    lines: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if first <= line <= (node.end_lineno or line):
-                found = set(range(node.body[0].lineno, (node.end_lineno or line) + 1))
-    return found
+                lines = set(range(node.body[0].lineno, (node.end_lineno or line) + 1))
+    return lines
 
 
 def _of_template(fault: Fault, reach: Reach, repository: Path) -> set[str]:
@@ -152,7 +152,7 @@ def _of_template(fault: Fault, reach: Reach, repository: Path) -> set[str]:
     names = {fault.path.removeprefix("templates/").removeprefix("annotation/")}
     while more := {t for t, text in texts.items() if any(f'"{n}"' in text for n in names)} - names:
         names |= more
-    found = {test for test in reach.seconds if test.startswith(HOUSE)}
+    tests = {test for test in reach.seconds if test.startswith(HOUSE)}
     for package in ("annotation", "evaluation"):
         for file in (repository / package).rglob("*.py"):
             text = file.read_text()
@@ -161,8 +161,8 @@ def _of_template(fault: Fault, reach: Reach, repository: Path) -> set[str]:
                 ran, tree = reach.lines_by_test(file.relative_to(repository).as_posix()), ast.parse(text)
                 for line in places:
                     lines = _statement(tree, line)
-                    found |= {test for test, own in ran.items() if own & lines}
-    return found
+                    tests |= {test for test, ran_lines in ran.items() if ran_lines & lines}
+    return tests
 
 
 def _by_words(fault: Fault, reach: Reach, repository: Path) -> set[str]:

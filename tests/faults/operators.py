@@ -41,9 +41,9 @@ class Source:
     def of(self, node: ast.expr | ast.stmt) -> str:
         return self.text[self.start(node) : self.end(node)].decode()
 
-    def line(self, place: int) -> int:
+    def line(self, offset: int) -> int:
         """The line of a byte, counted from 1."""
-        return self.text.count(b"\n", 0, place) + 1
+        return self.text.count(b"\n", 0, offset) + 1
 
     def replaced(self, operator: str, node: ast.expr | ast.stmt, new: str) -> Edit:
         return Edit(operator, self.start(node), self.end(node), new)
@@ -66,7 +66,7 @@ FLIPPED = {
 WIDENED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 #: Numbers that nobody's result depends on.
 TUNING = {"timeout", "maxsize", "max_length", "indent", "stacklevel", "dpi", "digest_size"}
-LOCKS = re.compile(r"\b(writing|atomic|_turn|alone|_alone|exclusive_folder|\w*lock\w*)\b")
+LOCKS = re.compile(r"\b(writing|atomic|_turn|alone|_alone|locked_folder|\w*lock\w*)\b")
 SQL = re.compile(r"\b(SELECT|UPDATE|DELETE|INSERT|WHERE|JOIN|ORDER BY|FOR NO KEY)\b")
 SQL_LOCK = re.compile(r"\bFOR (NO KEY )?UPDATE( OF [\w, {}.()'\"]+?)?( SKIP LOCKED)?(?=[\"'\s)]|$)")
 CONDITION = re.compile(r"\b(WHERE|AND)\s+")
@@ -74,7 +74,7 @@ CONDITION_ENDS = re.compile(
     r"\b(AND|OR|ORDER|GROUP|LIMIT|RETURNING|FOR|UNION|ON|HAVING|THEN|WHERE|LEFT|JOIN|WINDOW)\b|[()]|\"\"\"|$"
 )
 PERMISSIONS = re.compile(r"(for_roles|login_required|permission|csrf_protect|_only$)")
-REFUSALS = re.compile(
+DENIALS = re.compile(
     r"\b(PermissionDenied|Http404|Problem|_signed_out|FORBIDDEN|UNAUTHORIZED)\b|status=40[134]"
 )
 ESCAPES = re.compile(r"(^|_)(escape|escaped|quote|quoted|urlencode|conditional_escape|neutral|plain_cell)$")
@@ -107,9 +107,9 @@ def dropped_lock(node: ast.AST, source: Source) -> Iterator[Edit]:
             if item.optional_vars is None and LOCKS.search(source.of(held)):
                 yield source.replaced(name, held, "__import__('contextlib').nullcontext()")
     for start, text in _sql(node, source):
-        for found in SQL_LOCK.finditer(text):
-            at = start + len(text[: found.start()].encode())
-            yield Edit(name, at, at + len(found.group().encode()), "")
+        for match in SQL_LOCK.finditer(text):
+            at = start + len(text[: match.start()].encode())
+            yield Edit(name, at, at + len(match.group().encode()), "")
 
 
 def dropped_condition(node: ast.AST, source: Source) -> Iterator[Edit]:
@@ -117,16 +117,16 @@ def dropped_condition(node: ast.AST, source: Source) -> Iterator[Edit]:
     name = "dropped WHERE"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in ("filter", "exclude"):
-            for place in range(len(node.args) + len(node.keywords)):
-                yield _without(name, place, node, source)
+            for index in range(len(node.args) + len(node.keywords)):
+                yield _without(name, index, node, source)
     if isinstance(node, ast.comprehension):
         for test in node.ifs:
             yield source.replaced(name, test, "True")
     for start, text in _sql(node, source):
-        for found in CONDITION.finditer(text):
-            condition = _condition(text, found.end())
+        for match in CONDITION.finditer(text):
+            condition = _condition(text, match.end())
             if condition and "BETWEEN" not in condition:
-                at = start + len(text[: found.end()].encode())
+                at = start + len(text[: match.end()].encode())
                 yield Edit(name, at, at + len(condition.encode()), f"({condition} OR 1 = 1)")
 
 
@@ -140,8 +140,8 @@ def swapped_direction(node: ast.AST, source: Source) -> Iterator[Edit]:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "order_by":
             for field in node.args:
                 if isinstance(field, ast.Constant) and isinstance(field.value, str):
-                    other = field.value[1:] if field.value.startswith("-") else f"-{field.value}"
-                    yield source.replaced(name, field, f'"{other}"')
+                    reversed_field = field.value[1:] if field.value.startswith("-") else f"-{field.value}"
+                    yield source.replaced(name, field, f'"{reversed_field}"')
         if isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
             yield source.replaced(name, node.func, "max" if node.func.id == "min" else "min")
         if len(node.args) == 2 and all(isinstance(argument, ast.Name) for argument in node.args):
@@ -159,9 +159,9 @@ def swapped_direction(node: ast.AST, source: Source) -> Iterator[Edit]:
     if isinstance(node, ast.Attribute) and node.attr == "T":
         yield source.replaced(name, node, source.of(node.value))
     for start, text in _sql(node, source):
-        for found in re.finditer(r"\b(ASC|DESC)\b", text):
-            at = start + len(text[: found.start()].encode())
-            yield Edit(name, at, at + len(found.group()), "DESC" if found.group() == "ASC" else "ASC")
+        for match in re.finditer(r"\b(ASC|DESC)\b", text):
+            at = start + len(text[: match.start()].encode())
+            yield Edit(name, at, at + len(match.group()), "DESC" if match.group() == "ASC" else "ASC")
 
 
 def missing_permission(node: ast.AST, source: Source) -> Iterator[Edit]:
@@ -173,7 +173,7 @@ def missing_permission(node: ast.AST, source: Source) -> Iterator[Edit]:
                 yield Edit(name, source.start(decorator) - 1, source.end(decorator), "")
     if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
         only = node.body[0]
-        if isinstance(only, ast.Raise | ast.Return) and REFUSALS.search(source.of(only)):
+        if isinstance(only, ast.Raise | ast.Return) and DENIALS.search(source.of(only)):
             yield source.replaced(name, node.test, "False")
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "has_role":
         yield source.replaced(name, node, "True")
@@ -183,7 +183,7 @@ def missing_check(node: ast.AST, source: Source) -> Iterator[Edit]:
     """What was refused with an error is taken."""
     if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
         only = node.body[0]
-        if isinstance(only, ast.Raise) and not REFUSALS.search(source.of(only)):
+        if isinstance(only, ast.Raise) and not DENIALS.search(source.of(only)):
             yield source.replaced("missing check", node.test, "False")
 
 
@@ -216,10 +216,10 @@ def python_edits(text: bytes) -> Iterator[tuple[str, Edit]]:
 
 def template_edits(text: bytes) -> Iterator[Edit]:
     """Variables of a template that are no longer escaped."""
-    for found in re.finditer(rb"\{\{ ([^}|]+(?:\|[^}]*)?) \}\}", text):
-        shown = found.group(1)
-        if b"safe" not in shown and not shown.startswith((b"form", b"block.", b"field")):
-            yield Edit("missing escape", found.start(1), found.end(1), f"{shown.decode()}|safe")
+    for match in re.finditer(rb"\{\{ ([^}|]+(?:\|[^}]*)?) \}\}", text):
+        variable = match.group(1)
+        if b"safe" not in variable and not variable.startswith((b"form", b"block.", b"field")):
+            yield Edit("missing escape", match.start(1), match.end(1), f"{variable.decode()}|safe")
 
 
 def _inside_functions(
@@ -246,9 +246,9 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
             continue
         if isinstance(node, ast.keyword) and node.arg in TUNING:
             continue
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, ast.AST):
-                yield each
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield child
 
 
 def _comparison(
@@ -256,11 +256,11 @@ def _comparison(
 ) -> Iterator[Edit]:
     left = node.left
     for operation, right in zip(node.ops, node.comparators, strict=True):
-        if (other := others.get(type(operation))) is not None:
+        if (replacement := others.get(type(operation))) is not None:
             between = source.text[source.end(left) : source.start(right)]
             # What lies between may hold brackets and line breaks, which stay.
             if re.fullmatch(rb"\s*(<=|>=|==|!=|<|>|not\s+in|in|is\s+not|is)\s*", between):
-                yield Edit(name, source.end(left), source.start(right), f" {other} ")
+                yield Edit(name, source.end(left), source.start(right), f" {replacement} ")
         left = right
 
 
@@ -274,29 +274,29 @@ def _sql(node: ast.AST, source: Source) -> Iterator[tuple[int, str]]:
 
 def _condition(text: str, start: int) -> str:
     """The condition of SQL that begins at `start`: up to what ends it at the same depth of brackets."""
-    depth, place = 0, start
+    depth, offset = 0, start
     while True:
-        found = CONDITION_ENDS.search(text, place)
-        if found is None:
+        match = CONDITION_ENDS.search(text, offset)
+        if match is None:
             return ""
-        token = found.group()
+        token = match.group()
         if token == "(":
             depth += 1
         elif token == ")" and depth:
             depth -= 1
         elif not depth or not token or token == '"""':
-            condition = text[start : found.start()].rstrip()
+            condition = text[start : match.start()].rstrip()
             at_its_end = not token and condition.endswith('"')
             return "" if depth else condition.removesuffix('"').rstrip() if at_its_end else condition
-        place = found.end()
+        offset = match.end()
 
 
-def _without(name: str, place: int, call: ast.Call, source: Source) -> Edit:
+def _without(name: str, index: int, call: ast.Call, source: Source) -> Edit:
     """The call without its argument at `place`, and without a comma beside it."""
     values = [*call.args, *(keyword.value for keyword in call.keywords)]
-    end = source.end(values[place])
-    if place:
-        return Edit(name, source.end(values[place - 1]), end, "")
+    end = source.end(values[index])
+    if index:
+        return Edit(name, source.end(values[index - 1]), end, "")
     comma = re.match(rb"\s*,\s*", source.text[end:])
     return Edit(name, source.end(call.func) + 1, end + (comma.end() if comma else 0), "")
 

@@ -22,7 +22,7 @@ def mutants(code: str, operator: str) -> list[str]:
     text = f"def f():\n    {code}\n".encode()
     edits = [edit for _, edit in python_edits(text) if edit.operator == operator]
     changed = [text[: e.start] + e.new.encode() + text[e.end :] for e in edits]
-    return [each.decode().removeprefix("def f():\n    ").rstrip("\n") for each in changed]
+    return [mutant.decode().removeprefix("def f():\n    ").rstrip("\n") for mutant in changed]
 
 
 @pytest.mark.parametrize(

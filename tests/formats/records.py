@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from annotation.formats.names import image_id, is_plain_name, printed_name
+from annotation.formats.names import image_id, is_safe_name, printed_name
 from annotation.protocol.terms import (
     CATEGORIES,
     NOT_VISUAL,
@@ -29,7 +29,7 @@ names = st.builds(
     str.__add__,
     st.text(st.one_of(_letters, st.sampled_from("ab. #,\"'&<>")), min_size=1, max_size=12),
     st.sampled_from(["", ".jpg", ".PNG", ".jpg.1"]),
-).filter(lambda name: is_plain_name(name) and is_plain_name(image_id(name)))
+).filter(lambda name: is_safe_name(name) and is_safe_name(image_id(name)))
 spaces = st.sampled_from([" ", " ", "  ", "\t", "\u2028"])
 
 
@@ -44,7 +44,7 @@ class Abilities:
     uncovered: bool = False
     brackets: bool = True
     nesting: bool = True
-    machines: bool = False
+    model_boxes: bool = False
 
 
 @st.composite
@@ -96,8 +96,8 @@ def layers(draw: st.DrawFn, caption_records: list[CaptionRecord], can: Abilities
     for _ in range(draw(st.integers(0, 3))):
         named = tuple(draw(st.lists(st.sampled_from(visual), min_size=1, max_size=2, unique=True)))
         x, y = (sorted(draw(st.tuples(st.integers(1, SIDE), st.integers(1, SIDE)))) for _ in range(2))
-        by_machine = can.machines and draw(st.booleans())
-        objects.append(LayerObject(named, Box(x[0], y[0], x[1], y[1]), machine=by_machine))
+        by_model = can.model_boxes and draw(st.booleans())
+        objects.append(LayerObject(named, Box(x[0], y[0], x[1], y[1]), by_model=by_model))
     for name in draw(st.lists(st.sampled_from(visual), max_size=2, unique=True)):
         scene = draw(st.booleans())
         objects.append(LayerObject((name,), None, scene, not scene or draw(st.booleans())))
@@ -256,18 +256,17 @@ def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
 
 
 def as_entities(records: list[ImageRecord]) -> list[ImageRecord]:
-    """Words, not texts; file name and size only where there is an annotation file; lists give the order."""
+    """Words, not texts; lists give the order."""
     result = []
     for record in records:
-        drawn = record.layer is not None and bool(record.layer.objects)
         result.append(
             ImageRecord(
                 record.id,
-                record.filename if drawn else f"{record.id}.jpg",
+                record.filename,
                 tuple(CaptionRecord(" ".join(c.words), unrelated=c.unrelated) for c in record.captions),
                 split=record.split,
-                width=record.width if drawn else 0,
-                height=record.height if drawn else 0,
+                width=record.width,
+                height=record.height,
                 layer=record.layer,
             )
         )

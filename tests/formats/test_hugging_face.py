@@ -34,7 +34,7 @@ LAYER = LayerRecord(
         Chain("1", (Mention(0, 0, 2, ("A", "dog"), ("animals", "other")),)),
         Chain("2", (Mention(0, 3, 4, ("field",), ("scene",)),)),
     ),
-    (LayerObject(("1",), Box(2, 3, 5, 7), machine=True), LayerObject(("2",), None, scene=True)),
+    (LayerObject(("1",), Box(2, 3, 5, 7), by_model=True), LayerObject(("2",), None, scene=True)),
 )
 
 
@@ -100,7 +100,7 @@ def test_a_row_holds_the_record_and_the_bytes_of_its_picture(tmp_path: Path, pic
         "chain": "1",
         "categories": ["animals", "other"],
     }
-    assert first["boxes"] == [{"bbox": [1, 2, 4, 5], "chains": ["1"], "machine": True}]
+    assert first["boxes"] == [{"bbox": [1, 2, 4, 5], "chains": ["1"], "by_model": True}]
     assert [(chain["id"], chain["scene"], chain["nobndbox"]) for chain in first["chains"]] == [
         *(("1", None, None), ("2", True, False))
     ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats.names import find_picture, image_id, is_plain_name, only_file
+from annotation.formats.names import find_picture, image_id, is_safe_name, only_file
 from tests.formats.reading import put
 
 
@@ -45,13 +45,13 @@ def test_an_id_is_the_name_without_a_pictures_extension(filename, id):
     ],
 )
 def test_a_name_that_could_do_harm_is_not_plain(name):
-    assert not is_plain_name(name)
+    assert not is_safe_name(name)
 
 
 @given(st.text(alphabet="./\\ ab\n", max_size=8))
 def test_a_plain_name_stays_in_its_folder(tmp_path_factory, name):
     folder = tmp_path_factory.getbasetemp()
-    if is_plain_name(name):
+    if is_safe_name(name):
         assert (folder / name).resolve().parent == folder.resolve()
 
 

@@ -41,7 +41,7 @@ class VdRef:
                 yield self._record(json.loads(line))
 
     def _record(self, dialogue: dict[str, Any]) -> ImageRecord:
-        utterances = [tuple(turn["text"]) for turn in dialogue["dialog"]]
+        utterances = [tuple(round["text"]) for round in dialogue["dialog"]]
         held: dict[str, list[Mention]] = {}
         taken: dict[str, int] = {}
         for ref in dialogue["text_ref"]:

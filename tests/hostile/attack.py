@@ -33,8 +33,8 @@ from django.test.client import ClientHandler
 from annotation.models import Account
 from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
-from annotation.task_types.shown import shown_image
-from config.readable_requests import in_utf_8
+from annotation.task_types.displayed import displayed_image
+from config.single_thread_worker import in_utf_8
 from tests.hostile import calls, declared  # noqa: F401 (enters its operations)
 from tests.hostile.calls import Call, spoilt
 from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation
@@ -236,6 +236,6 @@ def _forget() -> None:
     """What processes remember of rows that are not there any more."""
     cache.clear()
     control_pool.cache_clear()
-    shown_image.cache_clear()
-    answers._key.cache_clear()
+    displayed_image.cache_clear()
+    answers.image_key.cache_clear()
     spelling.corpus_words.cache_clear()

@@ -257,7 +257,7 @@ class Slot(NamedTuple):
     address; and its place among them."""
 
     of: str
-    place: Any
+    key: Any
 
 
 def slots(call: Call) -> list[Slot]:
@@ -276,16 +276,16 @@ def others(slot: Slot) -> Sequence[Any]:
 def put(call: Call, slot: Slot, value: Any) -> None:
     """Let `value` stand there, as far as a call of this kind has such a place."""
     if slot.of == "json":
-        call.json[slot.place] = value
+        call.json[slot.key] = value
         return
     if slot.of == "path":
         parts = call.path.split("/")
-        parts[slot.place : slot.place + 1] = [value]
+        parts[slot.key : slot.key + 1] = [value]
         call.path = "/".join(parts)
         return
     held = getattr(call, slot.of)
-    if slot.place < len(held):
-        held[slot.place] = (held[slot.place][0], value)
+    if slot.key < len(held):
+        held[slot.key] = (held[slot.key][0], value)
 
 
 def spoilt(call: Call, rng: Random) -> Call:

@@ -57,7 +57,7 @@ def _invitation(at: At) -> int:
 
 
 def _token(at: At) -> int:
-    """A token of whoever calls."""
+    """A token of the caller."""
     token = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
     return token.token.pk
 
@@ -83,7 +83,7 @@ post(
     "make_token",
     name="nightly export",
     access="write",
-    corpus=lambda at: at.one("", "quay"),
+    corpus=lambda at: at.choice("", "quay"),
 )
 
 
@@ -117,7 +117,7 @@ def _call(declared: Declared) -> Callable[[At], Call]:
                 valid = VALID[declared.name]()
         except Exception:
             return call
-        for name, value in {**valid.place, **valid.query, **(valid.body or {})}.items():
+        for name, value in {**valid.path_values, **valid.query, **(valid.body or {})}.items():
             call.fields.extend(_send(declared, name, value))
         for name, (called, content) in valid.files.items():
             call.files.append((name, f'filename="{called}"', content))

@@ -29,12 +29,11 @@ from annotation import campaigns, instructions
 from annotation.campaigns.drafts import keeping, posing
 from annotation.campaigns.drafts.fields import STEPS
 from annotation.campaigns.drafts.reading import read_draft
-from annotation.campaigns.machines import machine_add
+from annotation.campaigns.model_annotators import model_annotator_add
 from annotation.common import database
 from annotation.common.operations import OperationContext, result_to_dict
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import preview_picture
-from annotation.images.pictures import store_picture
 from annotation.jobs.kinds import corpus_uploads
 from annotation.models import (
     Account,
@@ -71,7 +70,9 @@ from annotation.workers.picture_addresses import signed_picture_address
 from evaluation.models import System
 from models_core.estimators.base import METHODS
 from models_core.systems.table11 import TABLE_11
+from phrasebox.errors import PhraseboxError
 from tests.crowd import platform
+from tests.factories import stored_picture
 from tests.hostile.calls import Call
 from tests.hostile.world import IMAGES, numbers
 from tests.review.world import HAT, MAN, THE_MAN
@@ -114,20 +115,20 @@ class At:
 
     role: str
     client: Client
-    dice: Random
-    made: int = 0
+    rng: Random
+    count: int = 0
 
-    def one(self, *values: Any) -> Any:
-        return self.dice.choice(values)
+    def choice(self, *values: Any) -> Any:
+        return self.rng.choice(values)
 
     def new(self, what: str = "x") -> str:
         """A name that nothing has yet."""
-        self.made += 1
-        return f"{what}-{self.made}-{self.dice.randrange(10**6)}"
+        self.count += 1
+        return f"{what}-{self.count}-{self.rng.randrange(10**6)}"
 
     @property
     def account(self) -> Account:
-        """Whoever calls; for a stranger, whose call it would be."""
+        """The caller; for a stranger, whose call it would be."""
         return Account.objects.get(username=ANNOTATOR if self.role == STRANGER else self.role)
 
     @property
@@ -196,7 +197,7 @@ def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], me
     def created(at: At) -> Call:
         args, data = make(at)
         call = Call(method, reverse(route, args=args), json=data if method == "POST" else None)
-        if at.role != STRANGER and at.dice.random() < 0.4:
+        if at.role != STRANGER and at.rng.random() < 0.4:
             token, _ = Token.objects.get_or_create(user=at.account)
             call.headers["Authorization"] = f"Token {token.key}"
         return call
@@ -240,7 +241,11 @@ PASSWORD = {"new_password1": "quite-another-Word-7", "new_password2": "quite-ano
 get("sign_in", ALL, next="/tasks/")
 get("api_nothing", ALL)
 post(
-    "sign_in", ALL, username=lambda at: at.one("annotator", "admin"), password=web.PASSWORD, next="/account/"
+    "sign_in",
+    ALL,
+    username=lambda at: at.choice("annotator", "admin"),
+    password=web.PASSWORD,
+    next="/account/",
 )
 
 
@@ -251,7 +256,7 @@ def _give_factor(account: Account) -> pyotp.TOTP:
     return app
 
 
-def _asked_for_a_code(at: At) -> str:
+def _password_accepted(at: At) -> str:
     """Give the password of an account that has a second factor, where nobody is signed in; the code that its
     app shows next."""
     account = web.account(at.new("factor"), ANNOTATOR)
@@ -265,25 +270,25 @@ def _asked_for_a_code(at: At) -> str:
 
 
 @by("second_factor", "seen", ALL)
-def code_asked(at: At) -> Call:
-    _asked_for_a_code(at)
+def code_form(at: At) -> Call:
+    _password_accepted(at)
     return Call("GET", reverse("second_factor"))
 
 
 @by("second_factor", "sent", ALL)
-def code_given(at: At) -> Call:
-    return Call("POST", reverse("second_factor"), fields=[("code", _asked_for_a_code(at))])
+def code_entered(at: At) -> Call:
+    return Call("POST", reverse("second_factor"), fields=[("code", _password_accepted(at))])
 
 
 post("sign_out", ALL)
-post("choose_language", ALL, language=lambda at: at.one("de", "en"), next="/account/")
+post("choose_language", ALL, language=lambda at: at.choice("de", "en"), next="/account/")
 get("reset", ALL)
-post("reset", ALL, email=lambda at: f"{at.one(*SIGNED_IN)}@example.org")
+post("reset", ALL, email=lambda at: f"{at.choice(*SIGNED_IN)}@example.org")
 get("reset_sent", ALL)
 
 
 def _letter(at: At) -> list[str]:
-    account = Account.objects.get(username=at.one(*SIGNED_IN))
+    account = Account.objects.get(username=at.choice(*SIGNED_IN))
     number = urlsafe_base64_encode(force_bytes(account.pk))
     return [number, default_token_generator.make_token(account)]
 
@@ -323,7 +328,7 @@ get("invite_begun", SIGNED_IN)
 @by("prolific", "come", ALL)
 def come(at: At) -> Call:
     ids = {
-        "PROLIFIC_PID": at.one(platform.ANN, at.new("p")),
+        "PROLIFIC_PID": at.choice(platform.ANN, at.new("p")),
         "STUDY_ID": platform.STUDY,
         "SESSION_ID": at.new("s"),
     }
@@ -341,15 +346,15 @@ def come_by_link(at: At) -> Call:
 @by("prolific_webhook", "told", ALL)
 def described(at: At) -> Call:
     about = {"event_type": "submission.status.change", "resource_id": platform.FIRST}
-    about |= {"participant_id": platform.ANN, "status": at.one("RETURNED", "APPROVED", "x")}
+    about |= {"participant_id": platform.ANN, "status": at.choice("RETURNED", "APPROVED", "x")}
     # Signed as it is sent: what is spoilt then is no secret of theirs, what comes spoilt signed is below.
-    if at.dice.random() < 0.5:
-        about[at.one(*about)] = at.one("\ud800", "\0", 1, None, "x" * 41, ["a"])
+    if at.rng.random() < 0.5:
+        about[at.choice(*about)] = at.choice("\ud800", "\0", 1, None, "x" * 41, ["a"])
     body, stamp = json.dumps(about).encode(), str(int(time.time()))
     headers = {
         "X-Prolific-Request-Signature": prolific.signature(platform.SECRET, stamp, body),
         "X-Prolific-Request-Timestamp": stamp,
-        "X-Timestamp": at.one(stamp, "9" * 10, "9" * 9 + ".5"),
+        "X-Timestamp": at.choice(stamp, "9" * 10, "9" * 9 + ".5"),
     }
     return Call("POST", reverse("prolific_webhook"), body=body, kind="application/json", headers=headers)
 
@@ -361,7 +366,7 @@ get("visit", SIGNED_IN)
 get("visit", SIGNED_IN, called="whether it waits", part="state")
 post("finish_visit", SIGNED_IN)
 get("account", SIGNED_IN)
-post("account_mail", SIGNED_IN, email=lambda at: at.one("", "new@example.org"))
+post("account_mail", SIGNED_IN, email=lambda at: at.choice("", "new@example.org"))
 get("own_answers", SIGNED_IN)
 post("erase_me", [ANNOTATOR], sure="yes", texts="yes")
 get("password_change", SIGNED_IN)
@@ -413,14 +418,14 @@ def _number(lease: Lease | None) -> int:
 
 
 def _kind(at: At) -> tuple[str, str]:
-    return at.dice.choice(list(REQUESTS.items()))
+    return at.rng.choice(list(REQUESTS.items()))
 
 
 api("api_tasks", "listed", lambda at: ([], None), "GET")
 
 
 def _of_request(name: str) -> Callable[[At], tuple[list[Any], Any]]:
-    return lambda at: ([], {"campaign": name, "kind": REQUESTS[name], "holding": at.one([], [1, 2])})
+    return lambda at: ([], {"campaign": name, "kind": REQUESTS[name], "holding": at.choice([], [1, 2])})
 
 
 for _name, _request in REQUESTS.items():
@@ -435,9 +440,9 @@ def _handed_in(name: str, by_form: bool) -> Callable[[At], tuple[list[Any], Any]
             by_name = {"form": _form(lease), "kind": lease.kind} if by_form else _answer(lease)
         more = {
             "token": at.new("t"),
-            "seconds": at.one(None, 2.5, 3),
+            "seconds": at.choice(None, 2.5, 3),
             "holding": [],
-            "next": at.one(True, False),
+            "next": at.choice(True, False),
         }
         return [_number(lease)], {**by_name, **more}
 
@@ -462,27 +467,27 @@ def _value_of(at: At) -> int:
 
 
 def _recent(at: At) -> tuple[list[Any], Any]:
-    name = at.one(*REQUESTS)
+    name = at.choice(*REQUESTS)
     return [], {"campaign": name, "kind": REQUESTS[name]}
 
 
 def _reported(at: At) -> tuple[list[Any], Any]:
-    lease = _held(at, at.one(*REQUESTS))
+    lease = _held(at, at.choice(*REQUESTS))
     return [_number(lease)], {"flag": "offensive", "comment": "=cmd", "token": at.new("t"), "next": False}
 
 
 api("api_answer", "reported", _reported)
-api("api_change", "changed", lambda at: ([_value_of(at)], {"answer": at.one("yes", "no")}))
+api("api_change", "changed", lambda at: ([_value_of(at)], {"answer": at.choice("yes", "no")}))
 api("api_recent_answers", "listed", _recent)
-api("api_return", "returned", lambda at: ([_number(_held(at, at.one(*REQUESTS)))], {}))
-api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.one(*REQUESTS)))], {}))
+api("api_return", "returned", lambda at: ([_number(_held(at, at.choice(*REQUESTS)))], {}))
+api("api_heartbeat", "alive", lambda at: ([_number(_held(at, at.choice(*REQUESTS)))], {}))
 api("api_test", "begun", lambda at: ([], {"campaign": "tested", "kind": q.COREF_LINK}))
-api("api_consent", "read", lambda at: ([at.one(*REQUESTS)], None), "GET")
+api("api_consent", "read", lambda at: ([at.choice(*REQUESTS)], None), "GET")
 api("api_consent", "agreed", lambda at: (["tested"], {"version": 1}))
 api(
     "api_spelling",
     "looked at",
-    lambda at: ([], {"text": "Two poeple wlak .", "campaign": at.one("captions", None)}),
+    lambda at: ([], {"text": "Two poeple wlak .", "campaign": at.choice("captions", None)}),
 )
 
 get("tasks", SIGNED_IN)
@@ -492,8 +497,8 @@ for _name, _request in REQUESTS.items():
         SIGNED_IN,
         _name,
         _request,
-        part=lambda at: at.one("task", ""),
-        holding=lambda at: at.one("", "1,2"),
+        part=lambda at: at.choice("task", ""),
+        holding=lambda at: at.choice("", "1,2"),
     )
     get("task_instructions", SIGNED_IN, _name, _request)
     post("task_instructions", SIGNED_IN, _name, _request, called=f"{_request} read")
@@ -502,8 +507,8 @@ for _name, _request in REQUESTS.items():
         SIGNED_IN,
         _name,
         _request,
-        n=lambda at: at.one(1, 2, 3, 99),
-        right=lambda at: at.one(0, 1),
+        n=lambda at: at.choice(1, 2, 3, 99),
+        right=lambda at: at.choice(0, 1),
     )
 get("task_answers", SIGNED_IN, "quay", q.COREF_LINK)
 get("task_answer_again", SIGNED_IN, "quay", q.COREF_LINK, _value_of)
@@ -526,7 +531,7 @@ post(
 )
 
 
-def _page_sent(name: str) -> Make:
+def _form_page(name: str) -> Make:
     def make(at: At) -> Call:
         lease = _held(at, name)
         held = {"assignment": str(_number(lease)), "token": at.new("t"), "seconds": "2.5"}
@@ -539,7 +544,7 @@ def _page_sent(name: str) -> Make:
 
 
 for _name, _request in REQUESTS.items():
-    by("task", f"{_request} sent", SIGNED_IN)(_page_sent(_name))
+    by("task", f"{_request} sent", SIGNED_IN)(_form_page(_name))
 
 
 @by("task", "returned", SIGNED_IN)
@@ -552,22 +557,22 @@ def returned(at: At) -> Call:
 # Looking at corpora ----------------------------------------------------------------------------
 
 get("home", SIGNED_IN)
-get("documentation", SIGNED_IN, lambda at: at.one("", "index.html", "../config/settings.py"))
+get("documentation", SIGNED_IN, lambda at: at.choice("", "index.html", "../config/settings.py"))
 get("operation_list", SIGNED_IN)
 get("corpus", READERS, "quay", split="test", category="people", text="dogs", layer="import", after=1)
 get("corpus", READERS, "quay", called="unfinished", before=4, unfinished=1)
 get("corpus", READERS, "quay", called="tagged", tags='dog and "soccer field" or cat', after=1)
 get("image", READERS, "quay", "scene-1", chain=1, split="val", text="dogs", layer="import")
 get("tags", READERS, "quay", contains="do", skip=1)
-get("export_tags", READERS, "quay", lambda at: at.one("csv", "jsonl"))
+get("export_tags", READERS, "quay", lambda at: at.choice("csv", "jsonl"))
 
 
 @by("picture", "seen", SIGNED_IN)
 def picture(at: At) -> Call:
     request: Any = RequestFactory().get("/")
     request.session, request.user = at.client.session, at.account
-    name = Image.objects.exclude(picture="").order_by("pk")[at.dice.randrange(2)].picture
-    return Call("GET", signed_picture_address(request, name, at.one("full", "small")))
+    name = Image.objects.exclude(picture="").order_by("pk")[at.rng.randrange(2)].picture
+    return Call("GET", signed_picture_address(request, name, at.choice("full", "small")))
 
 
 # Campaigns -------------------------------------------------------------------------------------
@@ -576,7 +581,7 @@ NAMES = (*REQUESTS, "review", "batch")
 
 
 def _campaign(at: At) -> str:
-    return at.one(*NAMES)
+    return at.choice(*NAMES)
 
 
 def _worker(at: At) -> str:
@@ -616,7 +621,7 @@ def _chain(at: At) -> str:
     return " ".join(next((c["m"] for c in row.state["chains"] if c["s"] == "REVIEW"), [MAN, THE_MAN]))
 
 
-get("campaigns", READERS, find="qua", sort="name", down=1, archived=lambda at: at.one("", "1"))
+get("campaigns", READERS, find="qua", sort="name", down=1, archived=lambda at: at.choice("", "1"))
 get("campaign", READERS, _campaign)
 get("campaign_settings", READERS, _campaign)
 post(
@@ -646,7 +651,7 @@ post(
     "prioritise_images",
     campaign="quay",
     images="scene-1.png\nscene-2",
-    priority=lambda at: at.one(1, 0, -7, 1000),
+    priority=lambda at: at.choice(1, 0, -7, 1000),
 )
 get("review", READERS, "review", reason="", after="", reports="all", before=10**6)
 get("review_image", READERS, "review", "man", chain=1, draw=1)
@@ -683,7 +688,7 @@ post(
     "open_campaign",
     name=lambda at: at.new("campaign"),
     corpus="quay",
-    tasks=lambda at: at.one("entities", "captions"),
+    tasks=lambda at: at.choice("entities", "captions"),
     split="test",
     images="2",
     campaign_settings=SETTINGS,
@@ -691,8 +696,8 @@ post(
 )
 
 
-def _own_draft(at: At) -> int:
-    """A draft of whoever asks."""
+def _draft_of_caller(at: At) -> int:
+    """A draft of the caller."""
     draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
     return (draft or keeping.begin_draft(owner=at.account, corpus=quay)).pk
@@ -701,11 +706,11 @@ def _own_draft(at: At) -> int:
 get("campaign_drafts", RUNNERS, corpus="quay")
 post("campaign_drafts", RUNNERS, corpus="quay")
 for _step in STEPS:
-    get("draft_step", RUNNERS, _own_draft, _step, called=f"{_step} seen")
+    get("draft_step", RUNNERS, _draft_of_caller, _step, called=f"{_step} seen")
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
     "corpus",
     called="corpus",
     corpus="quay",
@@ -717,7 +722,7 @@ post(
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
     "questions",
     called="questions",
     tasks="entities",
@@ -727,30 +732,39 @@ post(
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
     "pay",
     called="pay",
     go="next",
     **{"pay.basis": "item", "pay.currency": "EUR", "pay.per_item.coref_link": "0.02", "unpaid": "yes"},
 )
-post("draft_step", RUNNERS, _own_draft, "test", called="test", entry="practice", known="import", go="next")
 post(
     "draft_step",
     RUNNERS,
-    _own_draft,
+    _draft_of_caller,
+    "test",
+    called="test",
+    entry="practice",
+    known="import",
+    go="next",
+)
+post(
+    "draft_step",
+    RUNNERS,
+    _draft_of_caller,
     "votes",
     called="votes",
     go="stay",
     **{"link_votes": "3", "verification_votes": "1", "flags_to_review": "2", "stop.until": "2099-01-31"},
 )
-get("draft_settings", RUNNERS, _own_draft)
-post("draft_settings", RUNNERS, _own_draft, settings=SETTINGS)
-get("mark_items", RUNNERS, _own_draft, q.COREF_LINK, purpose="control", turn=0)
+get("draft_settings", RUNNERS, _draft_of_caller)
+post("draft_settings", RUNNERS, _draft_of_caller, settings=SETTINGS)
+get("mark_items", RUNNERS, _draft_of_caller, q.COREF_LINK, purpose="control", turn=0)
 
 
 @by("mark_items", "marked", RUNNERS)
 def words_marked(at: At) -> Call:
-    draft = CampaignDraft.objects.get(pk=_own_draft(at))
+    draft = CampaignDraft.objects.get(pk=_draft_of_caller(at))
     posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
     stamps = [(f"mark-{number}-of", item.stamp) for number, item in enumerate(posed)]
     address = reverse("mark_items", args=[draft.pk, q.COREF_LINK])
@@ -758,21 +772,30 @@ def words_marked(at: At) -> Call:
     return Call("POST", address, fields=[("go", "done"), *stamps, *answers])
 
 
-get("preview_task", RUNNERS, _own_draft, q.COREF_LINK, n=1)
-post("preview_task", RUNNERS, _own_draft, q.COREF_LINK, answer="yes")
+get("preview_task", RUNNERS, _draft_of_caller, q.COREF_LINK, n=1)
+post("preview_task", RUNNERS, _draft_of_caller, q.COREF_LINK, answer="yes")
 
 
 @by("mark_boxes", "shown", RUNNERS)
 def boxes_marked(at: At) -> Call:
-    draft = CampaignDraft.objects.get(pk=_own_draft(at))
+    draft = CampaignDraft.objects.get(pk=_draft_of_caller(at))
     posed = posing.posed_questions(read_draft(draft), q.BOX_DRAWING)
     address = reverse("mark_boxes", args=[draft.pk, q.BOX_DRAWING])
     key = posed[0].key if posed else "none"  # A draft may have lost its corpus.
     return Call("GET", address, [("image", key), ("turn", "0")])
 
 
-post("draft_step", RUNNERS, _own_draft, "open", called="opened", pilot="yes", open_to_all="", go="open-now")
-post("delete_draft", RUNNERS, _own_draft)
+post(
+    "draft_step",
+    RUNNERS,
+    _draft_of_caller,
+    "open",
+    called="opened",
+    pilot="yes",
+    open_to_all="",
+    go="open-now",
+)
+post("delete_draft", RUNNERS, _draft_of_caller)
 post("operation", RUNNERS, "duplicate_campaign", campaign="graded")
 
 
@@ -784,7 +807,13 @@ def gone_on(at: At) -> Call:
 
 
 post("operation", RUNNERS, "pause_campaign", campaign="graded", reason="=why")
-post("operation", RUNNERS, "archive_campaign", campaign="paused", archived=lambda at: at.one("true", "false"))
+post(
+    "operation",
+    RUNNERS,
+    "archive_campaign",
+    campaign="paused",
+    archived=lambda at: at.choice("true", "false"),
+)
 post("operation", RUNNERS, "resume_campaign", campaign="paused")
 post("operation", RUNNERS, "close_campaign", campaign="paused", reason="over", next="/campaigns/")
 post("operation", RUNNERS, "drop_planned_images", campaign="quay")
@@ -797,19 +826,21 @@ for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restor
         _act,
         campaign="quay",
         workers=_worker,
-        kind=lambda at: at.one("", q.COREF_LINK),
+        kind=lambda at: at.choice("", q.COREF_LINK),
         reason="@x",
     )
 
 
 def _model_annotator(at: At) -> str:
-    """A machine of the campaign quay that may be taught, by its name."""
-    return machine_add(campaign=Campaign.objects.get(name="quay"), name=at.new("machine")).name
+    """A model annotator of the campaign quay that may be trained, by its name."""
+    return model_annotator_add(
+        campaign=Campaign.objects.get(name="quay"), name=at.new("model_annotator")
+    ).name
 
 
-get("machines", RUNNERS, "quay")
-post("operation", RUNNERS, "add_machine", campaign="quay", name=lambda at: at.new("drawer"))
-post("operation", RUNNERS, "teach_machine", campaign="quay", machine=_model_annotator)
+get("model_annotators", RUNNERS, "quay")
+post("operation", RUNNERS, "add_model_annotator", campaign="quay", name=lambda at: at.new("drawer"))
+post("operation", RUNNERS, "train_model_annotator", campaign="quay", model_annotator=_model_annotator)
 post("operation", [ADMIN], "erase_worker", worker=_worker)
 get("entry", RUNNERS, "quay")
 post(
@@ -842,7 +873,7 @@ def _split_not_asked_about(at: At) -> str:
 
 
 post("operation", RUNNERS, "add_controls_from_captions", campaign="graded", split=_split_not_asked_about)
-get("new_control_item", RUNNERS, "review", image="man", kind=lambda at: at.one(*q.QUESTIONS))
+get("new_control_item", RUNNERS, "review", image="man", kind=lambda at: at.choice(*q.QUESTIONS))
 post(
     "new_control_item",
     RUNNERS,
@@ -862,11 +893,11 @@ def retired(at: At) -> Call:
     item = Control.objects.filter(campaign__name="tested", active=True).values_list("pk", flat=True)
     fields = [("campaign", "tested"), ("item", str(item.order_by("-pk").first() or 1))]
     address = reverse("operation", args=["retire_control_item"])
-    return Call("POST", address, fields=[*fields, ("wrong", at.one("true", "false"))])
+    return Call("POST", address, fields=[*fields, ("incorrect", at.choice("true", "false"))])
 
 
 get("texts", RUNNERS, _campaign)
-get("text", RUNNERS, "quay", lambda at: at.one("consent", q.COREF_LINK))
+get("text", RUNNERS, "quay", lambda at: at.choice("consent", q.COREF_LINK))
 post(
     "operation",
     RUNNERS,
@@ -880,6 +911,7 @@ get("jobs", RUNNERS, "quay")
 _EXPORT = {"format": "jsonl", "unfinished": "include", "pictures": "true", "simulated": "true"}
 post("operation", RUNNERS, "export_dataset", corpus="quay", layer="import", **_EXPORT)
 post("operation", RUNNERS, "export_campaign", campaign="quay", **_EXPORT)
+post("operation", RUNNERS, "export_bundle", campaign="quay", simulated="true")
 post("operation", RUNNERS, "refresh_layer", campaign="quay")
 
 
@@ -912,7 +944,7 @@ FORM_OF_REPORT: dict[str, Any] = {"qrels": "own", "measures": "MRR, R@1", "seed"
 
 get("evaluation:systems", RUNNERS, find="go", sort="origin", down=1, after="trained,1", archived="")
 for _what, _which in (("run", RUN), ("batch", "batch")):
-    _archived: dict[str, Any] = {_what: _which, "archived": lambda at: at.one("true", "false")}
+    _archived: dict[str, Any] = {_what: _which, "archived": lambda at: at.choice("true", "false")}
     post("operation", RUNNERS, f"archive_{_what}", **_archived)
 get("evaluation:system", RUNNERS, SYSTEM)
 
@@ -971,14 +1003,14 @@ def scores(at: At) -> Call:
 
 
 @by("evaluation:bring", "runs", RUNNERS)
-def runs_brought(at: At) -> Call:
+def runs_uploaded(at: At) -> Call:
     fields = [("act", "import_run"), ("name", at.new("s")), ("corpus", "quay")]
     files = [("file", 'filename="x.trec"', TREC.encode())]
     return Call("POST", reverse("evaluation:bring"), fields=fields, files=files)
 
 
 @by("evaluation:bring", "localizations", RUNNERS)
-def localizations_brought(at: At) -> Call:
+def localizations_uploaded(at: At) -> Call:
     fields = [
         ("act", "import_localizations"),
         ("name", at.new("l")),
@@ -1000,9 +1032,9 @@ get(
     after="6,1",
     direction="search",
 )
-get("evaluation:run", RUNNERS, RUN, qrels="own:1", split="1/3", missing=lambda at: at.one("worst", ""))
+get("evaluation:run", RUNNERS, RUN, qrels="own:1", split="1/3", missing=lambda at: at.choice("worst", ""))
 get("evaluation:run", RUNNERS, RUN, called="each query", qrels="own", as_="queries-csv")
-get("operation_file", RUNNERS, "export_run", run=RUN, ties=lambda at: at.one("keep", "break"))
+get("operation_file", RUNNERS, "export_run", run=RUN, ties=lambda at: at.choice("keep", "break"))
 post("operation", RUNNERS, "remove_run", run="spare-annotation")
 get("evaluation:queries", RUNNERS, RUN, qrels="own", order="difference", with_=OTHER_RUN)
 
@@ -1017,7 +1049,7 @@ post(
     act="protocol",
     protocol="one caption",
     caption="1",
-    split=lambda at: at.one("", "test", "1/3", f"run:{RUN}"),
+    split=lambda at: at.choice("", "test", "1/3", f"run:{RUN}"),
     **FORM_OF_QRELS,
 )
 post(
@@ -1026,8 +1058,8 @@ post(
     act="judgments",
     judgments="graded",
     relevant_from="3",
-    gains=lambda at: at.one("linear", "exponential"),
-    summary=lambda at: at.one("mean", "median"),
+    gains=lambda at: at.choice("linear", "exponential"),
+    summary=lambda at: at.choice("mean", "median"),
     scale="0-5",
     originals="true",
     **FORM_OF_QRELS,
@@ -1047,7 +1079,7 @@ get("evaluation:import_qrels", RUNNERS)
 @by("evaluation:import_qrels", "qrels", RUNNERS)
 def qrels_imported(at: At) -> Call:
     fields = [("act", "import_qrels"), ("name", at.new("q")), ("corpus", "quay"), ("format", "trec")]
-    fields += [("asks", at.one("", "image", "both")), ("level", "1"), ("skip_unknown", "1")]
+    fields += [("asks", at.choice("", "image", "both")), ("level", "1"), ("skip_unknown", "1")]
     files = [("file", 'filename="x.qrels"', b"scene-2.png 0 scene-2.png#0 1\n")]
     return Call("POST", reverse("evaluation:import_qrels"), fields=fields, files=files)
 
@@ -1076,14 +1108,17 @@ def compared(at: At) -> Call:
         ("measures", "R@1, MRR"),
     ]
     questions += [("rounds", "10000"), ("direction", "annotation")]
-    questions += [("as", at.one("", "csv", "latex", "json", "queries-json")), ("split", at.one("", "1/3"))]
+    questions += [
+        ("as", at.choice("", "csv", "latex", "json", "queries-json")),
+        ("split", at.choice("", "1/3")),
+    ]
     return Call("GET", reverse("evaluation:compare"), questions)
 
 
 get("evaluation:batches", RUNNERS, find="ba", sort="depth", down=1, after="3,1", state="open", archived="")
 get("evaluation:new_batch", RUNNERS, runs=RUN, **FORM_OF_BATCH)
 post("evaluation:new_batch", RUNNERS, name=lambda at: at.new("b"), runs=[RUN, OTHER_RUN], **FORM_OF_BATCH)
-get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.one(1, 0))
+get("evaluation:batch", RUNNERS, "batch", fresh=lambda at: at.choice(1, 0))
 get("evaluation:reports", RUNNERS, find="sp", sort="name", down=1, after="spring,1", archived="1")
 get("evaluation:new_report", RUNNERS, runs=RUN, **FORM_OF_REPORT)
 post(
@@ -1096,7 +1131,10 @@ post(
 )
 get("evaluation:report", RUNNERS, "spring")
 get(
-    "evaluation:report_file", RUNNERS, "spring", lambda at: at.one("report.html", "report.json", "SHA256SUMS")
+    "evaluation:report_file",
+    RUNNERS,
+    "spring",
+    lambda at: at.choice("report.html", "report.json", "SHA256SUMS"),
 )
 
 
@@ -1129,9 +1167,9 @@ def _somebody_there(at: At) -> int:
     return account.pk
 
 
-get("people", (ADMIN,), find="a", who="everybody", state=lambda at: at.one("", "active", "deactivated"))
+get("people", (ADMIN,), find="a", who="everybody", state=lambda at: at.choice("", "active", "deactivated"))
 get("person", (ADMIN,), _somebody_there)
-get("audit", (ADMIN,), group=lambda at: at.one("people", "tokens", ""), account="admin", campaign="quay")
+get("audit", (ADMIN,), group=lambda at: at.choice("people", "tokens", ""), account="admin", campaign="quay")
 get("staff_invite", ALL, _of_staff)
 post(
     "staff_invite",
@@ -1153,7 +1191,7 @@ CAPTIONS = b"image,caption\na.jpg,A dog in the park .\n"
 
 
 def _upload(at: At, received: bytes = CAPTIONS) -> uploads.Upload:
-    """An upload of whoever calls, with what has come of its file."""
+    """An upload of the caller, with what has come of its file."""
     for old in uploads.uploads_of(at.account):
         uploads.remove_upload(old)
     files = [("captions.csv", len(CAPTIONS))]
@@ -1215,7 +1253,7 @@ def phrases_marked(at: At) -> Call:
     name = _spare_corpus(at)
     image = Image.objects.get(corpus__name=name)
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
-    payload = at.one("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
+    payload = at.choice("0:0-2", "0:0-2 0:3-5", "", "0:0-9", "quay")
     fields = [("corpus", name), ("image", "a"), ("phrases", payload)]
     return Call("POST", reverse("operation", args=["mark_phrases"]), fields=fields)
 
@@ -1237,8 +1275,8 @@ def _spare_corpus(at: At) -> str:
     corpus = Corpus.objects.create(name=at.new("spare"), format="csv", source="x", published=True)
     file = Path(settings.DATA_DIR) / "work" / "spare.png"
     file.parent.mkdir(parents=True, exist_ok=True)
-    Pillow.frombytes("RGB", (4, 4), at.dice.randbytes(48)).save(file)
-    picture = store_picture(file).name
+    Pillow.frombytes("RGB", (4, 4), at.rng.randbytes(48)).save(file)
+    picture = stored_picture(file).name
     Image.objects.create(corpus=corpus, position=0, key="a", filename="a.png", picture=picture)
     return corpus.name
 
@@ -1247,12 +1285,12 @@ def _spare_corpus(at: At) -> str:
 
 
 def _code(at: At) -> str:
-    """What the app of whoever calls shows now, while it is being set up in their session."""
+    """What the caller's app shows now, while it is being set up in their session."""
     at.client.get(reverse("set_up_second_factor"))
     seen = at.client.session.get("factor_begun", "")
     try:
         return pyotp.TOTP(second_factor.begin_second_factor(at.account, seen=seen)).now()
-    except second_factor.FactorRefused:
+    except PhraseboxError:
         return "123456"
 
 
@@ -1265,21 +1303,21 @@ get("set_up_second_factor", SIGNED_IN)
 post("set_up_second_factor", SIGNED_IN, code=_code)
 
 
-def _own_factor(at: At) -> None:
-    """Whoever calls has a second factor."""
+def _factor_of_caller(at: At) -> None:
+    """The caller has a second factor."""
     if not second_factor.has_second_factor(at.account):
         _give_factor(at.account)
 
 
 @by("renew_recovery_codes", "sent", SIGNED_IN)
 def codes_renewed(at: At) -> Call:
-    _own_factor(at)
+    _factor_of_caller(at)
     return Call("POST", reverse("renew_recovery_codes"))
 
 
 @by("remove_second_factor", "sent", SIGNED_IN)
 def factor_removed(at: At) -> Call:
-    _own_factor(at)
+    _factor_of_caller(at)
     return Call("POST", reverse("remove_second_factor"))
 
 

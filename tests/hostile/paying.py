@@ -36,11 +36,11 @@ def _bonus(at: At) -> int:
 def _amount(at: At) -> str:
     """What is due to the worker, or something that nobody is paid."""
     _bonus(at)
-    return at.one("0.01", "0.01", "0.01", "1e30", "1e999999", "-1", "x")
+    return at.choice("0.01", "0.01", "0.01", "1e30", "1e999999", "-1", "x")
 
 
 def _message(at: At) -> int:
-    """A message to whoever asks, or to somebody else where they do not work."""
+    """A message to the caller, or to somebody else where they do not work."""
     quay = Campaign.objects.get(name="quay")
     worker = _worker_id() if at.role == STRANGER else at.worker
     return WorkerMessage.objects.create(campaign=quay, worker_id=worker, text="<b>Draw tighter.</b>").pk
@@ -48,16 +48,16 @@ def _message(at: At) -> int:
 
 get("earnings", SIGNED_IN)
 post("operation", SIGNED_IN, "read_message", message=_message)
-get("dashboard", READERS, "quay", part=lambda at: at.one("", "1"))
-get("payments", RUNNERS, "quay", after=lambda at: at.one("", "1", "x"))
+get("dashboard", READERS, "quay", part=lambda at: at.choice("", "1"))
+get("payments", RUNNERS, "quay", after=lambda at: at.choice("", "1", "x"))
 get("operation_file", RUNNERS, "export_ledger", campaign="quay")
 post(
     "operation",
     RUNNERS,
     "export_platform_list",
     campaign="quay",
-    platform=lambda at: at.one(PROLIFIC, MTURK, "none"),
-    list=lambda at: at.one(SUBMISSIONS, BONUSES, "nothing"),
+    platform=lambda at: at.choice(PROLIFIC, MTURK, "none"),
+    list=lambda at: at.choice(SUBMISSIONS, BONUSES, "nothing"),
 )
 for _name in ("pay_workers", "give_bonus", "suspend_workers", "reinstate_workers", "withdraw_answers"):
     post(
@@ -67,12 +67,12 @@ for _name in ("pay_workers", "give_bonus", "suspend_workers", "reinstate_workers
         called=f"{_name} of several",
         campaign="quay",
         workers=WORKER,
-        everyone=lambda at: at.one("", "true"),
-        state=lambda at: at.one("", "trusted", "%00"),
+        everyone=lambda at: at.choice("", "true"),
+        state=lambda at: at.choice("", "trusted", "%00"),
         amount=_amount,
         reference=lambda at: at.new("ref"),
         reason="@x",
-        next=lambda at: at.one("", "/campaigns/quay/workers/"),
+        next=lambda at: at.choice("", "/campaigns/quay/workers/"),
     )
 for _name in ("message_workers", "export_workers"):
     post("operation", RUNNERS, _name, campaign="quay", workers=WORKER, text="<script>alert(1)</script>")

@@ -1,4 +1,5 @@
-"""Requests that cannot be read are refused with 400, whoever sends them, and nothing breaks behind that."""
+"""Requests that cannot be read are refused with 400, no matter who sends them, and nothing breaks behind
+that."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from annotation.datasets.uploads import PART_BYTES
 from annotation.images.pictures import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
-from config.readable_requests import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
+from config.middleware import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
 from config.wsgi import application
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
@@ -194,7 +195,7 @@ def test_a_ruling_that_cannot_be_is_refused_on_its_page(fields: dict[str, str]) 
     assert client.post(reverse("rule", args=["review", "man"]), fields).status_code == 409
 
 
-def test_runs_are_not_brought_without_a_name() -> None:
+def test_runs_are_not_uploaded_without_a_name() -> None:
     client = people.signed_in("ada", "researcher")
     assert client.post("/evaluation/add-system/", {"act": "import_run", "name": ""}).status_code == 400
 
@@ -260,7 +261,7 @@ def test_a_call_that_is_too_large_is_refused_as_a_problem(path: str) -> None:
 
 
 def test_of_a_body_that_does_not_say_how_long_it_is_nothing_is_read() -> None:
-    status, _headers, _said, taken = raw_request("/sign-in/", None)
+    status, _headers, _body, taken = raw_request("/sign-in/", None)
     assert status != "413" and taken == 0
 
 

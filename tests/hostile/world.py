@@ -15,7 +15,7 @@ from django.conf import settings
 
 from annotation import campaigns, instructions, jobs
 from annotation.common.operations import OperationContext
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.models import Account, Campaign, Identity, Job, Worker
 from annotation.models.crowd import ROLES
 from annotation.moderation import control_items
@@ -85,7 +85,7 @@ def build(folder: Path) -> None:
         worker = Worker.objects.create(pseudonym=f"w-{role}")
         Identity.objects.create(worker=worker, account=Account.objects.get(username=role))
     _agreed(work.campaign)
-    keep_tags(
+    save_tags(
         corpus=work.campaign.corpus,
         images=[("scene-1", [("dog", 0.9), ("soccer field", 0.5)]), ("scene-2", [("cat", 0.4)])],
         unit="compounds",
@@ -118,7 +118,7 @@ def _counted(tasks: str) -> None:
         name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True
     )
     if campaigns.asks_pairs(tasks):
-        # Those of `train` are left for known items.
+        # Those of `train` are left for control items.
         questions = [n for n in range(IMAGES) if n % 3]
         pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in questions for m in questions for k in range(2)]
         campaigns.open_pairs(campaign=campaign, pairs=pairs)

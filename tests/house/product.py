@@ -73,9 +73,9 @@ def migrated_database() -> Path:
     with (CACHE / "migrating").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
-            for other in CACHE.glob("migrated-*.sqlite3"):
-                if time.time() - other.stat().st_mtime > LIFETIME:
-                    other.unlink()
+            for outdated in CACHE.glob("migrated-*.sqlite3"):
+                if time.time() - outdated.stat().st_mtime > LIFETIME:
+                    outdated.unlink()
             with tempfile.TemporaryDirectory(prefix="phrasebox-migrated-", dir=CACHE) as folder:
                 done = manage(Path(folder), "migrate", "--verbosity", "0", fresh=True)
                 assert done.returncode == 0, done.stderr
@@ -90,10 +90,10 @@ def _digest_of_code() -> str:
         for package in ("annotation", "evaluation", "config")
         for file in (REPOSITORY / package).rglob("*.py")
     ]
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in [*sorted(files), REPOSITORY / "constraints.txt"]:
-        found.update(file.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @dataclass

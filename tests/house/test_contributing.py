@@ -44,18 +44,18 @@ def steps(heading: str) -> tuple[str, list[list[str]]]:
     return example, [[name for name in names if name in there] for names in named]
 
 
-def found_task_types() -> list[CheckMessage]:
+def task_type_messages() -> list[CheckMessage]:
     for part in ("rules", "type", "practice"):
         discovery.load_kind_modules(part)
     return task_types(None)
 
 
-def found_formats() -> list[CheckMessage]:
+def format_messages() -> list[CheckMessage]:
     FORMAT_FOLDERS.load()
     return corpus_formats(None)
 
 
-def found_measures() -> list[CheckMessage]:
+def measure_messages() -> list[CheckMessage]:
     METRIC_FOLDERS.load()
     return list(lacking_measures())
 
@@ -85,9 +85,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("heading", "find"),
     [
-        ("Add a task type", found_task_types),
-        ("Add a corpus format", found_formats),
-        ("Add a metric", found_measures),
+        ("Add a task type", task_type_messages),
+        ("Add a corpus format", format_messages),
+        ("Add a metric", measure_messages),
     ],
 )
 def test_the_steps_are_all_that_is_to_be_done(
@@ -107,7 +107,7 @@ def test_the_steps_are_all_that_is_to_be_done(
             left.remove(name)
         importlib.invalidate_caches()
         reset_loaders()
-        assert sorted(_asked_for(find(), folder)) == sorted(left)
+        assert sorted(_requested_parts(find(), folder)) == sorted(left)
 
 
 def write(part: Path, there: Path) -> None:
@@ -118,7 +118,7 @@ def write(part: Path, there: Path) -> None:
         there.write_text(part.read_text().replace(HERE, there.parents[1].name))
 
 
-def _asked_for(errors: list[CheckMessage], folder: Path) -> list[str]:
+def _requested_parts(errors: list[CheckMessage], folder: Path) -> list[str]:
     """The parts of the folder that the errors say to write."""
     matches = [re.findall(rf"{re.escape(str(folder))}/([\w.]+\w)", str(error.hint)) for error in errors]
     assert all(len(names) == 1 for names in matches), errors
@@ -126,7 +126,7 @@ def _asked_for(errors: list[CheckMessage], folder: Path) -> list[str]:
 
 
 #: Says what a process knows of the examples, what the checks find, and what they had to import.
-ASKED = """
+PROBE = """
 import importlib, sys
 from django.core.management import call_command
 importlib.import_module("config.urls")
@@ -149,7 +149,7 @@ def test_settings_name_the_packages_and_what_the_pages_need_is_all_that_the_chec
     """A process of its own, since settings are read once: seconds, most of them for the pages."""
     provided = dict.fromkeys(("TASK_TYPE_PACKAGES", "FORMAT_PACKAGES", "METRIC_PACKAGES"), HERE)
     root = str(FOLDER.parents[1])
-    done = manage(tmp_path, "shell", "--no-imports", "-c", ASKED, fresh=True, PYTHONPATH=root, **provided)
+    done = manage(tmp_path, "shell", "--no-imports", "-c", PROBE, fresh=True, PYTHONPATH=root, **provided)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "System check identified no issues (0 silenced).",

@@ -16,7 +16,7 @@ EVERY = (databases.SQLITE, databases.POSTGRESQL)
 
 def test_every_folder_and_file_that_is_given_a_database_is_there() -> None:
     listed = (*databases.BOTH, *databases.ON_POSTGRESQL, *databases.ONCE)
-    assert [place for place in listed if not any(file.startswith(place) for file in FILES)] == []
+    assert [path for path in listed if not any(file.startswith(path) for file in FILES)] == []
 
 
 def test_no_file_is_listed_twice() -> None:
@@ -39,4 +39,6 @@ def test_what_means_something_on_one_database_alone_runs_there(pattern: str, nee
 
 def test_a_thorough_run_takes_each_file_on_both_databases_or_once() -> None:
     assert databases.databases_of("tests/queue/test_whole.py", thorough=True) == EVERY
-    assert all(databases.databases_of(f, thorough=True) == (one,) for f, one in databases.ONCE.items())
+    assert all(
+        databases.databases_of(f, thorough=True) == (database,) for f, database in databases.ONCE.items()
+    )

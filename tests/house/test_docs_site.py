@@ -23,15 +23,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_pages_have_no_inline_code_and_ask_no_other_host(site: Path) -> None:
-    wrong = []
+    problems = []
     for page in sorted(site.glob("*.html")):
         text = page.read_text(encoding="utf-8")
         inline = re.findall(
             r"<script(?![^>]*(?: src=| type=.?application/json))[^>]*>|<style\b| style=\"", text
         )
         foreign = re.findall(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="?(?:https?:)?//[^>]*>', text)
-        wrong += [f"{page.name}: {one}" for one in (*inline, *foreign)]
-    assert wrong == []
+        problems += [f"{page.name}: {address}" for address in (*inline, *foreign)]
+    assert problems == []
 
 
 def test_every_page_of_the_menu_is_there_and_can_be_searched(site: Path) -> None:

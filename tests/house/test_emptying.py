@@ -20,7 +20,7 @@ def test_nothing_is_left_but_what_came_with_the_tables() -> None:
     assert Task.objects.exists()
     kinds = ContentType.objects.count()
     emptying.empty()
-    for table in set(connection.introspection.table_names()) - emptying.KEPT:
+    for table in set(connection.introspection.table_names()) - emptying.UNCHANGED_TABLES:
         with connection.cursor() as cursor:
             cursor.execute(f'SELECT count(*) FROM "{table}"')
             assert cursor.fetchone() == (0,), table
@@ -29,7 +29,7 @@ def test_nothing_is_left_but_what_came_with_the_tables() -> None:
 
 @pytest.mark.only_on("postgresql")  # on SQLite nobody else can be writing meanwhile
 @pytest.mark.django_db(transaction=True)
-def test_whoever_is_still_writing_is_waited_for() -> None:
+def test_somebody_who_is_still_writing_is_waited_for() -> None:
     written, go_on = threading.Event(), threading.Event()
 
     def late() -> None:

@@ -35,7 +35,7 @@ def until(there: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
-def until_told(log: StringIO, line: str) -> None:
+def wait_for_line(log: StringIO, line: str) -> None:
     until(lambda: line in log.getvalue())
 
 
@@ -68,9 +68,9 @@ def test_what_is_done_sooner_says_nothing() -> None:
 def test_things_are_counted_as_they_are_taken() -> None:
     with redirect_stderr(StringIO()) as log:
         for thing in base.with_progress([0, 1], what="things"):
-            until_told(log, f"things: {thing} of 2 (")
+            wait_for_line(log, f"things: {thing} of 2 (")
         for thing in base.with_progress((n for n in (0, 1)), what="others"):
-            until_told(log, f"others: {thing} (")
+            wait_for_line(log, f"others: {thing} (")
         assert not writers()
 
 

@@ -182,7 +182,7 @@ def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(
         run_server(host, free_port())
 
 
-def test_whoever_sends_far_too_much_reads_why_and_is_cut_off(tmp_path: Path) -> None:
+def test_somebody_who_sends_far_too_much_reads_why_and_is_cut_off(tmp_path: Path) -> None:
     migrated(tmp_path)
     with serving(tmp_path) as server:
         head = (

@@ -23,7 +23,7 @@ def call(application: SingleThreadWorker, path: str, body: bytes = b"{}", **more
 
 
 class Answer:
-    """What an application returns: it is closed by whoever has read it."""
+    """What an application returns: it is closed by its reader."""
 
     def __init__(self, *parts: bytes) -> None:
         self.parts, self.closed_by = parts, ""

@@ -25,15 +25,15 @@ CALL = re.compile(rf"\b(?:n?gettext|_)\(\s*{LITERAL}(?:\s*,\s*{LITERAL})?")
 PLACES = re.compile(r"%\(\w+\)[a-z]|%%\w?|%[a-z]\b|<[^>]*>")
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 #: One text, and its plural ("" where it has none).
-Said = tuple[str, str]
+Message = tuple[str, str]
 
 in_each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 
 @cache
-def messages() -> dict[Said, str]:
+def messages() -> dict[Message, str]:
     """Every marked text, with a file that says it."""
-    result: dict[Said, str] = {}
+    result: dict[Message, str] = {}
     for room in ROOMS:
         for path in sorted((REPOSITORY / room).rglob("*.py")):
             result.update(dict.fromkeys(_in_code(path), path.relative_to(REPOSITORY).as_posix()))
@@ -44,7 +44,7 @@ def messages() -> dict[Said, str]:
     return result
 
 
-def _in_code(path: Path) -> Iterator[Said]:
+def _in_code(path: Path) -> Iterator[Message]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Call):
             continue
@@ -57,7 +57,7 @@ def _in_code(path: Path) -> Iterator[Said]:
             yield words[0], words[1] if name.startswith("n") else ""
 
 
-def _in_template(path: Path) -> Iterator[Said]:
+def _in_template(path: Path) -> Iterator[Message]:
     for item, many in CALL.findall(templatize(path.read_text(encoding="utf-8"))):
         yield ast.literal_eval(item), ast.literal_eval(many) if many else ""
 

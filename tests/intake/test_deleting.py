@@ -11,7 +11,6 @@ from django.core.management import CommandError, call_command
 
 from annotation import jobs
 from annotation.datasets.deleting import (
-    CorpusInUse,
     delete_corpus,
     remove_hidden_corpus,
     why_corpus_kept,
@@ -23,6 +22,7 @@ from annotation.web.common.addresses import thumbnail
 from evaluation.models import CaptionSet, JudgmentSet, LocalizationSet, QrelsSnapshot, Run, System, TagSet
 from evaluation.services.common import work_lock
 from evaluation.services.features.store import NewSet, write_set
+from phrasebox.errors import PhraseboxError
 from tests.factories import a_corpus, some_images
 from tests.intake.conftest import a_picture, everything, take
 
@@ -73,7 +73,7 @@ def test_a_corpus_that_something_uses_stays_and_says_what(use: str):
         Job.objects.create(kind="export_dataset", corpus=corpus)
         expected = "one of its jobs is queued or running: cancel that first"
     assert why_corpus_kept(corpus) == expected
-    with pytest.raises(CorpusInUse, match="cannot be deleted"):
+    with pytest.raises(PhraseboxError, match="cannot be deleted"):
         delete_corpus(corpus=corpus)
     assert Corpus.objects.get().published and Caption.objects.exists() and Mention.objects.exists()
 
@@ -113,7 +113,7 @@ def test_what_was_left_half_written_keeps_no_corpus(
     assert why_corpus_kept(corpus) == ""
     with (
         work_lock(work, "set", "half"),
-        pytest.raises(CorpusInUse, match="'half': another process is writing"),
+        pytest.raises(PhraseboxError, match="'half': another process is writing"),
     ):
         delete_corpus(corpus=corpus)
     assert model.objects.get() == half and Corpus.objects.get(name="used").published
@@ -134,7 +134,7 @@ def test_what_a_killed_deletion_left_is_removed_by_the_next_run(monkeypatch: pyt
     corpus = a_corpus("gone", some_images(3))
     job = begin_deleting_corpus(corpus=corpus)
     assert not Corpus.objects.get().published and Image.objects.count() == 3
-    with pytest.raises(CorpusInUse, match="is deleted already"):
+    with pytest.raises(PhraseboxError, match="is deleted already"):
         begin_deleting_corpus(corpus=corpus)
     monkeypatch.setattr(Corpus, "delete", _killed)
     with pytest.raises(KeyboardInterrupt):

@@ -20,9 +20,9 @@ from annotation.formats.base import FORMATS, Format, Written
 from annotation.models import Corpus, Layer
 from annotation.protocol.boxes import BOXED, COVERAGE, EXCLUDED, NON_VISUAL, REVIEW
 from annotation.protocol.terms import ImageRecord
-from annotation.selectors.corpora import AmbiguousLayer
 from annotation.selectors.export_exclusions import EXCLUDED_CHAINS, MARKED, OPEN_CHAINS, missing_from_export
 from annotation.selectors.records import stream_records
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, an_image, boxed, boxless, some_images
@@ -65,6 +65,10 @@ def entities_folder(folder: Path) -> Path:
         f"  <object><name>1</name>{corners(1, 1, 1, 1)}</object>\n"
         "  <object><name>99</name><scene>0</scene><nobndbox>1</nobndbox></object>\n"
         "</annotation>\n"
+    )
+    (folder / "Annotations" / "7.xml").write_text(
+        "<annotation>\n  <filename>7.jpg</filename>\n"
+        "  <size><width>0</width><height>0</height><depth>3</depth></size>\n</annotation>\n"
     )
     (folder / "train.txt").write_text("7\n")
     (folder / "test.txt").write_text("12\n")
@@ -187,13 +191,13 @@ def test_mentions_of_excluded_chains_are_plain_words(tmp_path: Path):
     assert (tmp_path / "out" / "Sentences" / "1000.txt").read_text().splitlines()[0] == (
         f"{MAN} in a hat crosses {STREET} ."
     )
-    assert not (tmp_path / "out" / "Annotations").exists()
+    assert "<object>" not in (tmp_path / "out" / "Annotations" / "1000.xml").read_text()
 
 
 def test_where_layers_exist_one_is_named_or_the_error_lists_them(tmp_path: Path):
     corpus = a_corpus("c", some_images(1))
     staged(corpus)
-    with pytest.raises(AmbiguousLayer, match="name one of: crowd, import"):
+    with pytest.raises(PhraseboxError, match="name one of: crowd, import"):
         export_dataset(corpus="c", format="entities", out=tmp_path / "out")
     with pytest.raises(UnknownName, match="unknown layer 'gold'"):
         export_dataset(corpus="c", format="entities", out=tmp_path / "out", layer="gold")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.datasets import intake, layer_rows
 from annotation.images import pictures
 from annotation.models import Corpus, Image
@@ -117,7 +117,7 @@ def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path
 
 
 def test_two_imports_of_one_name_do_not_meet(data_dir: Path):
-    with exclusive_folder("import.corpus", busy=""):
+    with locked_folder("import.corpus", busy=""):
         with pytest.raises(Busy, match="'corpus' is being imported by another process; wait for its end"):
             take(some_images(1))
     assert not Corpus.objects.exists()

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.common import database
-from annotation.common.locks import Busy, exclusive_folder
+from annotation.common.locks import Busy, locked_folder
 from annotation.datasets import layer_rows
 from annotation.datasets.layer_rows import LayerError, LayerShare, remove_layer, write_layer
 from annotation.models import Box, BoxChain, Chain, Corpus, Image, Layer, LayerImage, Mention
@@ -26,8 +26,9 @@ from annotation.protocol.terms import Box as BoxRecord
 from annotation.protocol.terms import Chain as ChainRecord
 from annotation.protocol.terms import Mention as MentionRecord
 from annotation.selectors import records as reading
-from annotation.selectors.corpora import AmbiguousLayer, corpus_named, layer_named
+from annotation.selectors.corpora import corpus_named, layer_named
 from annotation.selectors.records import layer_of, stream_records
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 from tests.factories import HAT, MAN, STREET, a_corpus, a_layer, boxed, boxless, some_images
@@ -85,7 +86,7 @@ def layers(draw: st.DrawFn, captions: list[tuple[str, ...]]) -> LayerRecord:
 
 @st.composite
 def corpora(draw: st.DrawFn) -> list[ImageRecord]:
-    word = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
+    word = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=4)
     result = []
     for number in range(draw(st.integers(1, 4))):
         sentences = draw(st.lists(st.lists(word, min_size=1, max_size=6).map(tuple), max_size=3))
@@ -210,7 +211,7 @@ def test_what_a_killed_writer_left_is_swept_by_the_next(corpus: Corpus, monkeypa
 
 def test_two_writers_of_one_layer_do_not_meet(corpus: Corpus):
     with (
-        exclusive_folder("layer.c.gold", busy=""),
+        locked_folder("layer.c.gold", busy=""),
         pytest.raises(Busy, match="'gold' of corpus 'c' is being written"),
     ):
         write(corpus, [("1000", a_layer(MAN))])
@@ -285,7 +286,7 @@ def test_corpora_and_layers_are_found_by_name(corpus: Corpus):
     write(corpus, [("1000", a_layer(MAN))])
     assert layer_named(corpus) == layer_named(corpus, "gold")
     write(corpus, [], name="crowd")
-    with pytest.raises(AmbiguousLayer, match="corpus 'c' has several layers; name one of: crowd, gold"):
+    with pytest.raises(PhraseboxError, match="corpus 'c' has several layers; name one of: crowd, gold"):
         layer_named(corpus)
     with pytest.raises(UnknownName, match="unknown layer 'x' of corpus 'c'; known: crowd, gold"):
         layer_named(corpus, "x")

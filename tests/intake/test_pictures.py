@@ -6,12 +6,14 @@ import io
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image, PngImagePlugin
 
 from annotation.images import pictures, withdrawn
 from annotation.images.metadata import Malformed, without_metadata
+from tests.factories import stored_picture
 
 ORIENTATION = 0x0112
 CAMERA = 0x0110
@@ -72,7 +74,7 @@ def a_bomb(path: Path, side: int) -> Path:
 def test_metadata_is_dropped_and_every_pixel_stays(tmp_path: Path, extension: str, how: dict):
     path = saved(tmp_path / f"picture.{extension}", a_scene(), **how)
     assert SECRET in path.read_bytes()
-    store_picture = pictures.store_picture(path)
+    store_picture = stored_picture(path)
     stored = pictures.picture_path(store_picture.name)
     assert SECRET not in stored.read_bytes()
     assert pixels(stored) == pixels(path)
@@ -84,23 +86,23 @@ def test_text_in_a_png_is_dropped_and_its_palette_stays(tmp_path: Path):
     notes = PngImagePlugin.PngInfo()
     notes.add_text("Author", SECRET.decode())
     path = saved(tmp_path / "p.png", a_scene().quantize(8), pnginfo=notes, transparency=0)
-    stored = pictures.picture_path(pictures.store_picture(path).name)
+    stored = pictures.picture_path(stored_picture(path).name)
     assert SECRET not in stored.read_bytes()
     assert pixels(stored) == pixels(path)
 
 
 def test_a_colour_profile_stays_because_it_decides_how_the_picture_looks(tmp_path: Path):
     path = saved(tmp_path / "p.jpg", a_scene(), icc_profile=b"a profile", exif=telling())
-    stored = pictures.picture_path(pictures.store_picture(path).name)
+    stored = pictures.picture_path(stored_picture(path).name)
     with Image.open(stored) as image:
         assert image.info["icc_profile"] == b"a profile"
 
 
 def test_bytes_behind_the_end_of_a_jpeg_are_cut_off(tmp_path: Path):
     path = saved(tmp_path / "p.jpg", a_scene())
-    store_picture = pictures.store_picture(path)
+    store_picture = stored_picture(path)
     path.write_bytes(path.read_bytes() + SECRET)
-    assert pictures.store_picture(path).name == store_picture.name
+    assert stored_picture(path).name == store_picture.name
 
 
 @pytest.mark.parametrize("orientation", [2, 3, 5, 6, 8])
@@ -109,7 +111,7 @@ def test_a_turned_picture_is_stored_upright(tmp_path: Path, extension: str, orie
     path = tmp_path / f"p.{extension}"
     lossless = {"lossless": True} if extension == "webp" else {}
     a_scene().save(path, exif=telling(orientation), **({"quality": 95} if extension == "jpg" else lossless))
-    store_picture = pictures.store_picture(path)
+    store_picture = stored_picture(path)
     stored = pictures.picture_path(store_picture.name)
     assert (store_picture.width, store_picture.height) == ((32, 48) if orientation >= 5 else (48, 32))
     assert SECRET not in stored.read_bytes()
@@ -124,8 +126,8 @@ def test_a_turned_picture_is_stored_upright(tmp_path: Path, extension: str, orie
 
 
 def test_the_same_picture_is_kept_once(tmp_path: Path, data_dir: Path):
-    first = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()))
-    second = pictures.store_picture(saved(tmp_path / "b.jpg", a_scene(), exif=telling()))
+    first = stored_picture(saved(tmp_path / "a.jpg", a_scene()))
+    second = stored_picture(saved(tmp_path / "b.jpg", a_scene(), exif=telling()))
     assert first.name == second.name
     assert first.source != second.source
     assert len([f for f in data_dir.rglob("*") if f.is_file()]) == 1
@@ -137,14 +139,14 @@ def test_a_jpeg_with_damaged_markers_that_still_decodes_is_kept(tmp_path: Path):
     path.write_bytes(data[:20] + b"\x00\x00" + data[20:])  # stray bytes between two segments
     with pytest.raises(Malformed):
         without_metadata(path.read_bytes(), "JPEG")
-    store_picture = pictures.store_picture(path)
+    store_picture = stored_picture(path)
     assert (store_picture.width, store_picture.height) == (48, 32)
 
 
 def test_a_phone_picture_with_a_second_one_behind_it_is_kept_as_one_jpeg(tmp_path: Path):
     path = tmp_path / "p.jpg"
     a_scene().save(path, format="MPO", save_all=True, append_images=[a_scene((24, 16))])
-    store_picture = pictures.store_picture(path)
+    store_picture = stored_picture(path)
     with Image.open(pictures.picture_path(store_picture.name)) as image:
         assert (image.format, image.size) == ("JPEG", (48, 32))
 
@@ -171,7 +173,7 @@ def test_a_phone_picture_with_a_second_one_behind_it_is_kept_as_one_jpeg(tmp_pat
 def test_what_is_no_picture_is_refused_by_name(tmp_path: Path, data_dir: Path, name, make, problem):
     make(tmp_path / name)
     with pytest.raises(pictures.PictureError) as refusal:
-        pictures.store_picture(tmp_path / name)
+        stored_picture(tmp_path / name)
     assert str(refusal.value).startswith(f"{tmp_path / name}: {problem}")
     assert "\n" not in str(refusal.value)
     assert not data_dir.exists()
@@ -185,21 +187,21 @@ def test_a_picture_that_was_cut_short_is_refused(tmp_path: Path, extension: str,
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
     with pytest.raises(pictures.PictureError, match="p\\."):
-        pictures.store_picture(path)
+        stored_picture(path)
 
 
-def test_a_file_beyond_the_limit_is_not_even_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pictures, "MAX_BYTES", 2**20)
+def test_a_file_beyond_the_limit_is_not_even_read(tmp_path: Path, settings: Any):
+    settings.READER_MEMORY = 100  # megabytes
     path = tmp_path / "p.jpg"
-    path.write_bytes(bytes(3 * 2**20))
-    monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("was read"))
-    with pytest.raises(pictures.PictureError, match="3 MiB; expected at most 1"):
-        pictures.store_picture(path)
+    with path.open("wb") as out:
+        out.truncate(6 * 10**9)
+    with pytest.raises(pictures.PictureError, match="p.jpg: 5722 MiB; expected at most 64"):
+        stored_picture(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(pictures.PictureError, match="none.jpg: cannot be read"):
-        pictures.store_picture(tmp_path / "none.jpg")
+        stored_picture(tmp_path / "none.jpg")
 
 
 @pytest.mark.parametrize("name", ["", "../secret.jpg", "a" * 64, "A" * 64 + ".jpg", "a" * 64 + ".exe"])
@@ -210,7 +212,7 @@ def test_a_name_that_is_none_leads_nowhere(name: str):
 
 def test_staged_pictures_enter_the_store_by_publishing(tmp_path: Path, data_dir: Path):
     staged = tmp_path / "staged"
-    store_picture = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
+    store_picture = stored_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
     assert not pictures.picture_path(store_picture.name).exists()
     pictures.publish_pictures(staged)
     pictures.publish_pictures(staged)
@@ -226,7 +228,7 @@ def test_a_picture_that_was_withdrawn_while_it_was_staged_does_not_enter_the_sto
     tmp_path: Path, data_dir: Path
 ):
     staged = tmp_path / "staged"
-    store_picture = pictures.store_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
+    store_picture = stored_picture(saved(tmp_path / "a.jpg", a_scene()), into=staged)
     withdrawn.note_withdrawn(store_picture.name)
     pictures.publish_pictures(staged)
     assert not pictures.picture_path(store_picture.name).exists() and not any(staged.iterdir())

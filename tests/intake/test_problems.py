@@ -58,7 +58,7 @@ def brought(source: Path, **how: Any) -> ImportReport:
 
 
 #: Sort and the end of the file's name, with its line, of all that is wrong with `source`.
-WRONG = {
+PROBLEMS = {
     ("picture", "p07.jpg", None),
     ("picture", "p21.jpg", None),
     ("no_caption", "p39.jpg", None),
@@ -76,7 +76,7 @@ def test_everything_that_is_wrong_is_listed_at_once_and_nothing_is_stored(source
     before = everything(data_dir)
     with pytest.raises(SourceProblems) as error:
         brought(source)
-    blocking = {item for item in WRONG if item[0] not in ("no_caption", "no_picture")}
+    blocking = {item for item in PROBLEMS if item[0] not in ("no_caption", "no_picture")}
     assert problem_rows(error.value.problems) == blocking
     assert "4 problems, so nothing was imported" in str(error.value)
     assert not Corpus.objects.exists() and not Image.objects.exists()
@@ -94,21 +94,21 @@ def test_each_problem_says_what_it_is_and_what_to_do(source: Path):
 def test_a_dry_run_lists_the_same_and_stores_nothing(source: Path, data_dir: Path):
     before = everything(data_dir)
     report = brought(source, dry_run=True)
-    assert problem_rows(report.problems) == WRONG
+    assert problem_rows(report.problems) == PROBLEMS
     assert report.dry_run and not report.unchanged and report.pictures == 37
     assert not Corpus.objects.exists() and everything(data_dir) == before
 
 
 def test_just_what_is_listed_is_left_out(source: Path):
     report = brought(source, skip_problems=True)
-    assert problem_rows(report.problems) == WRONG
+    assert problem_rows(report.problems) == PROBLEMS
     keys = set(Image.objects.values_list("key", flat=True))
     assert keys == {f"p{n:02}" for n in range(39)} - {"p07", "p21"}
     assert Caption.objects.count() == 2 * 37 == report.captions
     assert list(Image.objects.order_by("position").values_list("position", flat=True)) == list(range(37))
     assert Corpus.objects.get().published
     again = brought(source, skip_problems=True)
-    assert again.unchanged and problem_rows(again.problems) == WRONG
+    assert again.unchanged and problem_rows(again.problems) == PROBLEMS
 
 
 def test_problems_in_later_portions_end_an_import_whose_first_portions_were_written(
@@ -151,7 +151,7 @@ def test_an_archive_holds_its_pictures_beside_its_captions_and_problems_name_its
             name if "." not in name or sort in ("line", "repeated", "no_picture") else f"pictures/{name}",
             at,
         )
-        for sort, name, at in WRONG
+        for sort, name, at in PROBLEMS
     }
     assert report.pictures == 37
 
@@ -163,14 +163,13 @@ def test_an_archive_holds_its_pictures_beside_its_captions_and_problems_name_its
             "jsonl",
             "corpus.jsonl",
             (
-                '{"format": "phrasebox-corpus", "version": 1}\n'
                 '{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
                 '{"id": "b", "filename": "b.jpg"\n'
                 '{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
                 '{"id": "c", "filename": "c.jpg", "captions": [{"text": "  "}]}\n'
                 '{"id": "d", "filename": "d.jpg", "captions": [{"text": "A cat ."}]}\n'
             ),
-            [3, 4, 5],
+            [2, 3, 4],
         ),
         (
             "csv",
@@ -235,10 +234,10 @@ def test_every_format_tells_all_that_is_wrong_and_goes_on(
 
 
 def test_what_cannot_be_read_at_all_is_no_problem_to_be_left_out(tmp_path: Path):
-    (tmp_path / "corpus.jsonl").write_text('{"no": "header"}\n')
-    with pytest.raises(FormatError, match="has no header in its first line"):
+    (tmp_path / "captions.json").write_text('{"annotations": []}\n')
+    with pytest.raises(FormatError, match='has no list "images"'):
         import_corpus(
-            name="x", path=tmp_path / "corpus.jsonl", format="jsonl", how=ImportHow(skip_problems=True)
+            name="x", path=tmp_path / "captions.json", format="coco", how=ImportHow(skip_problems=True)
         )
 
 
@@ -272,7 +271,7 @@ def test_the_command_lists_all_problems_and_says_how_to_leave_them_out(source: P
     assert "nothing was stored" in out and not Corpus.objects.exists()
     out, _ = command(source, "--skip-problems", "--json")
     report = json.loads(out.splitlines()[-1])
-    assert problem_rows(SourceProblem(**problem) for problem in report["problems"]) == WRONG
+    assert problem_rows(SourceProblem(**problem) for problem in report["problems"]) == PROBLEMS
     assert (report["skipped"], report["images"]) == (True, 37)
     out, _ = command(source, "--skip-problems")
     assert "left out 6 problems: those listed, nothing else" in out

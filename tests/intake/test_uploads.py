@@ -23,7 +23,7 @@ from annotation.datasets import uploaded_source, uploads
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import IntakeError, SourceProblems
 from annotation.datasets.uploaded_source import CheckedUpload, check_upload, import_upload
-from annotation.datasets.uploads import NoSuchUpload, Upload, UploadRefused, WrongOffset
+from annotation.datasets.uploads import InvalidOffset, NoSuchUpload, Upload, UploadError
 from annotation.formats.files.archive import ArchiveLimits
 from annotation.models import Account, Corpus, Image, Job
 from phrasebox.text_files import FormatError
@@ -115,7 +115,7 @@ def test_a_part_that_is_sent_twice_or_too_early_is_told_where_to_go_on(ada: Acco
     upload = begun(ada, 20)
     assert part(upload, b"0123456789") == 10
     for offset in (0, 5, 15):
-        with pytest.raises(WrongOffset) as error:
+        with pytest.raises(InvalidOffset) as error:
             part(upload, b"01234", offset)
         assert error.value.received == 10
     assert part(upload, b"abcdefghij", 10) == 20 and upload.complete
@@ -126,7 +126,7 @@ def test_an_upload_goes_on_after_being_cut_off(ada: Account):
     whole = os.urandom(30_000)
     upload = begun(ada, len(whole))
     part(upload, whole[:10_000])
-    again = begun(ada, len(whole))  # the page was loaded anew, and the same file chosen
+    again = begun(ada, len(whole))  # the page was loaded again, and the same file chosen
     assert again.key == upload.key
     (file,) = again.progress()
     assert (file.received, file.size) == (10_000, 30_000)
@@ -152,7 +152,7 @@ def test_a_part_that_is_wrong_is_refused_and_nothing_of_it_stays(
     ada: Account, data: bytes, offset: int, sha256: str, why: str
 ):
     upload = begun(ada, 20)
-    with pytest.raises(UploadRefused, match=why):
+    with pytest.raises(UploadError, match=why):
         part(upload, data, offset, sha256=sha256)
     assert [file.received for file in upload.progress()] == [0]
 
@@ -166,7 +166,7 @@ def test_an_upload_is_its_accounts_alone_and_for_a_day(ada: Account, monkeypatch
     assert uploads.upload_of(ada, upload.key) == upload
     assert uploads.uploads_of(eve) == [] and uploads.uploads_of(ada) == [upload]
     assert uploads.remove_expired_uploads() == 0
-    later = time.time() + uploads.UPLOAD_KEPT_SECONDS + 1
+    later = time.time() + uploads.UPLOAD_LIFETIME + 1
     monkeypatch.setattr(time, "time", lambda: later)
     with pytest.raises(NoSuchUpload):
         uploads.upload_of(ada, upload.key)
@@ -180,14 +180,14 @@ def test_an_upload_is_its_accounts_alone_and_for_a_day(ada: Account, monkeypatch
 def test_quota_and_disk_are_asked_before_anything_is_sent(ada: Account, settings, monkeypatch):
     settings.UPLOAD_QUOTA = 1000
     first = begun(ada, 600, name="first")
-    with pytest.raises(UploadRefused, match="your uploads may take 1000.bytes, of which 600.bytes"):
+    with pytest.raises(UploadError, match="your uploads may take 1000.bytes, of which 600.bytes"):
         begun(ada, 500, name="second")
     begun(account("eve", "researcher"), 900)
     settings.UPLOAD_QUOTA = 10**12
     # Of these, 1,500 are promised to what has begun, and 100 of that have come.
     part(first, bytes(100))
     monkeypatch.setattr(uploads, "free_bytes", lambda: 11_400)
-    with pytest.raises(UploadRefused, match="the server has 9.8\xa0KB left"):
+    with pytest.raises(UploadError, match="the server has 9.8\xa0KB left"):
         begun(ada, 4_000, name="third")
     begun(ada, 3_000, name="third")
 
@@ -203,7 +203,7 @@ def test_uploads_that_begin_at_once_stay_within_the_quota(ada: Account, settings
     def begin(name: str) -> bool:
         try:
             begun(ada, 300, name=name)
-        except UploadRefused:
+        except UploadError:
             return False
         finally:
             connections.close_all()
@@ -218,7 +218,7 @@ def test_a_part_is_refused_where_the_disk_is_full_up_to_its_reserve(ada: Account
     upload = begun(ada, 20)
     monkeypatch.setattr(uploads, "free_bytes", lambda: 9)
     with pytest.raises(
-        UploadRefused, match=r"could not be stored \(No space left on device\): try again later"
+        UploadError, match=r"could not be stored \(No space left on device\): try again later"
     ):
         part(upload, b"0123456789")
     assert part(upload, b"012345678") == 9
@@ -229,7 +229,7 @@ def test_a_part_is_refused_where_the_disk_is_full_up_to_its_reserve(ada: Account
     ["../up.zip", "/etc/passwd", "a/../b.zip", ".hidden", "a//b.zip", "a\\b.zip", "a\nb.zip", "", "x" * 300],
 )
 def test_a_name_that_leads_elsewhere_is_refused(ada: Account, path: str):
-    with pytest.raises(UploadRefused, match="is refused: rename the file"):
+    with pytest.raises(UploadError, match="is refused: rename the file"):
         uploads.begin_upload(account=ada, name="mine", files=[(path, 3)])
 
 
@@ -243,15 +243,15 @@ def test_what_cannot_be_begun_says_why(ada: Account):
         ("mine", [("a", -1)], "is refused"),
         ("mine", [(f"f{n}", 1) for n in range(uploads.MOST_FILES + 1)], "pack them into an archive"),
     ):
-        with pytest.raises(UploadRefused, match=why):
+        with pytest.raises(UploadError, match=why):
             uploads.begin_upload(account=ada, name=name, files=files)
     for n in range(uploads.MOST_UPLOADS):
         begun(ada, 1, name=f"n{n}")
-    with pytest.raises(UploadRefused, match="You have 10 uploads already"):
+    with pytest.raises(UploadError, match="You have 10 uploads already"):
         begun(ada, 1, name="one-more")
 
 
-WRONG = {("picture", "p07.jpg"), ("picture", "p21.jpg"), ("no_caption", "p39.jpg")}
+PROBLEMS = {("picture", "p07.jpg"), ("picture", "p21.jpg"), ("no_caption", "p39.jpg")}
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -261,7 +261,7 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
     upload = uploaded(ada, {"forty.zip": zipped(files)} if packed else files)
     result = checked(upload)
     assert (result.format, result.images, result.pictures) == ("flickr8k", SOUND, SOUND)
-    assert {(problem.sort, Path(problem.file).name) for problem in result.problems} == WRONG
+    assert {(problem.sort, Path(problem.file).name) for problem in result.problems} == PROBLEMS
     assert all(str(upload.folder) not in str(problem) for problem in result.problems)
     assert result.english == 1
     if packed:
@@ -270,7 +270,7 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
         import_upload(upload, format=result.format, skip_problems=False)
     assert not Corpus.objects.exists()
     report = import_upload(upload, format=result.format, skip_problems=True)
-    assert {(problem.sort, Path(problem.file).name) for problem in report.problems} == WRONG
+    assert {(problem.sort, Path(problem.file).name) for problem in report.problems} == PROBLEMS
     corpus = Corpus.objects.get(name="mine")
     assert (corpus.published, corpus.image_count) == (True, SOUND)
     assert corpus.source.startswith("upload of ") and str(upload.folder) not in corpus.source
@@ -356,10 +356,7 @@ def test_captions_that_do_not_read_as_english_are_told(ada: Account):
         ("entities", {"Sentences/a.txt": b"[/EN#1/animals A dog] runs .\n"}),
         (
             "jsonl",
-            {
-                "c.jsonl": b'{"format": "phrasebox-corpus", "version": 1}\n'
-                b'{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
-            },
+            {"c.jsonl": b'{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'},
         ),
     ],
 )

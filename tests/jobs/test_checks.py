@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from annotation.checks import job_kinds
@@ -46,11 +44,6 @@ def test_what_is_no_exception_is_no_refusal(error: object) -> None:
     assert id == "annotation.E020" and repr(error) in text and "ValueError" not in text
 
 
-@dataclass(frozen=True)
-class CountRequest:
-    upto: int
-
-
 def test_work_that_cannot_be_called_is_named() -> None:
     @job_kind("idle", title="Idle")
     def idle() -> None: ...
@@ -58,18 +51,7 @@ def test_work_that_cannot_be_called_is_named() -> None:
     @job_kind("in_order", title="In order")
     def in_order(progress: JobProgress, first: int, *, second: int) -> None: ...
 
-    @job_kind("unasked", title="Unasked", request=CountRequest)
-    def unasked(progress: JobProgress, *, upto: int) -> None: ...
-
-    @job_kind("whole", title="Whole", request=CountRequest)
-    def whole(progress: JobProgress, request: CountRequest) -> None: ...
-
-    @job_kind("wordy", title="Wordy", request=str)
-    def wordy(progress: JobProgress, request: str) -> None: ...
-
     assert [(id, text.removeprefix("the job kind ")) for id, text in errors()] == [
         ("annotation.E021", "'idle' takes no progress"),
         ("annotation.E021", "'in_order' takes first by position"),
-        ("annotation.E021", "'unasked' does not take its request"),
-        ("annotation.E021", "'wordy' makes a request of <class 'str'>, which is no record"),
     ]

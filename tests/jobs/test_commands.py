@@ -42,7 +42,7 @@ def test_jobs_can_be_had_as_json(capsys):
     jobs.run_queued_job(job.pk)
     call_command("list_jobs", "--json", "--state", "done")
     (document,) = json.loads(capsys.readouterr().out)["results"]
-    assert (document["number"], document["asked_by"], document["result"]) == (
+    assert (document["number"], document["requested_by"], document["result"]) == (
         job.pk,
         "researcher",
         {"counted": 3},
@@ -71,7 +71,7 @@ def test_a_running_job_that_is_being_cancelled_says_so(capsys):
 def test_a_sweep_says_what_it_did(capsys):
     silent()
     call_command("sweep_jobs", "--json")
-    assert json.loads(capsys.readouterr().out) == {"again": 1, "failed": 0, "cancelled": 0, "sent": 0}
+    assert json.loads(capsys.readouterr().out) == {"again": 1, "failed": 0, "cancelled": 0, "resent": 0}
 
 
 def test_with_a_broker_no_embedded_worker_is_started(tmp_path):

@@ -66,7 +66,7 @@ def open_files(process: int) -> set[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
-def test_the_clock_ends_where_its_beat_was_killed_so_that_both_are_started_anew(
+def test_the_clock_ends_where_its_beat_was_killed_so_that_both_are_started_again(
     tmp_path: Path, broker: redis.Redis, redis_url: str
 ):
     command = [part.replace("/data", str(tmp_path)) for part in service("beat")[0]]

@@ -56,7 +56,7 @@ def test_the_same_asked_for_twice_is_one_job():
     assert jobs.enqueue(kind="count", arguments={"upto": 3, "pause": 0.0}) != first
 
 
-def test_what_is_being_cancelled_can_be_asked_for_anew():
+def test_what_is_being_cancelled_can_be_asked_for_again():
     first = jobs.enqueue(kind="count", arguments={"upto": 3})
     Job.objects.update(state=Job.RUNNING, cancel=True)
     assert jobs.enqueue(kind="count", arguments={"upto": 3}) != first

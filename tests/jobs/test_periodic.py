@@ -1,4 +1,4 @@
-"""What is done again and again, by name, whoever calls it."""
+"""What is done again and again, by name, no matter who calls it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 from django.db import OperationalError
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.jobs import schedule
 from annotation.jobs.schedule import PERIODIC, Periodic
 from annotation.models import Assignment, Campaign, Chain, Job, OpenImage
@@ -90,7 +90,7 @@ def test_a_database_that_is_away_is_told_in_one_line(monkeypatch, caplog):
 
 def test_a_turn_that_is_under_way_is_not_begun_again(monkeypatch):
     name = table(monkeypatch, lambda: leases.end_expired_leases())
-    with exclusive_folder(f"periodic.{name}", busy="under way"):
+    with locked_folder(f"periodic.{name}", busy="under way"):
         assert not schedule.do(name)
     assert schedule.do(name)
 

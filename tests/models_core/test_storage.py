@@ -22,7 +22,7 @@ def test_a_model_comes_back_as_it_was(tmp_path):
         np.testing.assert_array_equal(stored.arrays[name], array)
         assert stored.arrays[name].dtype == array.dtype
     assert stored.settings == {"kappa": 0.1}
-    assert stored.manifest["facts"] == {"seed": 7}
+    assert stored.manifest["metadata"] == {"seed": 7}
     assert stored.manifest["made_with"]["numpy"] == np.__version__
     assert stored.manifest["made_with"]["torch"] == torch.__version__
 

@@ -45,16 +45,16 @@ def researcher(db: None) -> Account:
     return account
 
 
-class MadeHook(NamedTuple):
+class NewWebhook(NamedTuple):
     """A webhook, and its secret."""
 
     webhook: Webhook
     secret: str
 
 
-def hook(account: Account, address: str, **about: str) -> MadeHook:
+def hook(account: Account, address: str, **about: str) -> NewWebhook:
     created = people.perform("make_webhook", account, name="tests", address=address, **about)
-    return MadeHook(Webhook.objects.get(pk=created.number), created.secret)
+    return NewWebhook(Webhook.objects.get(pk=created.number), created.secret)
 
 
 def seconds(at: datetime) -> int:

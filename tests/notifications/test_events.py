@@ -17,10 +17,11 @@ from annotation import campaigns, jobs
 from annotation.common import database
 from annotation.common.operations import Forbidden
 from annotation.jobs import emails, schedule, upkeep
-from annotation.models import Account, AlarmSubscription, Job, LastTurn, RoleGrant, WebhookDelivery
+from annotation.models import Account, AlarmSubscription, Job, PeriodicRun, RoleGrant, WebhookDelivery
 from annotation.notifications import alarms
 from annotation.notifications.alarms import DetectedAlarm, note_alarms
 from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
+from phrasebox.errors import PhraseboxError
 from tests.factories import a_corpus, some_images
 from tests.notifications.conftest import hook
 from tests.queue.world import TRUSTING, World
@@ -31,7 +32,7 @@ ADDRESS = "https://hooks.example.org/"
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(tmp_path, settings, monkeypatch) -> None:
+def empty_cache(tmp_path, settings, monkeypatch) -> None:
     cache.clear()
     settings.DATA_DIR = tmp_path
     monkeypatch.setattr(upkeep, "_noted", {})
@@ -77,7 +78,7 @@ def test_a_campaign_whose_last_image_is_complete_is_told_once(researcher: Accoun
     world = World(some_images(2), settings=TRUSTING)
     hook(researcher, ADDRESS, campaign=world.campaign.name)
     world.work()
-    for _turn in range(2):
+    for _round in range(2):
         cache.clear()
         assert schedule.do("look_after_campaigns")
     assert [item["why"] for item in messages_of(CAMPAIGN_FINISHED)] == ["complete"]
@@ -156,8 +157,8 @@ def test_alarms_of_the_server_are_for_its_admins(researcher: Account, settings) 
     assert not emails.request_alarm_mails(note_alarms([DetectedAlarm("a", "", "b")]))
     RoleGrant.objects.update(role="admin")
     settings.DISK_RESERVE = 0
-    LastTurn.objects.create(
-        name=LastTurn.BACKUP,
+    PeriodicRun.objects.create(
+        name=PeriodicRun.BACKUP,
         begun_at=database.now() - timedelta(days=9),
         ended_at=database.now() - timedelta(days=9),
     )
@@ -172,9 +173,9 @@ def _work() -> None:
         assert jobs.run_queued_job(due) == "done"
 
 
-def test_whoever_has_no_address_is_told_to_add_one(researcher: Account) -> None:
+def test_somebody_who_has_no_address_is_told_to_add_one(researcher: Account) -> None:
     researcher.email = ""
-    with pytest.raises(alarms.SubscriptionError, match="add one first"):
+    with pytest.raises(PhraseboxError, match="add one first"):
         people.perform("subscribe_to_alarms", researcher)
     assert not AlarmSubscription.objects.exists()
 
@@ -184,12 +185,12 @@ def test_the_periodic_work_keeps_when_it_was_done_and_that_it_failed(monkeypatch
         raise RuntimeError("the roof fell in")
 
     assert schedule.do("sweep_jobs") and schedule.do("sweep_jobs")
-    row = LastTurn.objects.get(name="sweep_jobs")
+    row = PeriodicRun.objects.get(name="sweep_jobs")
     assert not row.failed and row.ended_at >= row.begun_at
     monkeypatch.setitem(schedule.PERIODIC, "sweep_jobs", schedule.Periodic("sweep_jobs", 15, fail))
     assert not schedule.do("sweep_jobs")
     (state,) = upkeep.periodic_states({"sweep_jobs": 15})
-    assert state.failed and state.next_at == LastTurn.objects.get().begun_at + timedelta(seconds=15)
+    assert state.failed and state.next_at == PeriodicRun.objects.get().begun_at + timedelta(seconds=15)
     assert [(a.code, a.kind) for a in upkeep.server_alarms({"sweep_jobs": 15})] == [
         ("periodic", "sweep_jobs")
     ]
@@ -208,5 +209,5 @@ def test_the_disk_is_measured_folder_by_folder(tmp_path) -> None:
     (tmp_path / "pictures" / "a" / "b").write_bytes(bytes(100_000))
     (tmp_path / "pictures" / "link").symlink_to("/")
     assert schedule.do("measure_disk")
-    used = LastTurn.objects.get(name=LastTurn.MEASURE_DISK).about["bytes"]
+    used = PeriodicRun.objects.get(name=PeriodicRun.MEASURE_DISK).about["bytes"]
     assert 100_000 <= used["pictures"] < 120_000

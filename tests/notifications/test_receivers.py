@@ -140,7 +140,7 @@ def test_a_name_that_changes_its_number_leads_nowhere_else_than_where_it_was_che
         address = f"https://hooks.example.org:{receiver.port}/"
         assert send(address, {}, b"{}") == (None, NO_ANSWER, "ConnectionRefusedError")
         assert tried == [(PUBLIC, receiver.port)] and request == ["hooks.example.org"]
-        # The next attempt asks anew, hears this machine's number, and connects to nothing.
+        # The next attempt asks again, hears this machine's number, and connects to nothing.
         outcome = send(address, {}, b"{}")
         assert outcome.why == ADDRESS and "127.0.0.1" in outcome.detail
         assert len(tried) == 1 and not receiver.got

@@ -102,6 +102,6 @@ def _run(test: doctest.DocTest) -> None:
 
 
 if __name__ == "__main__":
-    for given in sys.argv[1:]:
-        done = run_page(Path(given)) if given.endswith(".md") else run_module(given)
-        print(f"{Path(given).name}: {done}")
+    for argument in sys.argv[1:]:
+        done = run_page(Path(argument)) if argument.endswith(".md") else run_module(argument)
+        print(f"{Path(argument).name}: {done}")

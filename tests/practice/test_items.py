@@ -16,13 +16,7 @@ from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.box_drawing.practice import GOOD_FIT
-from annotation.task_types.practice import (
-    PRACTICE,
-    PracticeItem,
-    judge_practice,
-    pose_practice,
-    practice_scene,
-)
+from annotation.task_types.practice import PRACTICE, PracticeItem, practice_scene
 from annotation.task_types.practice.scenes import SCENE_IMAGES, SCENE_PICTURES, SCENES_FILE, picture_of
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
@@ -60,7 +54,7 @@ def test_every_question_can_be_practised_and_has_a_good_and_a_bad_example():
 
 @pytest.mark.parametrize(("kind", "item"), EVERY)
 def test_an_item_can_be_shown_and_says_why(kind: str, item: PracticeItem):
-    page, image = pose_practice(kind, item)
+    page, image = PRACTICE.get(kind).posed(item)
     assert page.choices and str(item.why).endswith(".")
     assert (settings.BASE_DIR / "static" / image.picture).is_file()
 
@@ -110,52 +104,54 @@ def test_practice_has_answers_of_either_sort(kind: str, item: PracticeItem):
     [(k, i) for k, i in EVERY if i.right and k not in (q.BOX_DRAWING, RELEVANCE, TAG_RELEVANCE)],
 )
 def test_the_right_word_is_right_and_no_other(kind: str, item: PracticeItem):
-    page, _image = pose_practice(kind, item)
+    page, _image = PRACTICE.get(kind).posed(item)
     for choice in page.choices:
-        assert judge_practice(kind, item, Answer(choice.value)).right is (choice.value == item.right)
+        assert PRACTICE.get(kind).judged(item, Answer(choice.value)).right is (choice.value == item.right)
 
 
 def test_a_drawn_box_is_right_as_far_as_it_fits():
     item = PRACTICE.get(q.BOX_DRAWING).items[0]
     (gold,) = missing(item)
-    exact = judge_practice(q.BOX_DRAWING, item, Answer("drawn", gold))
+    exact = PRACTICE.get(q.BOX_DRAWING).judged(item, Answer("drawn", gold))
     assert exact.right and exact.overlap == 1 and exact.right_boxes == (gold,)
-    wide = judge_practice(
-        q.BOX_DRAWING, item, Answer("drawn", Box(gold.xmin - 30, gold.ymin - 30, gold.xmax, gold.ymax))
+    wide = PRACTICE.get(q.BOX_DRAWING).judged(
+        item, Answer("drawn", Box(gold.xmin - 30, gold.ymin - 30, gold.xmax, gold.ymax))
     )
     assert not wide.right and 0 < (wide.overlap or 0) < GOOD_FIT
-    assert judge_practice(q.BOX_DRAWING, item, Answer("none")).right is False
+    assert PRACTICE.get(q.BOX_DRAWING).judged(item, Answer("none")).right is False
 
 
 def test_a_box_where_none_is_wanted_is_wrong_however_it_lies():
     item = PRACTICE.get(q.BOX_DRAWING).items[-1]
-    verdict = judge_practice(q.BOX_DRAWING, item, Answer("drawn", Box(*item.boxes[0])))
+    verdict = PRACTICE.get(q.BOX_DRAWING).judged(item, Answer("drawn", Box(*item.boxes[0])))
     assert verdict.right is False and verdict.overlap is None
-    assert judge_practice(q.BOX_DRAWING, item, Answer("none")).right is True
+    assert PRACTICE.get(q.BOX_DRAWING).judged(item, Answer("none")).right is True
 
 
 def test_a_page_is_right_where_every_tick_is():
     item = PRACTICE.get(RELEVANCE).items[0]
     ticked = [[fits for _text, fits in sentences] for _name, sentences in item.blocks]
-    assert judge_practice(RELEVANCE, item, Answer("judged", content={"ticked": ticked})).right
+    assert PRACTICE.get(RELEVANCE).judged(item, Answer("judged", content={"ticked": ticked})).right
     ticked[1][0] = not ticked[1][0]
-    verdict = judge_practice(RELEVANCE, item, Answer("judged", content={"ticked": ticked}))
+    verdict = PRACTICE.get(RELEVANCE).judged(item, Answer("judged", content={"ticked": ticked}))
     assert not verdict.right and verdict.wrong_ticks == ((1, 0),)
 
 
 @pytest.mark.parametrize("ticked", [[], [[True]], [[False] * 9] * 9])
 def test_a_page_of_another_shape_is_wrong_and_breaks_nothing(ticked: list[list[bool]]):
-    assert not judge_practice(
-        RELEVANCE, PRACTICE.get(RELEVANCE).items[0], Answer("judged", content={"ticked": ticked})
-    ).right
+    assert (
+        not PRACTICE.get(RELEVANCE)
+        .judged(PRACTICE.get(RELEVANCE).items[0], Answer("judged", content={"ticked": ticked}))
+        .right
+    )
 
 
 def test_what_nobody_can_grade_gets_no_verdict():
     item = PRACTICE.get(REGION_DESCRIPTION).items[0]
-    assert judge_practice(REGION_DESCRIPTION, item, Answer("described")).right is None
+    assert PRACTICE.get(REGION_DESCRIPTION).judged(item, Answer("described")).right is None
 
 
-def test_the_scenes_are_made_anew_from_the_sample_corpus(tmp_path: Path):
+def test_the_scenes_are_made_again_from_the_sample_corpus(tmp_path: Path):
     call_command(
         "make_examples", pictures=tmp_path, told=tmp_path / "scenes.json", stdout=open(tmp_path / "said", "w")
     )

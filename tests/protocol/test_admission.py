@@ -24,7 +24,7 @@ from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from tests.protocol.trust_states import ADMITTED, SETTINGS, answered, in_warm_up
 
 
-def test_who_entered_and_passed_the_test_is_on_probation():
+def test_who_entered_and_passed_the_test_is_in_warm_up():
     assert in_warm_up().state == WARM_UP
 
 
@@ -102,7 +102,7 @@ def test_a_refusal_is_one_sentence_that_says_what_is_missing_and_what_to_do(kind
 
 
 @pytest.mark.parametrize("answers", [[], [True] * 30])
-def test_nothing_is_refused_on_probation_or_when_trusted(answers):
+def test_nothing_is_refused_in_warm_up_or_when_trusted(answers):
     assert why_not(answered("coref_link", answers), SETTINGS) is None
 
 
@@ -131,7 +131,7 @@ def test_settings_relaxed_later_admit_at_the_next_event():
     assert trust_after(waiting, ItemDone(), relaxed).state == WARM_UP
 
 
-def test_writers_have_no_known_answers_and_so_no_probation():
+def test_writers_have_no_gold_answers_and_so_no_warm_up():
     assert in_warm_up("caption_writing").state == TRUSTED
     assert replay("region_description", [Entered()], SETTINGS).state == TRUSTED
 

@@ -58,7 +58,7 @@ def test_exactly_twelve_of_the_first_thirty_items_are_known(seed, worker):
 
 
 @given(NAMES, NAMES, st.integers(1, 4), st.integers(1, 40))
-def test_a_probation_that_lasts_catches_up_at_the_same_rate(seed, worker, block, of):
+def test_a_warm_up_that_lasts_catches_up_at_the_same_rate(seed, worker, block, of):
     settings = TrustSettings(warm_up_items=of, warm_up_known=(of + 1) // 2)
     numbers = range(1 + block * of, 1 + (block + 1) * of)
     assert len(due_at(numbers, seed=seed, worker=worker, settings=settings)) == (of + 1) // 2
@@ -117,7 +117,7 @@ def test_items_are_counted_from_one():
 
 
 @given(ANSWERS, NAMES, NAMES)
-def test_twelve_known_items_are_balanced_over_the_possible_answers(answers, seed, worker):
+def test_twelve_control_items_are_balanced_over_the_possible_answers(answers, seed, worker):
     choices = met(pool_of(answers, 12), 12, seed=seed, worker=worker)
     assert Counter(choice.control.stratum for choice in choices) == {a: 12 // len(answers) for a in answers}
     assert all(choice.warning is None for choice in choices)
@@ -183,7 +183,7 @@ class Desk:
 
 
 @given(st.data(), ANSWERS, NAMES)
-def test_known_answers_stay_balanced_whatever_is_left_out_answered_late_retired_or_added(data, answers, seed):
+def test_gold_answers_stay_balanced_whatever_is_left_out_answered_late_retired_or_added(data, answers, seed):
     desk = Desk(pool_of(answers, 8), seed)
     acts = ["take", "take", "answer", "answer", "give back", "late", "retire", "add"]
     for index, act in enumerate(data.draw(st.lists(st.sampled_from(acts), max_size=60))):

@@ -12,7 +12,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 
 KEYS = [f"{GRADED_RELEVANCE}|a|a#{n}" for n in range(3)]
 QUESTIONS = [
-    CountedQuestion(GRADED_RELEVANCE, key, wanted) for key, wanted in zip(KEYS, (1, 2, 3), strict=True)
+    CountedQuestion(GRADED_RELEVANCE, key, answers) for key, answers in zip(KEYS, (1, 2, 3), strict=True)
 ]
 
 votes = st.builds(
@@ -64,7 +64,7 @@ def test_answers_that_are_withdrawn_are_asked_for_again(history: list[Judgment],
     assert CountedFold(QUESTIONS)(left) == CountedFold(QUESTIONS)(never)
 
 
-def test_answers_beyond_those_wanted_are_moot():
+def test_answers_beyond_those_wanted_are_superseded():
     given_twice = [Judgment("first", KEYS[0], "u", "4"), Judgment("second", KEYS[0], "v", "1")]
     assert CountedFold(QUESTIONS)(given_twice).superseded == ("second",)
 

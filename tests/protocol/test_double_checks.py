@@ -16,12 +16,12 @@ from annotation.protocol.double_checks import DoubleChecks, answers_of_people, w
 from annotation.protocol.kinds import all_kinds
 from annotation.protocol.questions import Judgment
 from annotation.simulation.driver import Crowd, simulate_image
-from annotation.simulation.gate import OPEN_DOOR, Gate
+from annotation.simulation.gate import NO_QUALIFICATION, Gate
 from annotation.simulation.workers import make_crowd
 from tests.simulation.test_driver import world
 
 BOTH = ("ann", "bob")
-TWICE = replace(OPEN_DOOR, double_check_share=1.0)
+TWICE = replace(NO_QUALIFICATION, double_check_share=1.0)
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=5)
 
 
@@ -78,7 +78,7 @@ def test_over_all_draws_the_weighted_pairs_are_those_of_all_questions(
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9)), min_size=3, max_size=5))
-def test_every_worker_counts_alike_whoever_answers_more(crowd: list[tuple[str, int]]) -> None:
+def test_every_worker_counts_alike_no_matter_who_answers_more(crowd: list[tuple[str, int]]) -> None:
     """A pair for all questions that two workers answer, if each always says the same: the first is drawn by
     how much they work, the second among the others."""
     total = sum(load for _, load in crowd)
@@ -132,10 +132,10 @@ def test_where_all_agree_there_is_an_interval_and_no_kappa() -> None:
     assert measure_agreement([], drawn=3).equal is None
 
 
-def test_machines_withdrawn_and_surplus_answers_are_neither_first_nor_second() -> None:
+def test_models_withdrawn_and_extra_answers_are_neither_first_nor_second() -> None:
     key = "box_drawing|0.0-1|"
     provided = [
-        Judgment("1", key, "m", "none", machine=True),
+        Judgment("1", key, "m", "none", by_model=True),
         Judgment("2", key, "ann", "none", withdrawn=True),
         Judgment("3", key, "bob", "none", role=q.EXTRA),
         Judgment("4", key, "cid", flag="offensive"),

@@ -1,4 +1,4 @@
-"""Answers against known answers."""
+"""Answers against gold answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_question_with_a_few_answers_is_right_when_equal(kind):
             assert is_right(kind, answer, known, SETTINGS) == (answer == known)
 
 
-def test_an_answer_or_a_known_answer_of_another_question_is_refused_by_name():
+def test_an_answer_or_a_gold_answer_of_another_question_is_refused_by_name():
     with pytest.raises(ValueError, match="answer 'good' is none of yes, no"):
         is_right("coref_link", "good", "yes", SETTINGS)
     with pytest.raises(BadGoldAnswer, match="gold answer True is not one of yes, no"):
@@ -136,7 +136,7 @@ def test_a_grade_is_right_within_one():
     assert not is_right("graded_relevance", 3, 4, TrustSettings(grade_slip=0))
 
 
-def test_whoever_always_gives_the_same_grade_is_right_on_at_most_half_of_the_balanced_controls():
+def test_somebody_who_always_gives_the_same_grade_is_right_on_at_most_half_of_the_balanced_controls():
     for always in range(1, 5):
         assert sum(is_right("graded_relevance", always, known, SETTINGS) for known in (1, 4)) == 1
 

@@ -262,7 +262,7 @@ def test_closed_images_merge_and_keep_apart_undoes_it():
     assert len(undone.layer.chains) == 2 and len(undone.layer.objects) == 2 and undone.merged == ()
 
 
-def test_controls_double_checks_void_and_repeated_answers_never_enter():
+def test_controls_double_checks_withdrawn_and_repeated_answers_never_enter():
     image = mentions("a man/people", "the man/people")
     key = fold(image, []).questions[0].key
     beside = [

@@ -69,7 +69,7 @@ def the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play):
         assert simulated.state.questions or any(c.stage == loop.REVIEW for c in simulated.state.chains)
 
 
-def votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play):
+def votes_are_either_consumed_or_superseded_and_the_rest_changes_nothing(play):
     mentions, settings, simulated, _ = play
     superseded = set(simulated.state.superseded)
     assert superseded <= {j.id for j in simulated.judgments}
@@ -87,7 +87,7 @@ def test_what_holds_of_the_fold_whatever_a_crowd_answered(play, random, data):
     no_worker_answers_a_key_twice_nor_judges_their_own_box(play)
     removing_a_workers_judgments_equals_their_never_having_been_given(play, data)
     the_crowd_reaches_an_end_and_a_knowing_reviewer_completes_every_image(play)
-    votes_are_either_consumed_or_moot_and_the_rest_changes_nothing(play)
+    votes_are_either_consumed_or_superseded_and_the_rest_changes_nothing(play)
 
 
 @given(

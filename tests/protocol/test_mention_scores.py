@@ -21,7 +21,7 @@ def test_only_spans_with_both_edges_right_count():
     scores = score_mentions(
         [mention(0, 3), mention(5, 7)], layer(mention(0, 3), mention(4, 7), mention(8, 10))
     )
-    assert (scores.gold, scores.found, scores.matched) == (3, 2, 1)
+    assert (scores.gold, scores.predicted, scores.matched) == (3, 2, 1)
     assert (scores.precision, scores.recall) == (1 / 2, 1 / 3)
     assert scores.f1 == pytest.approx(2 / 5)
 
@@ -34,12 +34,12 @@ def test_chain_0_counts_neither_for_nor_against():
     marked = layer(mention(0, 3), hidden=[mention(8, 10)])
     for result in ([mention(0, 3)], [mention(0, 3), mention(8, 10)], [mention(0, 3), mention(9, 10)]):
         scores = score_mentions(result, marked)
-        assert (scores.gold, scores.found, scores.matched) == (1, 1, 1)
+        assert (scores.gold, scores.predicted, scores.matched) == (1, 1, 1)
 
 
 def test_a_span_that_reaches_out_of_chain_0_counts_against():
     scores = score_mentions([mention(7, 10)], layer(mention(0, 3), hidden=[mention(8, 10)]))
-    assert scores.found == 1
+    assert scores.predicted == 1
 
 
 def test_errors_are_missed_spurious_or_at_the_boundary():
@@ -68,7 +68,7 @@ def test_images_add_up():
     total = MentionScores()
     for _ in range(3):
         total += score_mentions([mention(0, 3), mention(3, 4)], layer(mention(0, 3), mention(4, 7)))
-    assert (total.gold, total.found, total.matched) == (6, 6, 3)
+    assert (total.gold, total.predicted, total.matched) == (6, 6, 3)
     assert total.errors["spurious"] == {"feeds": 3}
     assert total.f1 == 1 / 2
 

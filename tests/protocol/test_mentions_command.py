@@ -28,7 +28,7 @@ def folder(tmp_path):
 def test_the_report_counts_spans_categories_and_errors(folder, capsys):
     report = json.loads(evaluate(folder, capsys, json=True))
     assert report["images"] == 2 and report["captions"] == 4
-    assert (report["gold"], report["found"], report["matched"]) == (7, 6, 5)
+    assert (report["gold"], report["predicted"], report["matched"]) == (7, 6, 5)
     assert report["precision"] == 5 / 6 and report["recall"] == 5 / 7
     assert report["f1"] == pytest.approx(10 / 13)
     assert report["interval"][0] <= report["f1"] <= report["interval"][1]

@@ -37,12 +37,12 @@ def test_boxes_of_two_chains_merge_from_an_iou_of_four_fifths_on_and_the_better_
     assert [(entry.what, entry.chains) for entry in log] == [("boxes", ("2", "1"))]
 
 
-def test_a_persons_box_survives_a_machines_of_a_chain_with_more_mentions():
+def test_a_persons_box_survives_a_models_of_a_chain_with_more_mentions():
     record = layer((chain("1", "animals"), (SQUARE,)), (chain("2", "animals", 3), (shifted(11),)))
     drawn, proposed = record.objects
-    record = replace(record, objects=(drawn, replace(proposed, machine=True)))
+    record = replace(record, objects=(drawn, replace(proposed, by_model=True)))
     merged, _ = merge_layer(record)
-    assert [(own_object.box, own_object.machine) for own_object in merged.objects] == [(SQUARE, False)]
+    assert [(own_object.box, own_object.by_model) for own_object in merged.objects] == [(SQUARE, False)]
     assert [c.id for c in merged.chains] == ["2"]
 
 

@@ -23,9 +23,9 @@ from annotation.protocol.paging import (
     PagingSettings,
     Pair,
     controls_on_page,
+    displayed_positions,
     for_worker,
     paginate,
-    places_shown,
 )
 from annotation.protocol.trust import TRUSTED, WARM_UP
 from annotation.protocol.trust_settings import TrustSettings
@@ -212,7 +212,7 @@ def test_a_worker_sees_the_same_page_again_whatever_order_it_was_kept_in():
 
 
 @pytest.mark.parametrize("true", [1, 2, 3])
-def test_the_known_answers_follow_the_captions_as_they_are_shown(true):
+def test_the_gold_answers_follow_the_captions_as_they_are_shown(true):
     image = control(true=true)
     (block,) = for_worker([], [image], seed="s", worker="w")
     known = image.known(block)
@@ -231,7 +231,7 @@ def test_a_control_image_that_would_stand_out_is_refused():
 
 @given(st.lists(st.booleans(), min_size=2, max_size=12), st.integers(1, 12), SEEDS)
 def test_a_control_image_shown_with_fewer_captions_can_still_be_judged_wrongly(known, size, worker):
-    stored = places_shown(known, size, seed="s", worker=worker, control=7)
+    stored = displayed_positions(known, size, seed="s", worker=worker, control=7)
     assert stored == sorted(set(stored)) and len(stored) == min(size, len(known))
     displayed = [known[index] for index in stored]
     assert any(displayed) == any(known) and all(displayed) == all(known) or len(stored) == 1
@@ -242,7 +242,7 @@ def test_a_control_image_shown_with_fewer_captions_can_still_be_judged_wrongly(k
 
 def test_of_a_control_image_with_one_caption_half_of_the_workers_see_a_true_one():
     known = [True] * 2 + [False] * 8
-    seen = [known[places_shown(known, 1, seed="s", worker=f"w{n}", control=7)[0]] for n in range(200)]
+    seen = [known[displayed_positions(known, 1, seed="s", worker=f"w{n}", control=7)[0]] for n in range(200)]
     assert 70 < sum(seen) < 130
 
 
@@ -256,7 +256,7 @@ def test_a_control_image_that_cannot_grade_is_refused(true, invalid):
 
 
 @given(SEEDS, SEEDS, st.integers(0, 3))
-def test_on_probation_two_pages_in_five_are_tests_and_fifteen_of_thirty_images_are_known(seed, worker, block):
+def test_in_warm_up_two_pages_in_five_are_tests_and_fifteen_of_thirty_images_are_known(seed, worker, block):
     pages = range(1 + 5 * block, 6 + 5 * block)
     counts = [
         controls_on_page(TRUST, seed=seed, worker=worker, state=WARM_UP, page=page, kind="relevance")
@@ -295,7 +295,7 @@ def test_of_pages_with_one_image_as_many_are_controls_as_of_questions_asked_alon
 
 
 @given(st.integers(1, 60), st.data(), SMALL)
-def test_probation_pages_know_as_many_images_as_the_settings_ask(items, data, settings):
+def test_warm_up_pages_know_as_many_images_as_the_settings_ask(items, data, settings):
     known = data.draw(st.integers(1, items))
     trust = TrustSettings(warm_up_items=items, warm_up_known=known)
     pages = range(1, ceil(items / settings.images) + 1)

@@ -64,8 +64,8 @@ def test_it_wants_the_fewest_votes_that_can_still_settle_it(votes):
     rule = majority_rule(votes, "ab")
     settles = {provided for n in range(9) for provided in product("ab", repeat=n) if rule.settle(provided)}
     for number in range(votes):
-        for given_so_far in product("ab", repeat=number):
-            if any(given_so_far[:end] in settles for end in range(number)):
+        for answers_so_far in product("ab", repeat=number):
+            if any(answers_so_far[:end] in settles for end in range(number)):
                 continue  # nobody was asked after that
-            missing = [len(end) - number for end in settles if end[:number] == given_so_far]
-            assert rule.votes_needed(given_so_far) == min(missing), given_so_far
+            missing = [len(end) - number for end in settles if end[:number] == answers_so_far]
+            assert rule.votes_needed(answers_so_far) == min(missing), answers_so_far

@@ -26,7 +26,7 @@ from tests.protocol.strategies import images, settings_of_images
 from tests.simulation.build import world
 
 BY_COUNT = ImageSettings(saving=SavingSettings(coverage_by_count=True))
-ONE, TWO = Box(1, 1, 20, 20), Box(40, 1, 60, 20)
+FIRST, SECOND = Box(1, 1, 20, 20), Box(40, 1, 60, 20)
 
 
 def layer(*chains):
@@ -131,29 +131,29 @@ def test_the_count_that_phrases_name(phrases, count):
 
 
 def test_one_worker_confirms_the_count_that_the_phrases_name():
-    play = Play(mentions("a man/people"), BY_COUNT).say("w1", "drawn", ONE).say("w2", "good")
+    play = Play(mentions("a man/people"), BY_COUNT).say("w1", "drawn", FIRST).say("w2", "good")
     assert play.question().needed == 1
     (chain,) = play.say("w3", "complete").state.chains
     assert chain.stage == loop.BOXED
 
 
 def test_more_than_the_phrases_name_needs_two_workers():
-    play = Play(mentions("a man/people"), BY_COUNT).say("w1", "drawn", ONE).say("w2", "good")
+    play = Play(mentions("a man/people"), BY_COUNT).say("w1", "drawn", FIRST).say("w2", "good")
     assert play.say("w3", "more").question().kind == "box_coverage"
     assert play.say("w4", "complete").question().needed == 1
     assert play.say("w5", "more").question().kind == "box_drawing"
 
 
 def test_with_fewer_boxes_than_the_phrases_name_coverage_goes_as_printed():
-    play = Play(mentions("two men/people"), BY_COUNT).say("w1", "drawn", ONE).say("w2", "good")
+    play = Play(mentions("two men/people"), BY_COUNT).say("w1", "drawn", FIRST).say("w2", "good")
     two_agreed = Play(mentions("two men/people"), BY_COUNT)
     two_agreed.judgments = list(play.judgments)
     assert play.say("w3", "more").question().kind == "box_drawing"
     assert two_agreed.say("w3", "complete").question().kind == "box_coverage"
     assert two_agreed.say("w4", "complete").state.chains[0].stage == loop.BOXED
-    play.say("w1", "drawn", TWO).say("w2", "good").say("w3", "complete")
+    play.say("w1", "drawn", SECOND).say("w2", "good").say("w3", "complete")
     (chain,) = play.state.chains
-    assert (chain.stage, [drawn.box for drawn in chain.boxes]) == (loop.BOXED, [ONE, TWO])
+    assert (chain.stage, [drawn.box for drawn in chain.boxes]) == (loop.BOXED, [FIRST, SECOND])
 
 
 def answered(mentions, settings, truth, choose):

@@ -20,8 +20,8 @@ from annotation.protocol.trust import (
     ControlGraded,
     Event,
     Examined,
+    InvalidEvent,
     ItemDone,
-    OutOfTurn,
     WorkerTrust,
     replay,
     trust_after,
@@ -49,7 +49,7 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
     ],
 )
 def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(trust_state, event, words):
-    with pytest.raises(OutOfTurn, match=words) as raised:
+    with pytest.raises(InvalidEvent, match=words) as raised:
         trust_after(trust_state, event, SETTINGS)
     for name in (trust_state.kind, trust_state.state, type(event).__name__):
         assert name in str(raised.value)
@@ -59,7 +59,7 @@ def test_an_event_out_of_turn_raises_and_names_kind_state_and_event(trust_state,
 
 
 @given(WORK)
-def test_suspended_exactly_when_of_the_last_twenty_known_answers_too_many_are_wrong_for_the_bar(work):
+def test_suspended_exactly_when_of_the_last_twenty_gold_answers_too_many_are_wrong_for_the_bar(work):
     known: list[bool] = []
     fell = False
     trust_state = in_warm_up()
@@ -86,7 +86,7 @@ def test_where_ordinary_items_fall_among_the_known_ones_suspends_nobody(work, ra
     )
 
 
-def test_there_is_no_verdict_on_eleven_known_answers_however_wrong_and_however_many_items():
+def test_there_is_no_verdict_on_eleven_gold_answers_however_wrong_and_however_many_items():
     trust_state = replay(
         "coref_link", [*ADMITTED, *[ControlGraded(False)] * 11, *[ItemDone()] * 500], SETTINGS
     )
@@ -97,12 +97,12 @@ def test_there_is_no_verdict_on_eleven_known_answers_however_wrong_and_however_m
     ("items", "known", "state"),
     [(17, 12, WARM_UP), (18, 12, TRUSTED), (100, 11, WARM_UP), (0, 30, TRUSTED)],
 )
-def test_trust_takes_thirty_items_and_twelve_known_answers(items, known, state):
+def test_trust_takes_thirty_items_and_twelve_gold_answers(items, known, state):
     events: list[Event] = [*ADMITTED, *[ControlGraded(True)] * known, *[ItemDone()] * items]
     assert replay("coref_link", events, SETTINGS).state == state
 
 
-def test_three_wrong_of_the_first_twelve_prolong_the_probation_until_it_is_clear():
+def test_three_wrong_of_the_first_twelve_prolong_the_warm_up_until_it_is_clear():
     unlucky = answered("coref_link", [False] * 3 + [True] * 9)
     unlucky = replay(
         "coref_link", [*ADMITTED, *map(ControlGraded, unlucky.last), *[ItemDone()] * 18], SETTINGS
@@ -128,7 +128,7 @@ def test_nothing_leads_out_of_suspension_though_late_answers_count():
     assert (trust_state.known, trust_state.right, trust_state.accuracy) == (52, 40, 1.0)
 
 
-def test_only_the_last_twenty_known_answers_are_judged():
+def test_only_the_last_twenty_gold_answers_are_judged():
     assert answered("coref_link", [True] * 100 + [False] * 4).state == TRUSTED
     assert answered("coref_link", [True] * 100 + [False] * 5).state == SUSPENDED
     assert answered("coref_link", [True] * 100 + [False] * 4 + [True] * 16 + [False]).state == TRUSTED
@@ -143,7 +143,7 @@ def test_relevance_has_the_lower_bar():
 # Chances
 
 
-def test_of_all_ways_to_click_through_twelve_known_answers_79_in_4096_are_trusted_at_once():
+def test_of_all_ways_to_click_through_twelve_gold_answers_79_in_4096_are_trusted_at_once():
     ways = [replay("coref_link", [*ADMITTED, *[ItemDone()] * 18], SETTINGS)]
     for _ in range(12):
         ways = [trust_after(way, ControlGraded(answer), SETTINGS) for way in ways for answer in (True, False)]

@@ -66,14 +66,14 @@ def test_a_drawer_who_cannot_reach_the_bar_by_the_thirtieth_verdict_is_suspended
     assert (trust_state.state, provided) == (SUSPENDED, verdicts)
 
 
-def test_a_drawer_on_probation_stops_at_twelve_boxes_that_nobody_has_looked_at():
+def test_a_drawer_in_warm_up_stops_at_twelve_boxes_that_nobody_has_looked_at():
     assert refuse_drawing_ahead(in_warm_up("box_drawing"), 11, SETTINGS) is None
     stopped = refuse_drawing_ahead(in_warm_up("box_drawing"), 12, SETTINGS)
     assert stopped is not None and stopped.code == "unjudged"
     assert "12 of your boxes: choose another task" in stopped.text and "60 min at the latest" in stopped.text
 
 
-def test_nobody_but_a_drawer_on_probation_is_stopped_for_boxes():
+def test_nobody_but_a_drawer_in_warm_up_is_stopped_for_boxes():
     assert refuse_drawing_ahead(in_warm_up("box_quality"), 100, SETTINGS) is None
     drawn: list[Event] = [ItemDone(), BoxJudged(True)]
     done = [*ADMITTED, *drawn * 30]

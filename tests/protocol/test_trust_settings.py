@@ -32,7 +32,7 @@ def test_every_setting_says_where_its_default_comes_from():
         ("warm_up_known", 0),
     ],
 )
-def test_a_setting_that_would_void_its_rule_is_refused_by_name(name, value):
+def test_a_setting_that_would_disable_its_rule_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"^{name} is {value}"):
         TrustSettings(**{name: value})
 

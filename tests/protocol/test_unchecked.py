@@ -35,7 +35,7 @@ def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
     assert in_force(SETTINGS, ALL_KNOWN) == SETTINGS
 
 
-def test_without_items_for_a_test_whoever_comes_is_let_in_after_practice():
+def test_without_items_for_a_test_somebody_who_comes_is_let_in_after_practice():
     rules = in_force(SETTINGS, GoldCoverage(False, True))
     trust_state = replay(COREF_LINK, [Entered()], rules)
     assert trust_state.state == WARM_UP and why_not(trust_state, rules) is None
@@ -51,7 +51,7 @@ def test_reputation_is_asked_for_all_the_same():
 
 
 @pytest.mark.parametrize("kind", [COREF_LINK, BOX_DRAWING])
-def test_a_probation_that_nothing_can_end_reads_unchecked_and_is_one_again_with_known_items(kind):
+def test_a_warm_up_that_nothing_can_end_reads_unchecked_and_is_one_again_with_control_items(kind):
     rules = in_force(SETTINGS, NOTHING_KNOWN)
     trust_state = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
     assert trust_state.items == 500

@@ -19,7 +19,7 @@ from tests.queue.world import TRUSTING, World
 pytestmark = pytest.mark.django_db
 
 
-def test_whoever_asks_again_gets_what_they_hold():
+def test_somebody_who_asks_again_gets_what_they_hold():
     world = World()
     assert world.held(0) == world.held(0)
     assert Assignment.objects.count() == 1
@@ -164,13 +164,13 @@ def known_link(world, image, **values):
     )
 
 
-def test_a_known_item_comes_when_it_is_due_and_looks_like_any_other():
+def test_a_control_item_comes_when_it_is_due_and_looks_like_any_other():
     settings = {"trust": {**TRUSTING["trust"], "warm_up_items": 1, "warm_up_known": 1}}
     world = World(some_images(2), settings=settings)
     control = known_link(world, world.images()[0].image_id)
     lease = world.held(0)
     assert lease.control == control.pk and lease.content == control.content
-    assert world.submit(0, lease, world.wrong(lease)).counted
+    assert world.submit(0, lease, world.wrong_answer(lease)).counted
     trust_state = TrustState.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
     assert (trust_state.items, trust_state.known, trust_state.right) == (1, 1, 0)
     assert not world.images()[0].judgments.exists()

@@ -18,15 +18,15 @@ FIND = "SELECT t.id FROM annotation_task t WHERE t.id = %s"
 
 
 @pytest.mark.only_on("postgresql")  # nobody else keeps plans
-def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkeypatch: pytest.MonkeyPatch):
+def test_a_young_connection_plans_again_soon_and_then_ever_later(db: None, monkeypatch: pytest.MonkeyPatch):
     clock = [1000.0]
     monkeypatch.setattr(database, "monotonic", lambda: clock[0])
     monkeypatch.setattr(database, "_prepared", {})
-    anew = [clock[0]]
+    replanned = [clock[0]]
 
     def noting(execute, text, params, many, context):
         if text == "DISCARD PLANS":
-            anew.append(clock[0])
+            replanned.append(clock[0])
         return execute(text, params, many, context)
 
     with connection.execute_wrapper(noting), connection.cursor() as cursor:
@@ -34,7 +34,7 @@ def test_a_young_connection_plans_anew_soon_and_then_ever_later(db: None, monkey
             database.execute(cursor, FIND, [1])
             clock[0] += 0.1
         cursor.execute(f"DEALLOCATE {database._name_of(FIND)}")
-    waits = [later - earlier for earlier, later in pairwise(anew)]
+    waits = [later - earlier for earlier, later in pairwise(replanned)]
     assert waits == pytest.approx([1, 2, 4, 8, 16, 20], abs=0.2)
 
 

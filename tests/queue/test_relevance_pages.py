@@ -25,22 +25,22 @@ from tests.queue.test_counted import held, submit, workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ASKED, OTHERS = 30, 40
+JUDGED, OTHERS = 30, 40
 MEASURED: dict[str, Any] = {"trust": {"qualification": False}}
 
 
 def corpus() -> None:
-    """Images with five captions each: those to be asked about, and others that known items are made of."""
+    """Images with five captions each: those to be asked about, and others that control items are made of."""
     a_corpus(
         "quay",
         [
             an_image(f"i{n}", *(f"thing{n} does act{k} ." for k in range(5)), layered=False)
-            for n in range(ASKED + OTHERS)
+            for n in range(JUDGED + OTHERS)
         ],
     )
 
 
-def pairs(images: int = ASKED, item: int = 10) -> list[Pair]:
+def pairs(images: int = JUDGED, item: int = 10) -> list[Pair]:
     """For each image its own captions and five of others."""
     return [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n in range(images) for k in range(item)]
 
@@ -51,7 +51,7 @@ def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: An
     campaigns.open_pairs(campaign=created, **{"pairs": pairs(), **also})
     items = controls.from_captions(
         campaign=created,
-        images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
+        images=[f"i{n}" for n in range(JUDGED, JUDGED + OTHERS)],
         seed=1,
         per_page=10,
         purposes={Control.CONTROL: known},
@@ -82,10 +82,10 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
     corpus()
     created = campaigns.create_campaign(name="work", corpus="quay", tasks="relevance")
     expected = pairs(item=7)
-    fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(ASKED, ASKED + 30)}
-    fillers |= {f"i{n}": [f"i{(n + 9) % ASKED}#{k}" for k in range(5)] for n in range(ASKED)}
+    fillers = {f"i{n}": [f"i{n + 1}#{k}" for k in range(5)] for n in range(JUDGED, JUDGED + 30)}
+    fillers |= {f"i{n}": [f"i{(n + 9) % JUDGED}#{k}" for k in range(5)] for n in range(JUDGED)}
     done = campaigns.open_pairs(campaign=created, pairs=[*expected, *expected], fillers=fillers)
-    assert (done.pairs, done.tasks, done.filling.missing) == (len(expected), ASKED // 5, 0)
+    assert (done.pairs, done.tasks, done.filling.missing) == (len(expected), JUDGED // 5, 0)
     keys = dict(Image.objects.values_list("pk", "key"))
     result: dict[str, list[Pair]] = {}
     for task in Task.objects.all():
@@ -97,7 +97,7 @@ def test_pages_hold_every_pair_once_and_fillers_where_pairs_run_out():
                 pair = Pair(keys[content["image"]], f"{keys[image]}#{index}")
                 result.setdefault(PAGE_ROLES[role], []).append(pair)
     assert sorted(result["wanted"]) == sorted(expected)
-    assert len(result[ROLE_FILLER]) == done.filling.fillers == ASKED * 3
+    assert len(result[ROLE_FILLER]) == done.filling.fillers == JUDGED * 3
 
 
 def test_every_page_has_one_known_image_and_nobody_is_told_which():
@@ -113,7 +113,7 @@ def test_every_page_has_one_known_image_and_nobody_is_told_which():
     assert (again.id, again.content) == (lease.id, lease.content)
 
 
-def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_pairs():
+def test_a_page_is_shuffled_again_for_each_worker_and_its_answers_land_on_their_pairs():
     created = campaign(known=0)
     Task.objects.exclude(pk=Task.objects.order_by("pk")[0].pk).update(state=Task.WITHDRAWN)
     orders = set()
@@ -133,7 +133,7 @@ def test_a_page_is_shuffled_anew_for_each_worker_and_its_answers_land_on_their_p
     assert per_worker[0] == per_worker[1] == per_worker[2] and len(per_worker[0]) == 50
 
 
-def test_in_probation_some_pages_hold_known_images_only_and_careful_people_become_trusted():
+def test_in_warm_up_some_pages_hold_known_images_only_and_careful_people_become_trusted():
     created = campaign()
     (worker,) = workers(1)
     for _ in range(5):
@@ -145,8 +145,8 @@ def test_in_probation_some_pages_hold_known_images_only_and_careful_people_becom
     only_known = Assignment.objects.filter(task=None)
     assert only_known.count() == 2
     assert PageControl.objects.filter(assignment__in=only_known).count() == 12
-    controls_met = list(PageControl.objects.values_list("control", flat=True))
-    assert len(set(controls_met)) == len(controls_met) == 15
+    controls_seen_by_kind = list(PageControl.objects.values_list("control", flat=True))
+    assert len(set(controls_seen_by_kind)) == len(controls_seen_by_kind) == 15
     assert replay_row(trust_state).known == 15
 
 
@@ -217,7 +217,7 @@ def test_the_test_asks_one_known_image_at_a_time():
     created = campaign({"trust": {"verdict_known": 3}}, known=0)
     items = controls.from_captions(
         campaign=created,
-        images=[f"i{n}" for n in range(ASKED, ASKED + OTHERS)],
+        images=[f"i{n}" for n in range(JUDGED, JUDGED + OTHERS)],
         seed=2,
         per_page=10,
         purposes={Control.QUALIFICATION: 9},
@@ -228,7 +228,7 @@ def test_the_test_asks_one_known_image_at_a_time():
     error = leases.take_lease(worker=worker, campaign=created, kind=RELEVANCE)
     assert isinstance(error, NoTask) and error.code == "no_test"
     begun = qualification.begin_qualification(worker=worker, campaign=created, kind=RELEVANCE)
-    assert isinstance(begun, qualification.QualificationTest) and begun.asked == 3
+    assert isinstance(begun, qualification.QualificationTest) and begun.items == 3
     for _ in range(3):
         lease = held(created, worker)
         assert len(lease.content["blocks"]) == 1

@@ -170,7 +170,7 @@ def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
     begun = qualification.begin_qualification(
         worker=world.workers[0], campaign=world.campaign, kind=q.COREF_LINK
     )
-    assert isinstance(begun, qualification.QualificationTest) and begun.asked == 4
+    assert isinstance(begun, qualification.QualificationTest) and begun.items == 4
     keys = set(
         Assignment.objects.filter(role=qualification.QUALIFICATION_ROLE).values_list(
             "control__key", flat=True
@@ -182,7 +182,7 @@ def test_a_test_asks_nothing_that_its_worker_had_as_a_task_or_a_control_item():
 # Other forms
 
 
-def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_whoever_drew_it():
+def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_no_matter_who_drew_it():
     world = World(some_images(1), workers=6)
     while not Task.objects.filter(kind=q.BOX_QUALITY, state=Task.OPEN).exists():
         for kind in q.QUESTIONS[:4]:
@@ -303,7 +303,7 @@ def test_keys_hold_the_boxes_where_the_comparison_of_boxes_expects_them():
 # All together
 
 
-def test_known_items_are_made_of_images_that_the_campaign_does_not_open_as_far_as_there_are_such():
+def test_control_items_are_made_of_images_that_the_campaign_does_not_open_as_far_as_there_are_such():
     world = scenes(8)
     opened = world.images()
     OpenImage.objects.filter(pk__in=[row.pk for row in opened[3:]]).delete()

@@ -144,7 +144,7 @@ def test_a_late_answer_takes_a_place_that_is_left(monkeypatch):
     assert task.state == Task.SETTLED and task.live == 1
 
 
-def test_a_late_answer_to_a_closed_question_is_kept_paid_and_moot(monkeypatch):
+def test_a_late_answer_to_a_closed_question_is_kept_paid_and_superseded(monkeypatch):
     world = World(
         some_images(1), settings={**TRUSTING, "pay": {"basis": "item", "per_item": {q.COREF_LINK: 0.02}}}
     )
@@ -160,7 +160,7 @@ def test_a_late_answer_to_a_closed_question_is_kept_paid_and_moot(monkeypatch):
     assert Judgment.objects.get(assignment=lease.id).role == q.VOTE
 
 
-def test_a_late_answer_while_another_holds_the_only_place_is_surplus(monkeypatch):
+def test_a_late_answer_while_another_holds_the_only_place_is_extra(monkeypatch):
     world = World(some_images(1))
     lease = world.held(0)
     later(monkeypatch, 30)
@@ -180,7 +180,7 @@ def test_two_votes_are_asked_of_two_workers_and_the_second_waits_for_the_first()
     task = task_of(item)
     assert (task.needed, task.live) == (2, 2)
     world.submit(0, item, then=False)
-    world.submit(1, two, world.wrong(two), then=False)
+    world.submit(1, two, world.wrong_answer(two), then=False)
     task.refresh_from_db()
     assert (task.needed, task.live, task.state) == (3, 2, Task.OPEN)
     assert world.held(2).task == task.pk
@@ -209,7 +209,7 @@ def test_a_share_of_single_answers_is_asked_twice_outside_the_fold():
     check = world.held(1)
     assert check.task == lease.task and check.role == q.DOUBLE_CHECK
     before = world.images()[0].state["chains"]
-    world.submit(1, check, world.wrong(check), then=False)
+    world.submit(1, check, world.wrong_answer(check), then=False)
     task.refresh_from_db()
     assert task.state == Task.SETTLED
     assert world.images()[0].state["chains"] == before
@@ -228,7 +228,7 @@ def test_the_drawer_never_judges_their_own_box():
     assert TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING).last == "1"
 
 
-def test_every_answer_counts_as_an_item_of_the_standing():
+def test_every_answer_counts_as_an_item_of_the_trust_state():
     world = World()
     lease = world.held(0)
     world.submit(0, lease, then=False)

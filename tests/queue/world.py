@@ -105,7 +105,7 @@ class World:
         answer, box = self.truths[lease.image].answer(question)
         return Answer(answer, box)
 
-    def wrong(self, lease: Lease) -> Answer:
+    def wrong_answer(self, lease: Lease) -> Answer:
         """A wrong answer to a question of two answers."""
         right = self.right(lease).answer
         return Answer(next(a for a in q.ANSWERS[lease.kind] if a != right))

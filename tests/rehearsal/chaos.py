@@ -5,7 +5,7 @@
 
 `work` forks the workers from one process, writes their ids to F/pids and what they do to F/N.log, a
 line each: `ack ASSIGNMENT TOKEN` once an answer was acknowledged, `error TEXT` for what no worker may
-see. They answer rightly and in haste. Whoever loses the database asks it again, under the same token.
+see. They answer rightly and in haste. A worker who loses the database asks it again, under the same token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import django
 T = TypeVar("T")
 
 NAME = "chaos"
-#: Images of which known items are made.
+#: Images of which control items are made.
 KNOWN = 4
 SETTINGS: dict[str, Any] = {
     "lease": {"minutes": 0.1},
@@ -41,7 +41,7 @@ def prepare(images: int) -> None:
 
     records = [pictured(i) for i in range(images + KNOWN)]
     world = World(records, settings=SETTINGS, name=NAME, workers=0)
-    # Of images that nobody is asked about: a worker never gets as a task what was a known item.
+    # Of images that nobody is asked about: a worker never gets as a task what was a control item.
     known = [row.image.key for row in world.images()[images:]]
     OpenImage.objects.filter(campaign=world.campaign, image__key__in=known).delete()
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"), images=known)
@@ -123,23 +123,23 @@ class _Insisting:
         self.lost = 0
 
     def take(self, kind: str, holding: Sequence[int]) -> Any:
-        return self._asked(lambda: self._desk.take(kind, holding))
+        return self._retried(lambda: self._desk.take(kind, holding))
 
     def submit(self, task: Any, reply: Any, *, token: str, **also: Any) -> Any:
-        taken = self._asked(lambda: self._desk.submit(task, reply, token=token, **also))
+        taken = self._retried(lambda: self._desk.submit(task, reply, token=token, **also))
         self._note(f"ack {task.id} {token}")
         return taken
 
     def counted(self, task: Any) -> bool:
-        return bool(self._asked(lambda: self._desk.counted(task)))
+        return bool(self._retried(lambda: self._desk.counted(task)))
 
     def give_back(self, task: Any) -> bool:
-        return bool(self._asked(lambda: self._desk.give_back(task)))
+        return bool(self._retried(lambda: self._desk.give_back(task)))
 
     def begin_test(self, kind: str) -> bool:
         return False
 
-    def _asked(self, ask: Callable[[], T]) -> T:
+    def _retried(self, ask: Callable[[], T]) -> T:
         return retried(ask, lost=self._count)
 
     def _count(self) -> None:

@@ -18,7 +18,7 @@ from annotation.models import Assignment, Campaign, Judgment, OpenImage, Ruling,
 from annotation.protocol import questions as q
 from annotation.protocol.boxes import REVIEW
 from annotation.protocol.campaign_settings import settings_of
-from annotation.protocol.contents import corners, mention_from, plain_ruling, question_from, ruling_from
+from annotation.protocol.contents import corners, mention_from, question_from, ruling_from, ruling_json
 from annotation.protocol.image import Fold
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import Box, ImageRecord, LayerRecord, renamed
@@ -255,7 +255,7 @@ class Play:
             if state.questions:
                 continue
             for ruling in rulings_of(state, self.world.truths[row.image_id]):
-                Ruling.objects.create(image=row, content=plain_ruling(ruling))
+                Ruling.objects.create(image=row, content=ruling_json(ruling))
                 ruled = True
             row.rulings_version += 1
             row.save(update_fields=["rulings_version"])

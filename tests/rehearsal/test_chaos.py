@@ -106,16 +106,16 @@ class Crowd:
         self.process.wait(PATIENCE)
         assert self.process.returncode == 0
 
-    def found(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """What the database holds in the end."""
         reported = self.run("manage.py", "shell", "--no-imports", "-c", LOOK)
-        found: dict[str, Any] = json.loads(reported.splitlines()[-1])
-        return found
+        report: dict[str, Any] = json.loads(reported.splitlines()[-1])
+        return report
 
 
 def check(crowd: Crowd) -> None:
     """Nothing over-assigned, nothing lost, nothing doubled, nothing left."""
-    result = crowd.found()
+    result = crowd.report()
     assert crowd.lines("error") == [] and crowd.lines("amiss") == []
     assert {what: count for what, count in result["violations"].items() if count} == {}
     assert (result["open"], result["leased"], result["unfinished"]) == (0, 0, 0)

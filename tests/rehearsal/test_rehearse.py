@@ -24,7 +24,7 @@ from tests.rehearsal.script import pictured
 pytestmark = pytest.mark.django_db
 
 LEASE = {"minutes": 0.1}
-OPEN_DOOR = {"trust": {"qualification": False}, "lease": LEASE}
+NO_QUALIFICATION = {"trust": {"qualification": False}, "lease": LEASE}
 UNRULY = Conduct(clicked_twice=0.1, answered_twice=0.1, answered_late=0.1, returned=0.1, flagged=0.02)
 
 
@@ -55,7 +55,7 @@ def data_dir(tmp_path, settings):
 
 
 def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
-    world = World([pictured(i) for i in range(6)], settings=OPEN_DOOR, workers=0)
+    world = World([pictured(i) for i in range(6)], settings=NO_QUALIFICATION, workers=0)
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
     mix = {"careful": 6, "leaver": 4}
     done = run_campaign_crowd(
@@ -96,7 +96,7 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
         ),
     )
     assert done.cost["unfinished"] == 0
-    tested = TrustState.objects.filter(campaign=world.campaign, examined_asked__isnull=False)
+    tested = TrustState.objects.filter(campaign=world.campaign, examined_items__isnull=False)
     failed = tested.filter(state=QUALIFICATION)
     assert failed.exists() and not failed.exclude(worker__pseudonym__contains="random").exists()
     votes = Judgment.objects.filter(campaign=world.campaign, role=q.VOTE)
@@ -108,7 +108,7 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
 def test_a_crowd_over_http_finishes_and_nothing_is_amiss(live_server):
     """By the pages alone, as people would; with a server that is killed in between, among the slow tests."""
     before(live_server).open()  # tests of browsers shut it
-    world = World([pictured(0)], settings=OPEN_DOOR, workers=0)
+    world = World([pictured(0)], settings=NO_QUALIFICATION, workers=0)
     plan = CrowdPlan(mix={"perfect": 5}, seed=1, through="http", url=live_server.url, conduct=ORDERLY)
     done = run_campaign_crowd(campaign=world.campaign, plan=plan)
     assert done.tally.amiss == [] and set(done.violations.values()) == {0}
@@ -118,7 +118,7 @@ def test_a_crowd_over_http_finishes_and_nothing_is_amiss(live_server):
 
 
 def test_leases_that_nobody_waits_for_are_told_as_left_over(clock):
-    world = World([pictured(0)], settings={"trust": OPEN_DOOR["trust"]}, workers=1)
+    world = World([pictured(0)], settings={"trust": NO_QUALIFICATION["trust"]}, workers=1)
     held = leases.take_lease(worker=world.workers[0], campaign=world.campaign, kind=q.BOX_DRAWING)
     assert isinstance(held, leases.Lease)
     done = run_campaign_crowd(

@@ -68,7 +68,7 @@ def test_boxes_a_closure_and_a_resumption_by_command(world):
 
 def test_a_merge_is_undone_and_done_again_by_command(world):
     lease = world.held(0)
-    world.submit(0, lease, world.wrong(lease), then=False)
+    world.submit(0, lease, world.wrong_answer(lease), then=False)
     world.work()
     assert [m["what"] for m in listed_rulings()["merged"]] == ["boxes", "chains"]
     assert "merged chains of 0:0-2, 1:0-2" in text("review_image", "review", "man")

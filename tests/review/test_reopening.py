@@ -114,7 +114,7 @@ def test_an_answer_stands_while_somebody_has_in_hand_what_it_opened():
     assert change(world, lease, Answer("no"))
 
 
-def test_a_box_is_drawn_anew_until_somebody_judges_it():
+def test_a_box_is_drawn_again_until_somebody_judges_it():
     world = the_world()
     lease = held(world, 0, q.BOX_DRAWING, mention=HAT)
     world.submit(0, lease, then=False)
@@ -228,7 +228,7 @@ def test_control_items_that_a_change_retires_read_as_retired_by_it():
     controls.add_control_items(campaign=world.campaign, items=[(1, item)], source=PROMOTED_SOURCE)
     assert change(world, lease, Answer("no"))
     assert not Control.objects.get().active
-    line = AuditEntry.objects.get(act="retire_known_items")
+    line = AuditEntry.objects.get(act="retire_control_items")
     assert line.about["because"] == AuditEntry.CHANGE_ANSWER
     reported = "by a worker’s change of an answer"
     assert worded_acts([line])[0].who == reported
@@ -272,8 +272,8 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
     with play.time():
         # Who gets which question is not told by the seed alone: it goes on until enough was changed. Of one
         # image too little may be left to change.
-        for step in range(4 * sized(70, 150)):
-            if step >= sized(70, 150) and changed > 2:
+        for step in range(4 * sized(45, 150)):
+            if step >= sized(45, 150) and changed > 2:
                 break
             number = rng.randrange(4)
             if rng.random() < 0.7 or not play.past.get(number):

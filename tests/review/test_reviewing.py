@@ -16,7 +16,7 @@ from tests.web import world as people
 
 pytestmark = pytest.mark.django_db
 
-OTHER = Box(20, 20, 60, 120)
+ELSEWHERE = Box(20, 20, 60, 120)
 
 
 def open_kinds(row):
@@ -51,11 +51,11 @@ def test_a_ruling_counts_before_its_mentions_were_compared():
     assert Task.objects.get(image=row, kind=q.COREF_LINK).state == Task.WITHDRAWN
 
 
-def test_boxes_that_a_reviewer_gives_close_the_chain_and_void_what_was_asked():
+def test_boxes_that_a_reviewer_gives_close_the_chain_and_withdraw_what_was_asked():
     world = the_world()
     refuse(world)
     row = image(world)
-    done = rulings.make_ruling(image=row.pk, ruling=Boxes((MAN, THE_MAN), (OTHER,)))
+    done = rulings.make_ruling(image=row.pk, ruling=Boxes((MAN, THE_MAN), (ELSEWHERE,)))
     assert chain(row, MAN, THE_MAN)["b"] == [[20, 20, 60, 120]]
     assert [c.stage for c in done.state.chains] == ["BOXED", "DRAWING"]
     assert open_kinds(row) == [q.BOX_DRAWING]
@@ -98,7 +98,7 @@ def merged_world():
     world = the_world()
     row = image(world)
     lease = world.held(0)
-    world.submit(0, lease, world.wrong(lease), then=False)
+    world.submit(0, lease, world.wrong_answer(lease), then=False)
     world.work()
     row.refresh_from_db()
     return world, row
@@ -134,7 +134,7 @@ def test_of_two_rulings_on_one_chain_the_later_holds_until_it_is_withdrawn():
     world = the_world()
     row = image(world)
     rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), "scene"))
-    later = rulings.make_ruling(image=row.pk, ruling=Boxes((HAT,), (OTHER,)))
+    later = rulings.make_ruling(image=row.pk, ruling=Boxes((HAT,), (ELSEWHERE,)))
     assert chain(row, HAT)["s"] == "BOXED"
     rulings.withdraw_ruling(campaign=world.campaign, ruling=later.ruling.pk)
     assert (chain(row, HAT)["s"], chain(row, HAT)["k"]) == ("NON_VISUAL", "scene")
@@ -162,10 +162,10 @@ def test_rulings_are_told_to_the_audit_with_who_made_them():
         (Partition(()), "change nothing"),
         (Partition(((MAN, HAT), ())), "change nothing"),
         (KeepApart(MAN, MAN), "from itself"),
-        (Boxes((MAN, HAT), (OTHER,)), "No chain has exactly"),
-        (Boxes((HAT,), (OTHER, OTHER)), "appears twice"),
+        (Boxes((MAN, HAT), (ELSEWHERE,)), "No chain has exactly"),
+        (Boxes((HAT,), (ELSEWHERE, ELSEWHERE)), "appears twice"),
         (Boxes((HAT,), (Box(1, 1, 501, 10),)), "500 x 375"),
-        (Boxes((MAN,), (OTHER,)), "still deciding which mentions"),
+        (Boxes((MAN,), (ELSEWHERE,)), "still deciding which mentions"),
         (Closure((MAN, HAT), "none"), "No chain has exactly"),
         (Resume((HAT,)), "not in review"),
     ],

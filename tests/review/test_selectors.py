@@ -123,7 +123,7 @@ def test_everything_behind_an_image_is_read():
     row = image(world)
     done = rulings.make_ruling(image=row.pk, ruling=Closure((HAT,), "none"))
     result = review.image_under_review(campaign=world.campaign.pk, key="man")
-    assert [(s.judgment.kind, s.mentions, bool(s.flag)) for s in result.said] == [
+    assert [(s.judgment.kind, s.mentions, bool(s.flag)) for s in result.judgments] == [
         (q.COREF_LINK, (MAN, THE_MAN), True),
         (q.COREF_LINK, (MAN, THE_MAN), False),
         (q.CHAIN_VERIFICATION, (MAN, THE_MAN), False),

@@ -23,12 +23,13 @@ from annotation.jobs import schedule
 from annotation.jobs.kinds import export_dataset as export_job
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, Item, Job, OpenImage, Task
 from annotation.moderation import control_items, withdrawing
-from annotation.moderation.withdrawing import CannotWithdraw, withdraw_again, withdraw_picture
+from annotation.moderation.withdrawing import withdraw_again, withdraw_picture
 from annotation.protocol import questions as q
 from annotation.protocol.state import ImageState
 from annotation.queue import image_state, leases
 from annotation.queue.leases import Lease
 from annotation.web.common.addresses import thumbnail
+from phrasebox.errors import PhraseboxError
 from tests.factories import some_images
 from tests.intake.conftest import a_picture
 from tests.queue.world import TRUSTING, World
@@ -360,7 +361,7 @@ def test_an_image_without_a_picture_has_none_to_withdraw(work: World):
     image = images(work)[0]
     withdraw_picture(image=image)
     image.refresh_from_db()
-    with pytest.raises(CannotWithdraw, match="has no picture"):
+    with pytest.raises(PhraseboxError, match="has no picture"):
         withdraw_picture(image=image)
 
 

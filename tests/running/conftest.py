@@ -1,4 +1,4 @@
-"""Each test counts anew: figures are kept for a minute, by ids that databases of tests use again."""
+"""Each test counts again: figures are kept for a minute, by ids that databases of tests use again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
+def empty_cache() -> Iterator[None]:
     cache.clear()
     yield
     cache.clear()
@@ -33,7 +33,7 @@ class Clock:
     def __call__(self) -> datetime:
         return self.at
 
-    def turn(self, **later: float) -> None:
+    def advance(self, **later: float) -> None:
         self.at += timedelta(**later)
 
 

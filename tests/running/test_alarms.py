@@ -64,12 +64,12 @@ def test_open_questions_that_nobody_answers_are_told(clock):
     world = World(some_images(2))
     world.campaign.opened_at = clock.at
     world.campaign.save()
-    clock.turn(minutes=61)
+    clock.advance(minutes=61)
     (stalled,) = alarms(world.campaign, "stalled")
     assert "6 questions are open" in stalled.text
     world.submit(0, world.held(0), then=False)
     assert "stalled" not in codes(world.campaign)
-    clock.turn(minutes=61)
+    clock.advance(minutes=61)
     assert "stalled" in codes(world.campaign)
 
 
@@ -108,7 +108,7 @@ def test_a_task_that_ran_out_in_a_workers_hands_is_not_out_of_reach(clock):
     world = World(some_images(1), workers=1)
     world.submit(0, world.held(0, q.COREF_LINK), then=False)
     world.held(0, q.BOX_DRAWING)
-    clock.turn(minutes=21)
+    clock.advance(minutes=21)
     leases.end_expired_leases()
     assert q.BOX_DRAWING not in {alarm.kind for alarm in alarms(world.campaign, "no_worker")}
 
@@ -132,9 +132,9 @@ def test_a_kind_that_no_active_worker_is_admitted_to_is_told():
 def test_leases_that_nobody_sweeps_are_told(clock):
     world = World()
     world.held(0)
-    clock.turn(minutes=24)
+    clock.advance(minutes=24)
     assert "sweep" not in codes(world.campaign)
-    clock.turn(minutes=2)
+    clock.advance(minutes=2)
     (late,) = alarms(world.campaign, "sweep")
     assert late.text == (
         "1 task is still reserved for a worker whose time for it ended more than 5 minutes ago"
@@ -150,11 +150,11 @@ def test_a_campaign_whose_leases_run_out_is_told(clock):
             holding: Sequence[int] = ()
             for _ in range(2):
                 holding = (*holding, world.held(worker, kind, holding).id)
-    clock.turn(minutes=25)
+    clock.advance(minutes=25)
     leases.end_expired_leases()
     (lost,) = alarms(world.campaign, "leases_lost")
     assert lost.text.startswith("of 24 tasks that workers had in the last hour, 24 ran out of time")
-    clock.turn(minutes=61)
+    clock.advance(minutes=61)
     assert "leases_lost" not in codes(world.campaign)
 
 
@@ -215,7 +215,7 @@ def test_a_kind_without_control_items_is_told_unless_none_are_wanted():
 
 
 def test_control_items_that_run_out_are_told():
-    # On probation, every item is a known one.
+    # In warm-up, every item is a known one.
     trust = {"qualification": False, "warm_up_items": 5, "warm_up_known": 5}
     world = World(some_images(5), settings={"trust": trust})
     known(world, 5)

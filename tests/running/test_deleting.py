@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation import audit, campaigns, instructions, jobs
-from annotation.campaigns import CampaignError, machines
+from annotation.campaigns import CampaignError, model_annotators
 from annotation.models import (
     Account,
     AuditEntry,
@@ -59,7 +59,7 @@ def known(campaign: Campaign) -> None:
 def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit_stays():
     campaign = opened()
     known(campaign)
-    machines.machine_add(campaign=campaign, name="drawer")
+    model_annotators.model_annotator_add(campaign=campaign, name="drawer")
     spare_world = World()
     rest = {model: model.objects.count() for model in HOLDING}
     acts = AuditEntry.objects.filter(campaign=campaign).count()
@@ -71,7 +71,7 @@ def test_a_campaign_that_nobody_has_come_to_goes_with_all_it_holds_and_its_audit
     assert all(0 < model.objects.count() < rest[model] for model in HOLDING[:4])
     assert AuditEntry.objects.filter(campaign=None, campaign_name="c").count() == acts + 1
     assert spare_world.held(0)
-    assert not Worker.objects.filter(kind=Worker.MACHINE).exists()
+    assert not Worker.objects.filter(kind=Worker.MODEL).exists()
     # The name is free again.
     campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks="entities"))
 
@@ -120,7 +120,7 @@ def test_a_campaign_that_somebody_has_come_to_stays(come, why):
 
 
 @pytest.mark.django_db
-def test_a_draft_after_another_has_its_texts_and_known_items_and_none_of_its_work():
+def test_a_draft_after_another_has_its_texts_and_control_items_and_none_of_its_work():
     world = World(settings={**TRUSTING, "link_votes": 3})
     world.work()
     instructions.publish_text(campaign=world.campaign, kind=q.COREF_LINK, text="Look twice.")

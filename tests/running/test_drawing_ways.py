@@ -32,7 +32,7 @@ def world(clock: Clock) -> World:
     for way, times in TIMES.items():
         for seconds in times:
             lease = world.held(0, q.BOX_DRAWING)
-            clock.turn(minutes=1)
+            clock.advance(minutes=1)
             world.submit(0, lease, replace(world.right(lease), way=way), seconds=seconds, then=False)
             names[Judgment.objects.get(assignment=lease.id).name].append(way)
     for _ in range(6):

@@ -16,8 +16,8 @@ from tests.queue.world import World
 pytestmark = pytest.mark.django_db
 
 
-def test_answers_of_machines_to_come_earn_nothing():
-    """A finished image took 65 answers of people, and 15 of a machine, which earn nothing."""
+def test_answers_of_models_to_come_earn_nothing():
+    """A finished image took 65 answers of people, and 15 of a model annotator, which earn nothing."""
     world = World(some_images(2))
     now = replace(
         progress.funnel(world.campaign),
@@ -36,7 +36,7 @@ def test_answers_of_machines_to_come_earn_nothing():
         paid=0,
         in_hand=0,
         hourly=None,
-        kinds={q.BOX_DRAWING: KindCost(answers=people, machines=50 * 15)},
+        kinds={q.BOX_DRAWING: KindCost(answers=people, model_answers=50 * 15)},
     )
     result = forecast_from(world.campaign, now, {}, cost)
     assert (result.answers, result.pay) == (50 * 80, earned)

@@ -29,7 +29,7 @@ from annotation.models import (
 from annotation.moderation import control_items
 from annotation.protocol import kinds
 from annotation.protocol import questions as q
-from annotation.protocol.contents import plain_mention
+from annotation.protocol.contents import mention_json
 from annotation.protocol.image import Fold
 from annotation.protocol.mentions import find_mentions
 from annotation.queue import image_rows, leases, submission
@@ -58,7 +58,7 @@ def test_an_open_campaign_asks_what_the_fold_asks_of_every_image():
     records = stream_records(corpus=corpus, layer=corpus.layers.get(name="import"))
     for row, record in zip(OpenImage.objects.order_by("position"), records, strict=True):
         assert record.layer is not None
-        assert row.mentions == [plain_mention(mention) for mention in record.layer.mentions]
+        assert row.mentions == [mention_json(mention) for mention in record.layer.mentions]
         values = {question.key for question in Fold(record.layer.mentions)(()).questions}
         assert set(row.tasks.values_list("key", flat=True)) == values
         assert Item.objects.filter(task__image=row).count() == len(values)
@@ -100,7 +100,7 @@ def test_captions_without_mentions_are_chunked():
         OpenImage.objects.order_by("position"), stream_records(corpus=corpus), strict=True
     ):
         mentions = find_mentions([caption.words for caption in record.captions])
-        assert mentions and row.mentions == [plain_mention(mention) for mention in mentions]
+        assert mentions and row.mentions == [mention_json(mention) for mention in mentions]
 
 
 def test_images_that_gold_does_not_cover_are_left_out_and_counted():

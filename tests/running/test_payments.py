@@ -19,7 +19,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.money import amount_text, currency_digits
 from annotation.selectors.campaign.cost import cents, money
 from annotation.workers import payments
-from annotation.workers.payments import PaymentError
+from phrasebox.errors import PhraseboxError
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 
@@ -59,7 +59,7 @@ def test_the_hourly_rate_is_told_over_idle_trimmed_seconds(clock):
     world = World(settings=BY_HOUR)
     for seconds in (10.0, None):
         lease = world.held(0, q.BOX_DRAWING if seconds else q.COREF_LINK)
-        clock.turn(minutes=15)
+        clock.advance(minutes=15)
         world.submit(0, lease, seconds=seconds, then=False)
     (account,) = payments.due_accounts(campaign=world.campaign)
     # Fifteen minutes without a report of activity count as the thirty seconds of idle_after.
@@ -90,7 +90,7 @@ def test_what_is_paid_is_due_no_more():
 @pytest.mark.parametrize("amount", [70_001, 0, -1])
 def test_nobody_is_paid_more_than_is_due_or_nothing(amount):
     world = answered()
-    with pytest.raises(PaymentError, match="0.07 EUR is due to this worker in campaign “quay”"):
+    with pytest.raises(PhraseboxError, match="0.07 EUR is due to this worker in campaign “quay”"):
         payments.pay(worker=world.workers[0], campaign=world.campaign, amount=amount)
     assert not Payout.objects.exists()
 
@@ -100,7 +100,9 @@ def test_the_same_reference_is_the_same_payment():
     how: dict[str, Any] = {"worker": world.workers[0], "campaign": world.campaign, "reference": "march"}
     assert payments.pay(amount=30_000, **how) == payments.pay(amount=30_000, **how)
     assert Payout.objects.count() == 1
-    with pytest.raises(PaymentError, match="“march” is already used for 0.03 EUR paid before, not 0.04 EUR"):
+    with pytest.raises(
+        PhraseboxError, match="“march” is already used for 0.03 EUR paid before, not 0.04 EUR"
+    ):
         payments.pay(amount=40_000, **how)
     payments.pay(worker=world.workers[1], campaign=world.campaign, amount=40_000, reference="march")
     assert Payout.objects.count() == 2
@@ -116,7 +118,7 @@ def test_everybody_is_paid_once_under_a_reference():
     world.submit(0, world.held(0, q.BOX_REQUIREMENT), then=False)
     assert payments.pay_all_due(campaign=world.campaign, reference="march") == []
     assert len(payments.pay_all_due(campaign=world.campaign, reference="april")) == 1
-    with pytest.raises(PaymentError, match="needs a reference"):
+    with pytest.raises(PhraseboxError, match="needs a reference"):
         payments.pay_all_due(campaign=world.campaign, reference="")
 
 
@@ -156,7 +158,7 @@ def test_two_who_pay_at_once_pay_once():
             together.wait(60)
             payments.pay(worker=world.workers[0], campaign=world.campaign, amount=70_000)
             results.append("paid")
-        except PaymentError:
+        except PhraseboxError:
             results.append("refused")
         finally:
             connection.close()

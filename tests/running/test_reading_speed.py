@@ -28,7 +28,7 @@ def fast(db: None, monkeypatch: pytest.MonkeyPatch) -> World:
     least = least_reading_seconds(reading_speed.words_in_a_caption(world.campaign))
     assert 0.2 < least < 5
     for index, seconds in ((0, 0.5 * least), (1, 2 * least)):
-        for _turn in range(3):
+        for _round in range(3):
             world.submit(index, world.held(index, q.COREF_LINK), then=False)
         Assignment.objects.filter(worker=world.workers[index]).update(seconds=seconds)
     cache.clear()

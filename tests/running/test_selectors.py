@@ -24,7 +24,7 @@ from annotation.protocol.rulings import KeepApart
 from annotation.queue import image_state
 from annotation.queue.leases import Lease
 from annotation.queue.submission import Answer
-from annotation.selectors.campaign import cost, crowd, glance, kept, ledger, progress, sums
+from annotation.selectors.campaign import cached, cost, crowd, glance, ledger, progress, sums
 from annotation.selectors.campaign.hours import answer_hours
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -92,15 +92,15 @@ def test_the_pace_counts_answers_on_tasks_of_the_last_hour_and_day(clock):
     world = World(some_images(4))
     world.campaign.opened_at = clock.at
     world.submit(0, world.held(0), then=False)
-    clock.turn(hours=5)
+    clock.advance(hours=5)
     for worker in (0, 1):
         world.submit(worker, world.held(worker, q.BOX_DRAWING), then=False)
-    now = progress.pace(world.campaign, at=clock.at)
+    now = progress.throughput(world.campaign, at=clock.at)
     assert (now.last_hour, now.per_hour, now.newest_at) == (2, 3 / 5, clock.at)
-    clock.turn(hours=24)
-    later = progress.pace(world.campaign, at=clock.at - timedelta(minutes=1))
+    clock.advance(hours=24)
+    later = progress.throughput(world.campaign, at=clock.at - timedelta(minutes=1))
     assert later.per_hour == 2 / 24
-    assert progress.pace(World(name="new").campaign).newest_at is None
+    assert progress.throughput(World(name="new").campaign).newest_at is None
 
 
 def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
@@ -111,9 +111,9 @@ def test_the_end_is_told_from_what_finished_images_took(monkeypatch, clock):
         world.submit(worker, world.held(worker, q.BOX_REQUIREMENT), then=False)
     tasks_by_kind = progress.open_tasks_by_kind(world.campaign)
     row = replace(progress.funnel(world.campaign), complete=1, finished=1, answers=27, answers_finished=20)
-    assert progress.pace(world.campaign, at=clock.at, counts=(row, tasks_by_kind)).to_come is None
+    assert progress.throughput(world.campaign, at=clock.at, counts=(row, tasks_by_kind)).to_come is None
     two = replace(row, complete=2, finished=2, answers_finished=60)
-    now = progress.pace(world.campaign, at=clock.at, counts=(two, tasks_by_kind))
+    now = progress.throughput(world.campaign, at=clock.at, counts=(two, tasks_by_kind))
     assert now.to_come == 30 * 8 - 27
     assert now.ends_at == clock.at + timedelta(hours=213 / (2 / 10))
 
@@ -146,7 +146,7 @@ def test_a_closed_campaign_has_nothing_to_come():
     world.submit(0, world.held(0), then=False)
     close_campaign(campaign=world.campaign)
     seen = glance.overview(world.campaign, pay_of(world.campaign))
-    assert (seen.pace.to_come, seen.pay_to_come, seen.pace.ends_at) == (0, 0, None)
+    assert (seen.throughput.to_come, seen.pay_to_come, seen.throughput.ends_at) == (0, 0, None)
 
 
 def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
@@ -154,14 +154,14 @@ def test_what_is_open_is_the_least_that_is_to_come(monkeypatch):
     world = World(some_images(3))
     OpenImage.objects.filter(pk=world.images()[0].pk).update(version=1, complete=True)
     counts = progress.open_tasks_by_kind(world.campaign)
-    assert progress.pace(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
+    assert progress.throughput(world.campaign).to_come == sum(of.wanting for of in counts.values()) > 2
 
 
 def test_a_complete_campaign_has_nothing_to_come():
     world = World(some_images(2), settings=PAID)
     world.work()
     overview = glance.overview(world.campaign, pay_of(world.campaign), fresh=True)
-    assert overview.pace.to_come == 0 and overview.pay_to_come == 0
+    assert overview.throughput.to_come == 0 and overview.pay_to_come == 0
     assert overview.funnel.complete == 2 and overview.funnel.chains["BOXED"] == 4
 
 
@@ -187,7 +187,7 @@ def test_cost_adds_up_by_kind_and_says_what_is_to_come(monkeypatch):
     checks = done.filter(role="double_check").count()
     assert sum(of.double_checks for of in whole.kinds.values()) == checks > 0
     overview = glance.overview(world.campaign, pay_of(world.campaign), fresh=True)
-    assert overview.pace.to_come and overview.pay_to_come == 10_000 * overview.pace.to_come
+    assert overview.throughput.to_come and overview.pay_to_come == 10_000 * overview.throughput.to_come
 
 
 def test_agreement_is_that_of_the_first_two_people():
@@ -252,7 +252,7 @@ def test_the_worker_table_says_what_a_plain_count_says():
             assert at.median_seconds == (median(times) if times else None)
 
 
-def test_accuracy_is_over_the_newest_known_answers():
+def test_accuracy_is_over_the_newest_gold_answers():
     world = World()
     world.take(0)
     response = world.campaign.trust_states.get()
@@ -262,7 +262,7 @@ def test_accuracy_is_over_the_newest_known_answers():
     assert (kind.known, kind.right, kind.accuracy) == (30, 20, 0.6)
 
 
-def test_workers_come_page_by_page_and_by_standing():
+def test_workers_come_page_by_page_and_by_trust_state():
     world = World(some_images(3), workers=5)
     for worker in range(5):
         world.take(worker)
@@ -291,7 +291,7 @@ def test_figures_that_are_quickly_counted_are_counted_whenever_they_are_read():
 
 
 def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_how_old_they_are(monkeypatch):
-    monkeypatch.setattr(kept, "SLOW", 0.0)
+    monkeypatch.setattr(cached, "SLOW", 0.0)
     world = World(some_images(2))
     pay = pay_of(world.campaign)
     before = glance.overview(world.campaign, pay)
@@ -299,8 +299,8 @@ def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_ho
     later = glance.overview(world.campaign, pay)
     assert (later.funnel, later.since) == (before.funnel, 1)
     assert later.counted_at == before.counted_at is not None
-    anew = glance.overview(world.campaign, pay, fresh=True)
-    assert anew.funnel != before.funnel and anew.since == 0
+    recounted = glance.overview(world.campaign, pay, fresh=True)
+    assert recounted.funnel != before.funnel and recounted.since == 0
     world.submit(1, world.held(1), then=False)
     discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert progress.funnel(world.campaign).answers == 1
@@ -334,7 +334,7 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
     for item in range(8):
         worker, kind = item % 3, (q.COREF_LINK, q.BOX_DRAWING)[item % 2]
         world.submit(worker, world.held(worker, kind), seconds=0.0, then=False)
-        clock.turn(minutes=4)
+        clock.advance(minutes=4)
         if in_the_database:
             cache.clear()
             if item % 2:
@@ -349,13 +349,13 @@ def test_sums_that_are_kept_and_added_to_are_those_of_all_answers(in_the_databas
     assert CampaignSums.objects.count() == (2 if in_the_database else 0)
 
 
-def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_anew_each_day(
+def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_again_each_day(
     monkeypatch, clock
 ):
     world = World(some_images(6), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
-    clock.turn(minutes=11)
+    clock.advance(minutes=11)
     stored_sums.store_sums(world.campaign)
     right = sums.earned(world.campaign)
     # What is kept is read: a wrong sum shows, until all answers are counted again.
@@ -365,7 +365,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
 
     def now(**later: int) -> int:
         cache.clear()
-        clock.turn(**later)
+        clock.advance(**later)
         return sums.earned(world.campaign)[0].answers
 
     assert now() == right[0].answers + 100
@@ -379,7 +379,7 @@ def test_sums_in_the_database_are_read_where_no_process_keeps_any_and_added_up_a
     assert now() == right[0].answers
     world.campaign.revision -= 1
     world.campaign.save()
-    clock.turn(hours=25)
+    clock.advance(hours=25)
     stored_sums.store_sums(world.campaign)
     assert now() == right[0].answers
     assert len(sums.earned(world.campaign)) == 2
@@ -395,7 +395,7 @@ def test_what_is_kept_of_the_sums_is_not_added_up_again(monkeypatch, clock):
     world = World(some_images(3), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
     world.submit(0, world.held(0), seconds=0.0, then=False)
-    clock.turn(minutes=11)
+    clock.advance(minutes=11)
     before = sums.earned(world.campaign)
     with CaptureQueriesContext(connection) as queries:
         assert sums.earned(world.campaign) == before
@@ -419,31 +419,31 @@ def test_answers_that_end_before_what_is_kept_are_counted_once_the_clock_is_set_
         return earned
 
     world.submit(0, world.held(0), seconds=0.0, then=False)
-    clock.turn(hours=2)  # too fast
+    clock.advance(hours=2)  # too fast
     world.submit(1, world.held(1), seconds=0.0, then=False)
     assert stored() == 2
-    clock.turn(hours=-2)
+    clock.advance(hours=-2)
     world.submit(2, world.held(2), seconds=0.0, then=False)
     assert stored() == 3
 
 
-def test_a_process_that_is_used_every_day_counts_its_sums_anew_once_a_day(monkeypatch, clock):
+def test_a_process_that_is_used_every_day_counts_its_sums_again_once_a_day(monkeypatch, clock):
     world = World(some_images(6), settings=PAID)
     monkeypatch.setattr("annotation.selectors.campaign.ledger.timezone.now", clock)
 
     def earned(**later: int) -> int:
-        clock.turn(**later)
+        clock.advance(**later)
         return sum(line.answers for line in sums.earned(world.campaign))
 
     world.submit(0, world.held(0), seconds=0.0, then=False)
     assert earned(hours=2) == 1
-    clock.turn(hours=-2)
+    clock.advance(hours=-2)
     world.submit(1, world.held(1), seconds=0.0, then=False)
     # Nobody looked before the clock had caught up: nothing tells that it was set back.
     assert earned(hours=3) == 1
     assert [earned(hours=8) for _ in range(3)] == [1, 1, 2]
-    # The periodic work counts anew first: its row is read, and not all of the ledger.
-    clock.turn(hours=24)
+    # The periodic work counts again first: its row is read, and not all of the ledger.
+    clock.advance(hours=24)
     stored_sums.store_sums(world.campaign)
     with CaptureQueriesContext(connection) as queries:
         assert earned(hours=2) == 2

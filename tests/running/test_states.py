@@ -12,7 +12,7 @@ from annotation.campaigns import CampaignError, monitoring
 from annotation.models import Account, Assignment, AuditEntry, Campaign, OpenImage
 from annotation.protocol import questions as q
 from annotation.queue import leases
-from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.campaign.summaries import reason_in_words
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 
@@ -147,7 +147,7 @@ def test_a_campaign_stops_at_the_end_of_its_last_day(clock):
     clock.at = datetime(2027, 3, 1, 23, 59, tzinfo=UTC)
     world = stopping(until="2027-03-01")
     assert monitoring.tick(world.campaign).stopped is None
-    clock.turn(minutes=2)
+    clock.advance(minutes=2)
     stopped = monitoring.tick(world.campaign).stopped
     assert stopped is not None and stopped.text == "its last day, 2027-03-01, has passed"
 

@@ -71,7 +71,7 @@ def test_a_canvas_that_is_out_of_part_numbers_says_so():
 def test_a_flipped_and_turned_pen_draws_where_it_should():
     canvas = Canvas(40, 40)
     part = canvas.part()
-    canvas.pen().at(20, 20, scale=2, flip=True, turn=90).of(part).fill(
+    canvas.pen().at(20, 20, scale=2, flip=True, angle=90).of(part).fill(
         [(0, 0), (5, 0), (5, 2), (0, 2)], (9, 9, 9)
     )
     _, extents = canvas.finish()

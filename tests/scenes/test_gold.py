@@ -27,7 +27,7 @@ def layers(scenes: list[ImageRecord]) -> list[LayerRecord]:
 
 
 def rebuilt(layer: LayerRecord) -> tuple[LayerObject, ...]:
-    """The objects written anew from each chain's boxes alone, in the canonical order."""
+    """The objects written again from each chain's boxes alone, in the canonical order."""
     boxes = layer.depicted()
     flags = {obj.chains[0]: (obj.scene, obj.nobndbox) for obj in layer.objects if obj.box is None}
     objects: list[LayerObject] = []

@@ -14,7 +14,7 @@ from annotation.protocol.rng import SeededRng
 from annotation.protocol.scores import compare_layers
 from annotation.protocol.state import ImageSettings
 from annotation.simulation.driver import Crowd, SimulationCost, numbered, simulate_image
-from annotation.simulation.gate import OPEN_DOOR, Gate, control_items_from_gold
+from annotation.simulation.gate import NO_QUALIFICATION, Gate, control_items_from_gold
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.standin import stand_in
 from annotation.simulation.workers import PERFECT, PRESETS, SimulatedWorker, make_crowd, with_error
@@ -62,7 +62,7 @@ def test_workers_err_as_often_as_their_preset_says(rate):
     assert abs(invalid / requested - rate) < 4 * (rate * (1 - rate) / requested) ** 0.5
 
 
-def test_the_same_worker_answers_a_question_alike_whoever_asks_and_whenever():
+def test_the_same_worker_answers_a_question_alike_no_matter_who_asks_and_whenever():
     mentions, truth, _ = next(iter(world(1)))
     for habits in PRESETS.values():
         worker = SimulatedWorker("ann", habits, 5)
@@ -141,7 +141,9 @@ def test_control_items_suspend_random_and_always_yes_workers_and_hardly_any_care
 def test_no_worker_answers_a_key_twice_not_even_for_a_double_check():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
     gate = Gate(
-        control_items_from_gold(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=0.5)
+        control_items_from_gold(golds, seed=1),
+        seed=1,
+        settings=replace(NO_QUALIFICATION, double_check_share=0.5),
     )
     people = Crowd(make_crowd({"average": 5, "sloppy": 2}, seed=1), seed=1, gate=gate)
     for mentions, truth, _ in world(sized(12, 30)):
@@ -152,7 +154,9 @@ def test_no_worker_answers_a_key_twice_not_even_for_a_double_check():
 def test_no_third_person_is_asked_where_the_fold_asks_two():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(5))]
     gate = Gate(
-        control_items_from_gold(golds, seed=1), seed=1, settings=replace(OPEN_DOOR, double_check_share=1.0)
+        control_items_from_gold(golds, seed=1),
+        seed=1,
+        settings=replace(NO_QUALIFICATION, double_check_share=1.0),
     )
     people = Crowd(make_crowd({"sloppy": 9}, seed=1), seed=1, gate=gate)
     checks: Counter[str] = Counter()

@@ -60,7 +60,7 @@ class Findings:
 
 
 #: What must not be, in the order of the table.
-LOST, DOUBLED, OVER, OWN, UNKNOWN, NO_LEASE = (
+LOST, DOUBLED, OVER, JUDGED_OWN, UNKNOWN, NO_LEASE = (
     "lost",
     "doubled",
     "over-assigned",
@@ -87,7 +87,7 @@ def _acknowledged(
     findings: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> None:
     """What workers were told is there, and what is there was sent by them."""
-    payload = {(note.worker, note.key): note for note in notes if note.what == ledger.SENT}
+    payload = {(note.worker, note.key): note for note in notes if note.what == ledger.SENDING}
     reported: dict[tuple[str, str], Note] = {}
     for note in notes:
         if note.what in (ledger.STORED, ledger.REPEATED):
@@ -156,7 +156,7 @@ def _own_boxes(findings: Findings, stored: Stored) -> None:
         box = judgment.key.split("|")[1]
         findings.counted["boxes judged"] += 1
         if drawn.get((judgment.image, box)) == judgment.worker:
-            findings.add(OWN, f"judgment {judgment.id} of {judgment.worker}")
+            findings.add(JUDGED_OWN, f"judgment {judgment.id} of {judgment.worker}")
 
 
 def _over_assigned(
@@ -176,7 +176,7 @@ def _over_assigned(
         expected = task.needed
         sure, unclear = 0, 0
         for row in held[task.id]:
-            counts = _takes_a_place(row, judgments.get(row.id, ()), ours.get(row.id), steps)
+            counts = _counts_towards_votes(row, judgments.get(row.id, ()), ours.get(row.id), steps)
             sure += counts is True
             unclear += counts is None
         findings.counted["tasks"] += 1
@@ -221,7 +221,7 @@ def _lives(notes: Iterable[Note]) -> dict[int, Life]:
     return result
 
 
-def _takes_a_place(
+def _counts_towards_votes(
     row: Assignment, there: Sequence[Judgment], life: Life | None, steps: Sequence[Step]
 ) -> bool | None:
     """Whether an assignment holds a place of its task's votes for good; None where nobody can tell."""
@@ -271,7 +271,7 @@ def _most_at_once(
         if row.state in ("returned", "expired"):
             ended = None if row.ended_at is None else real(row.ended_at, steps)
         elif row.state == "submitted":
-            counts = _takes_a_place(row, judgments.get(row.id, ()), lives.get(row.id), steps)
+            counts = _counts_towards_votes(row, judgments.get(row.id, ()), lives.get(row.id), steps)
             if counts is not True:
                 return None  # for how long it was held before it ran out, no row tells
         if begun is None or ended is None:

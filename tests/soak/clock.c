@@ -1,6 +1,6 @@
 /* The time of day, so many seconds off: preloaded into the product's processes (clock.py says why).
  *
- * SOAK_CLOCK names a file of eight bytes, which is mapped: whoever writes there steps the clock of all of them
+ * SOAK_CLOCK names a file of eight bytes, which is mapped: a write there steps the clock of all of them
  * at once. Waiting goes by the monotonic clock, which is left alone; only a semaphore's deadline is a time of
  * day, and is led back to the machine's. */
 

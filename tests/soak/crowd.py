@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 from studies.queue_service import answer_to
 from tests.soak import ledger
 from tests.soak.ledger import Journal, digest_of
-from tests.soak.web import Line, Lost, Said, Troubles
+from tests.soak.web import Line, Lost, Response, Troubles
 
 #: Answers that a worker stays with one kind of a campaign for.
 SPELL = 12
 #: Shares of tasks: returned, kept beyond the lease, renewed while they are kept, reported.
-RETURNED, KEPT, RENEWED, FLAGGED = 0.02, 0.015, 0.02, 0.01
+RETURNED, OVERDUE, RENEWED, FLAGGED = 0.02, 0.015, 0.02, 0.01
 #: Shares of answers: sent again once they are acknowledged, answered again under another key.
 TWICE, OTHERWISE = 0.03, 0.01
 #: Share of tasks whose picture is fetched.
@@ -46,7 +46,7 @@ class Board:
 
     def __init__(self, think: float) -> None:
         self.think = think
-        self.offers: list[Offer] = []
+        self.tasks: list[Offer] = []
         self.stopping = threading.Event()
         self.give_up = threading.Event()
         self._looks: deque[bool] = deque(maxlen=400)
@@ -109,13 +109,13 @@ class Worker:
     def _next(self) -> dict[str, Any] | None:
         """A task of where we are, or of elsewhere once the spell is over or nothing is left."""
         if self._offer is None or self._spell <= 0:
-            self._offer = self.chance.choice(self.board.offers)
+            self._offer = self.chance.choice(self.board.tasks)
             self._spell = self.chance.randint(2, 2 * SPELL)
         data = {"campaign": self._offer.campaign, "kind": self._offer.kind}
         message = self._insist("/api/tasks/next", data)
         if message is None or message.status != 200:
             if message is not None:
-                self._refused("next", message)
+                self._count_error("next", message)
                 self._pause(AGAIN[1])
             return None
         return self._taken(message.json())
@@ -147,12 +147,12 @@ class Worker:
     def _treated(self, task: dict[str, Any]) -> dict[str, Any] | None:
         """Think about a task and answer it, or return it; the next one, if it came along."""
         luck = self.chance.random()
-        self._think(task["id"], retained=luck < KEPT)
+        self._think(task["id"], retained=luck < OVERDUE)
         if self.board.stopping.is_set():
             return None
         if self.chance.random() < PICTURES and task["image"]["picture"]:
             self._line.get(task["image"]["picture"])
-        if KEPT <= luck < KEPT + RETURNED:
+        if OVERDUE <= luck < OVERDUE + RETURNED:
             self._return(task["id"])
             if self.chance.random() < 0.7:
                 return None  # else answered all the same, late
@@ -168,7 +168,7 @@ class Worker:
             if message is not None and message.status == 200:
                 self.journal.note(ledger.RENEWED, assignment)
             elif message is not None:
-                self._refused("heartbeat", message)
+                self._count_error("heartbeat", message)
         self.board.stopping.wait(seconds)
 
     def _return(self, assignment: int) -> None:
@@ -185,16 +185,16 @@ class Worker:
         digest = digest_of(
             answer.get("answer", ""), answer.get("box"), answer.get("flag", ""), content or None
         )
-        self.journal.note(ledger.SENT, task["id"], key=key, digest=digest, kind=task["kind"])
+        self.journal.note(ledger.SENDING, task["id"], key=key, digest=digest, kind=task["kind"])
         path = f"/api/assignments/{task['id']}/answer"
         more = self._spell > 0
         message = self._insist(path, {**answer, "token": key, "seconds": 2.5, "next": more})
         if message is None:
             return None
         if message.status != 200:
-            self._refused("answer", message)
+            self._count_error("answer", message)
             code = f"{message.status} {message.json().get('code')}"
-            self.journal.note(ledger.REFUSED, task["id"], key=key, kind=task["kind"], more=code)
+            self.journal.note(ledger.REJECTED, task["id"], key=key, kind=task["kind"], more=code)
             return None
         body = message.json()
         self._acknowledged(task["id"], key, body)
@@ -241,7 +241,7 @@ class Worker:
 
     # Insisting ------------------------------------------------------------------------------------
 
-    def _insist(self, path: str, data: Mapping[str, Any]) -> Said | None:
+    def _insist(self, path: str, data: Mapping[str, Any]) -> Response | None:
         """Send until there is an answer that is no fault of the server's; None where all is over."""
         pause = AGAIN[0]
         while not self.board.give_up.is_set():
@@ -259,7 +259,7 @@ class Worker:
             pause = min(2 * pause, AGAIN[1])
         return None
 
-    def _refused(self, what: str, message: Said) -> None:
+    def _count_error(self, what: str, message: Response) -> None:
         self.troubles.refusal(f"{what}: {message.status} {message.json().get('code', '')}")
 
     def _pause(self, seconds: float) -> None:

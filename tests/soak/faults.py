@@ -2,7 +2,7 @@
 
 A bag holds one kill of each kind of process, pauses, a full disk and a step of the clock; it is drawn empty
 and filled again, so that everything has its turn. Two stretches of the run have faults (`STRETCHES`): an
-early one, so that minute ten shows processes that were started anew; then one that ends a third of the run
+early one, so that minute ten shows processes that were started again; then one that ends a third of the run
 before its end, so that those of the last minutes have lived as long as those of minute ten, and longer.
 """
 
@@ -78,7 +78,7 @@ class Faults:
             disk.top_up()
         if self._starts and self._starts[0] <= now:
             self._starts.pop(0)
-            self._one()
+            self._next_fault()
 
     def end(self) -> None:
         """All is well again: what was stopped goes on, disks have room, the clock is right."""
@@ -86,7 +86,7 @@ class Faults:
         while self._due:
             heapq.heappop(self._due)[2]()
 
-    def _one(self) -> None:
+    def _next_fault(self) -> None:
         if not self._bag:
             self._bag = [*KILLED[self.product.database], "pause", "pause", "disk", "clock"]
             if self.product.database == SQLITE:

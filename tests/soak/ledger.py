@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 #: A task was handed to the worker; its lease was renewed; it was taken back.
 LEASED, RENEWED, RETURNED = "leased", "renewed", "returned"
 #: An answer is about to be sent; it was acknowledged as new; as stored before; it was refused.
-SENT, STORED, REPEATED, REFUSED = "sent", "stored", "repeated", "refused"
+SENDING, STORED, REPEATED, REJECTED = "sent", "stored", "repeated", "refused"
 
 
 class Note(NamedTuple):

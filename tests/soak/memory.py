@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from tests.soak.processes import Found
+from tests.soak.processes import RunningProcess
 
 #: What the end may be above minute ten.
 MOST = 0.10
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
     at: float
     kind: str
     pid: int
-    own: float
+    unshared: float
     pss: float
     age: float
 
@@ -67,7 +67,7 @@ class Row(NamedTuple):
         return f"{self.growth:+.1%}{' TOO MUCH' if self.too_much else ' (young)' if self.young else ''}"
 
 
-def sample(at: float, processes: Sequence[Found]) -> list[Sample]:
+def sample(at: float, processes: Sequence[RunningProcess]) -> list[Sample]:
     """What every process holds now; who has just ended is left out."""
     result = []
     for process in processes:
@@ -105,11 +105,11 @@ def _ranked(
     values: dict[tuple[str, int], list[Sample]] = defaultdict(list)
     for kinds in moments.values():
         for kind, value in kinds.items():
-            for rank, item in enumerate(sorted(value, key=lambda item: -item.own)):
+            for rank, item in enumerate(sorted(value, key=lambda item: -item.unshared)):
                 values[kind, rank].append(item)
     return {
         index: (
-            median(item.own for item in value),
+            median(item.unshared for item in value),
             median(item.pss for item in value),
             median(item.age for item in value) / 60,
         )

@@ -22,7 +22,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
-class Found:
+class RunningProcess:
     """A process as it runs now: what it is, of which program, for how many seconds it has lived."""
 
     pid: int
@@ -74,7 +74,7 @@ class Program:
         self._begun = time.monotonic()
         self._sessions.add(self._child.pid)
 
-    def keep(self) -> bool:
+    def restart(self) -> bool:
         """Start it again where it ended a while ago; whether it was started now."""
         if self._child is not None:
             if self._child.poll() is None:
@@ -129,7 +129,7 @@ class Program:
                 if above not in table:
                     break
 
-    def processes(self, table: Mapping[int, _Stat] | None = None) -> list[Found]:
+    def processes(self, table: Mapping[int, _Stat] | None = None) -> list[RunningProcess]:
         """All that run now, the oldest first."""
         table = _table() if table is None else table
         root = self._child.pid if self._child is not None else 0
@@ -144,7 +144,7 @@ class Program:
                 kind = self.names(pid, first, command.strip(), places)
                 places += not first
                 if kind:
-                    processes.append(Found(pid, kind, uptime - table[pid].begun / TICK))
+                    processes.append(RunningProcess(pid, kind, uptime - table[pid].begun / TICK))
         return processes
 
 

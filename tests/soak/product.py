@@ -28,7 +28,7 @@ import psycopg2
 from tests import prepare, services
 from tests.soak.clock import Clock
 from tests.soak.disk import Disk
-from tests.soak.processes import Found, Program, table, tail
+from tests.soak.processes import Program, RunningProcess, table, tail
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MANAGE = str(REPOSITORY / "manage.py")
@@ -70,7 +70,7 @@ class Product:
     def _pids(self) -> list[int]:
         return [process.pid for process in self.processes()]
 
-    def processes(self) -> list[Found]:
+    def processes(self) -> list[RunningProcess]:
         now = table()
         return [process for program in self.programs for process in program.processes(now)]
 
@@ -114,7 +114,7 @@ class Product:
     def until_ready(self, seconds: float = PATIENCE) -> None:
         deadline = time.monotonic() + seconds
         while not self.ready():
-            self.keep()
+            self.restart()
             if time.monotonic() > deadline:
                 text = "\n".join(tail(program.log, 800) for program in self.programs)
                 raise Failed(f"not ready after {seconds:.0f} s:\n{text}")
@@ -127,9 +127,9 @@ class Product:
         except (OSError, urllib.error.URLError):
             return False
 
-    def keep(self) -> list[str]:
+    def restart(self) -> list[str]:
         """Start again what has ended; the names of what was started."""
-        return [program.name for program in self.programs if program.keep()]
+        return [program.name for program in self.programs if program.restart()]
 
     def stop(self) -> None:
         """End everything, the newest first."""

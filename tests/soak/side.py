@@ -198,14 +198,14 @@ class Side:
         """Tell the crowd where there is work: each campaign's kinds, entities above all."""
         assert self.crowd is not None and self.staff is not None
         newest = [name for name in self.opened if name.startswith("entities")][-3:]
-        open_offers = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
-        open_offers += [
+        listed_tasks = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
+        listed_tasks += [
             Offer(name, kind)
             for name in kinds.all_tasks()
             if name != "entities"
             for kind in kinds.kinds_of_tasks(name)
         ]
-        self.crowd.board.offers = open_offers
+        self.crowd.board.tasks = listed_tasks
         self.crowd.board.refreshed()
         self.staff.campaigns = newest
 
@@ -224,18 +224,18 @@ class Side:
         next_sample, next_minute = 0.0, 60.0
         while (now := time.monotonic() - self.load_began) < self.minutes * 60:
             self.faults.tick()
-            for name in self.product.keep():
+            for name in self.product.restart():
                 self.log(f"{name} was started again")
             if now >= next_sample:
                 next_sample = now + SAMPLE * min(1.0, self.scale * 1.5)
                 self.samples += memory.sample(now, self.product.processes())
             if now >= next_minute:
                 next_minute += 60
-                self._tell_minute(now)
+                self._report_minute(now)
             self._open_more()
             time.sleep(0.25)
 
-    def _tell_minute(self, now: float) -> None:
+    def _report_minute(self, now: float) -> None:
         assert self.crowd and self.faults
         counts, done = self.crowd.troubles.counts, self.faults
         self.log(
@@ -292,7 +292,7 @@ class Side:
         assert self.product
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            for name in self.product.keep():
+            for name in self.product.restart():
                 self.log(f"{name} was started again")
             time.sleep(0.25)
 
@@ -346,12 +346,12 @@ class Side:
                 row.state == "leased" and row.expires_at < at - OVERDUE for row in rows.assignments.values()
             ),
             "recount": recount,
-            "refused": dict(self.crowd.troubles.refused),
+            "refused": dict(self.crowd.troubles.rejected),
             "troubles": dict(self.crowd.troubles.kinds),
             "counts": dict(self.crowd.troubles.counts),
             "staff": dict(self.staff.jobs.troubles),
         }
-        self._keep_if_amiss(report)
+        self._save_if_failed(report)
         return report
 
     def _until_ready(self) -> None:
@@ -442,14 +442,14 @@ class Side:
                 counts["whose archive was fetched otherwise"] += 1
         return {
             "faults": dict(counts),
-            "asked": self.staff.jobs.asked,
+            "asked": self.staff.jobs.requested,
             "shown": len(self.staff.jobs.seen),
             "fetched": len(self.staff.jobs.fetched),
             "archives": archives,
             "failed": dict(errors),
         }
 
-    def _keep_if_amiss(self, report: dict[str, Any]) -> None:
+    def _save_if_failed(self, report: dict[str, Any]) -> None:
         """What is needed to look for a cause outlives the file systems in memory."""
         assert self.product
         (self.folder / "report.json").write_text(json.dumps(report, indent=1))

@@ -20,7 +20,7 @@ FORMATS = ("entities", "jsonl")
 class Jobs:
     """What was acknowledged: numbers of jobs that pages showed, by campaign; and what was fetched."""
 
-    asked: int = 0
+    requested: int = 0
     seen: dict[int, str] = field(default_factory=dict)
     fetched: dict[int, str] = field(default_factory=dict)
     troubles: Counter[str] = field(default_factory=Counter)
@@ -77,7 +77,7 @@ class Staff:
         if message.status != 302:
             return False
         displayed = self._look(campaign)
-        self.jobs.asked += displayed
+        self.jobs.requested += displayed
         return displayed
 
     def _look(self, campaign: str) -> bool:

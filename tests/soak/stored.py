@@ -128,7 +128,7 @@ def read(ask: Ask) -> Stored:
            FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id ORDER BY j.id"""
     ):
         answer, *box, flag, content = row[9:]
-        digest = digest_of(answer, box if box[0] is not None else None, flag, _as_sent(content, flag))
+        digest = digest_of(answer, box if box[0] is not None else None, flag, _as_payload(content, flag))
         stored.judgments.append(Judgment._make([*row[:8], bool(row[8]), digest]))
     for row in ask("SELECT id, image_id, key, kind, state, role, needed, live FROM annotation_task"):
         stored.tasks[row[0]] = Task._make(row)
@@ -141,7 +141,7 @@ def _plain_value(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
-def _as_sent(content: Any, flag: str) -> Mapping[str, Any] | None:
+def _as_payload(content: Any, flag: str) -> Mapping[str, Any] | None:
     """A stored content as the worker sent it: of a page the ticks alone."""
     plain_value = _plain_value(content)
     if plain_value is None or flag:

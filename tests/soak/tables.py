@@ -18,7 +18,7 @@ def must_be_zero(
 ) -> dict[str, int]:
     """Every figure that is to be 0, by its name."""
     amiss, recount = report["amiss"], report["recount"]
-    of_answers = (check.LOST, check.DOUBLED, check.OVER, check.OWN, check.UNKNOWN, check.NO_LEASE)
+    of_answers = (check.LOST, check.DOUBLED, check.OVER, check.JUDGED_OWN, check.UNKNOWN, check.NO_LEASE)
     return {
         **{name: amiss.get(name, 0) for name in of_answers},
         "over-assigned or miscounted while all went on": sampled.get("over or miscounted", 0),

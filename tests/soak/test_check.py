@@ -21,7 +21,7 @@ def notes_of(number: int, worker: str, at: float = 100.0) -> list[Note]:
     key = f"{worker}-{number}"
     return [
         Note(at, worker, ledger.LEASED, number),
-        Note(at + 5, worker, ledger.SENT, number, key, GOOD),
+        Note(at + 5, worker, ledger.SENDING, number, key, GOOD),
         Note(at + 6, worker, ledger.STORED, number, key),
     ]
 
@@ -147,7 +147,7 @@ def test_who_judged_their_own_box_is_found() -> None:
     notes, stored = right()
     drawn = judgment(9, "ann", kind="box_drawing", name="box1", key="box_drawing|x|0", assignment=9)
     stored.judgments.append(drawn)
-    assert amiss(notes, stored) == {check.OWN: 1}
+    assert amiss(notes, stored) == {check.JUDGED_OWN: 1}
 
 
 def test_what_nobody_sent_and_leases_that_are_not_there_are_found() -> None:
@@ -167,12 +167,12 @@ def test_a_moment_that_the_clock_showed_twice_is_not_told() -> None:
 
 def test_notes_are_read_back_and_a_line_cut_short_is_passed_over(tmp_path: Path) -> None:
     journal = ledger.Journal(tmp_path, "ann")
-    journal.note(ledger.SENT, 5, key="ann-1", digest=GOOD, kind="coref_link")
+    journal.note(ledger.SENDING, 5, key="ann-1", digest=GOOD, kind="coref_link")
     journal.close()
     with (tmp_path / "ann.jsonl").open("a") as file:
         file.write('[1.0, "ann", "sto')
     (note,) = ledger.read(tmp_path)
-    assert note[1:] == ("ann", ledger.SENT, 5, "ann-1", GOOD, "coref_link", "")
+    assert note[1:] == ("ann", ledger.SENDING, 5, "ann-1", GOOD, "coref_link", "")
 
 
 def test_a_process_that_grows_by_more_than_a_tenth_is_named() -> None:

@@ -18,7 +18,7 @@ TIMEOUT = 30.0
 IDLE = 1.5
 
 
-class Said(NamedTuple):
+class Response(NamedTuple):
     """An answer: its status, the address it leads to, its body, and how long to wait where it says so."""
 
     status: int
@@ -44,7 +44,7 @@ class Troubles:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.kinds: Counter[str] = Counter()
-        self.refused: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
 
     def trouble(self, kind: str) -> None:
@@ -53,7 +53,7 @@ class Troubles:
 
     def refusal(self, kind: str) -> None:
         with self._lock:
-            self.refused[kind] += 1
+            self.rejected[kind] += 1
 
     def count(self, what: str, number: int = 1) -> None:
         with self._lock:
@@ -65,19 +65,19 @@ class Line:
 
     def __init__(self, url: str, troubles: Troubles, *, token: str = "") -> None:
         parts = urlsplit(url)
-        self.origin, self._place = url, (parts.hostname or "", parts.port)
+        self.origin, self._host = url, (parts.hostname or "", parts.port)
         self._troubles, self._token = troubles, token
         self._cookies: dict[str, str] = {}
         self._line: http.client.HTTPConnection | None = None
         self._used = 0.0
 
-    def post(self, path: str, data: Mapping[str, Any]) -> Said:
+    def post(self, path: str, data: Mapping[str, Any]) -> Response:
         return self._send("POST", path, json.dumps(data).encode(), "application/json")
 
-    def form(self, path: str, data: Mapping[str, str]) -> Said:
+    def form(self, path: str, data: Mapping[str, str]) -> Response:
         return self._send("POST", path, urlencode(data).encode(), "application/x-www-form-urlencoded")
 
-    def get(self, path: str) -> Said:
+    def get(self, path: str) -> Response:
         return self._send("GET", path, None, "")
 
     def sign_in(self, name: str, password: str) -> bool:
@@ -87,7 +87,7 @@ class Line:
             return False
         return self.form("/sign-in/", {"username": name, "password": password}).status == 302
 
-    def _send(self, method: str, path: str, body: bytes | None, kind: str) -> Said:
+    def _send(self, method: str, path: str, body: bytes | None, kind: str) -> Response:
         """The server's answer, whatever it is; what is none of ours to mend is noted. Raises Lost."""
         headers = {"Content-Type": kind} if kind else {}
         if self._token:
@@ -99,7 +99,7 @@ class Line:
             self.close()
         try:
             if self._line is None:
-                self._line = http.client.HTTPConnection(*self._place, timeout=TIMEOUT)
+                self._line = http.client.HTTPConnection(*self._host, timeout=TIMEOUT)
             self._line.request(method, path, body, headers)
             response = self._line.getresponse()
             read = response.read()
@@ -112,7 +112,7 @@ class Line:
             for name, morsel in SimpleCookie(line).items():
                 self._cookies[name] = morsel.value
         retry = response.headers.get("Retry-After", "")
-        message = Said(
+        message = Response(
             response.status,
             response.headers.get("Location", ""),
             read,

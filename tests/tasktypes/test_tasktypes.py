@@ -12,11 +12,11 @@ from annotation.checks import task_types
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, answer_in
-from annotation.task_types.shown import ShownCaption, ShownImage
+from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 from models_core.checked_fields import value_rule
 
 TEXTS = ("A man in a hat .", "A tall man in blue waits .", "Somebody waits .")
-IMAGE = ShownImage(1, "7", 100, 80, "", tuple(ShownCaption(t, tuple(t.split())) for t in TEXTS))
+IMAGE = DisplayedImage(1, "7", 100, 80, "", tuple(DisplayedCaption(t, tuple(t.split())) for t in TEXTS))
 MENTIONS = ["0:0-2", "1:0-3", "2:0-1"]
 
 

@@ -1,4 +1,5 @@
-"""Campaigns over generated scenes with gold, with known items or without: what tests of trust start from."""
+"""Campaigns over generated scenes with gold, with control items or without: what tests of trust start
+from."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from annotation.simulation.workers import SimulatedWorker as Simulated
 from tests.queue.world import World
 from tests.worlds import painted
 
-#: Everybody is let in; known items come as the rules have it.
-OPEN_DOOR: dict[str, Any] = {"trust": {"qualification": False}}
+#: Everybody is let in; control items come as the rules have it.
+NO_QUALIFICATION: dict[str, Any] = {"trust": {"qualification": False}}
 
 
 def scenes(
-    images: int = 6, *, settings: Mapping[str, Any] = OPEN_DOOR, workers: int = 4, name: str = "scenes"
+    images: int = 6, *, settings: Mapping[str, Any] = NO_QUALIFICATION, workers: int = 4, name: str = "scenes"
 ) -> World:
     """An open campaign over `images` generated scenes."""
     return World(painted(images), settings=settings, name=name, workers=workers)

@@ -1,4 +1,4 @@
-"""What a discarded worker, or a known item that proved wrong, takes along of others."""
+"""What a discarded worker, or a control item that proved wrong, takes along of others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_th
     assert drawer(world).state == SUSPENDED
 
 
-def test_a_verdict_given_anew_after_discard_counts_once():
+def test_a_verdict_given_again_after_discard_counts_once():
     world = drawn_and_judged("bad", 4)
     assert drawer(world).right == 0 < drawer(world).known
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
@@ -59,7 +59,7 @@ def test_a_verdict_given_anew_after_discard_counts_once():
     assert worker_trust.trust_from_row(row) == trust_replay.replay_row(row)
 
 
-def test_known_items_promoted_with_a_discarded_vote_are_retired():
+def test_control_items_promoted_with_a_discarded_vote_are_retired():
     world = World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
     for worker in range(3):
         world.submit(worker, world.held(worker), Answer("no"), then=False)
@@ -73,7 +73,7 @@ def test_known_items_promoted_with_a_discarded_vote_are_retired():
     assert world.campaign.revision > revision
 
 
-def test_whom_a_wrong_known_item_had_pushed_below_the_bar_is_back_without_it():
+def test_whom_a_wrong_control_item_had_pushed_below_the_bar_is_back_without_it():
     world = scenes(8, workers=1)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["always_yes"])

@@ -1,4 +1,4 @@
-"""The commands: known items added, workers suspended and let back, discarded and restored."""
+"""The commands: control items added, workers suspended and let back, discarded and restored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotation.queue.submission import Answer
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
 from tests.trust.scenes import scenes
-from tests.trust.test_known_items import GOOD, HEAD, table
+from tests.trust.test_control_items import GOOD, HEAD, table
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ def test_one_purpose_only_where_one_is_named():
     assert set(Control.objects.values_list("purpose", flat=True)) == {"qualification"}
 
 
-def test_known_items_are_added_from_a_table(tmp_path: Path):
+def test_control_items_are_added_from_a_table(tmp_path: Path):
     World()
     assert report_of("import_controls", "quay", str(table(tmp_path, GOOD)))["added"] == 7
 

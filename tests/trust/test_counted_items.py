@@ -1,4 +1,4 @@
-"""Known items of questions that are only counted: graded pairs, images of pages, sentences of the test."""
+"""Control items of questions that are only counted: graded pairs, images of pages, sentences of the test."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def control_pages(tasks: str, images: list[str]) -> list[CountedControlItem]:
     """Two pages of eight of each image, as far as there are captions: what the campaign would ask of one."""
     created = campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(from_corpus, "_captions_asked_about", lambda campaign: ([], 16))
+        patch.setattr(from_corpus, "_captions_of_campaign", lambda campaign: ([], 16))
         purposes = {Control.CONTROL: len(images)}
         return list(
             controls.from_captions(campaign=created, images=images, seed=3, per_page=8, purposes=purposes)

@@ -123,11 +123,11 @@ def take_test(world: World, *, right: int, worker: int = 0) -> int:
     """Begin a test and answer all of it, the first `right` items rightly; how many items it had."""
     test = begin(world, worker)
     assert isinstance(test, qualification.QualificationTest)
-    for number in range(test.asked):
+    for number in range(test.items):
         lease = world.held(worker)
         answer = known(lease) if number < right else {"yes": "no", "no": "yes"}[known(lease)]
         world.submit(worker, lease, Answer(answer), then=False)
-    return test.asked
+    return test.items
 
 
 def trust_state(world: World, worker: int = 0):
@@ -139,13 +139,13 @@ def reason_of_refusal(lease: Lease | NoTask | qualification.QualificationTest | 
     return lease.code
 
 
-def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
+def test_nobody_works_before_the_test_and_somebody_who_passes_it_works(world):
     assert reason_of_refusal(world.take(0)) == "no_test"
     assert take_test(world, right=10) == 12
     assert (
         trust_state(world).state,
         trust_state(world).examined_right,
-        trust_state(world).examined_asked,
+        trust_state(world).examined_items,
     ) == (
         "warm_up",
         10,
@@ -155,7 +155,7 @@ def test_nobody_works_before_the_test_and_whoever_passes_it_works(world):
     assert lease.role != "qualification" and lease.task is not None
 
 
-def test_a_standing_told_again_keeps_the_test_that_was_passed(world):
+def test_a_trust_state_told_again_keeps_the_test_that_was_passed(world):
     take_test(world, right=10)
     before = worker_trust.trust_from_row(trust_state(world))
     assert trust_replay.replay_row(trust_state(world)) == before
@@ -170,7 +170,7 @@ def test_a_test_is_balanced_and_looks_like_work(world):
     assert set(lease.content) == {"mentions", "boxes", "pending"} and lease.task is None
 
 
-def test_answers_of_a_test_are_no_items_no_known_answers_and_unpaid(world):
+def test_answers_of_a_test_are_no_items_no_gold_answers_and_unpaid(world):
     take_test(world, right=12)
     row = trust_state(world)
     assert (row.items, row.known, row.right) == (0, 0, 0)
@@ -201,7 +201,7 @@ def test_nine_of_twelve_fail_and_a_retake_asks_other_questions(world):
     assert len(first) == len(second) == 12 and not first & second
 
 
-def test_whoever_always_answers_the_same_fails(world):
+def test_somebody_who_always_answers_the_same_fails(world):
     begin(world)
     for _ in range(12):
         world.submit(0, world.held(0), Answer("yes"), then=False)

@@ -18,7 +18,7 @@ def stored_state(row: TrustState):
 
 
 @pytest.mark.slow  # by default in `derived/test_machine`, after each step
-def test_every_standing_of_a_crowd_is_told_again_as_it_is():
+def test_every_trust_state_of_a_crowd_is_told_again_as_it_is():
     world = scenes(5, workers=5)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["careful", "average", "sloppy", "random", "always_yes"])

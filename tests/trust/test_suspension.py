@@ -43,7 +43,7 @@ def test_one_kind_only_is_suspended_where_one_is_named():
     )
 
 
-def test_whom_the_rules_suspended_begins_anew_when_reinstated():
+def test_whom_the_rules_suspended_begins_again_when_reinstated():
     world = scenes(8, workers=1)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))
     crowd_works(world, ["always_yes"])

@@ -1,4 +1,5 @@
-"""A campaign without known items can be worked on; with some, workers are checked from the next lease on."""
+"""A campaign without control items can be worked on; with some, workers are checked from the next lease
+on."""
 
 from __future__ import annotations
 
@@ -64,9 +65,9 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
     assert told_again(world)
 
 
-def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them():
+def test_items_that_come_later_check_somebody_who_is_there_and_take_nothing_from_them():
     world = scenes(8, settings={}, workers=2)
-    # Of images that nobody is asked about: a worker never gets as a known item what was a task.
+    # Of images that nobody is asked about: a worker never gets as a control item what was a task.
     known = [row.image.key for row in world.images()[5:]]
     OpenImage.objects.filter(image__key__in=known).delete()
     crowd_works(world, ["always_yes", "careful"], items=40)
@@ -82,7 +83,7 @@ def test_items_that_come_later_check_whoever_is_there_and_take_nothing_from_them
     assert f"before there were gold answers: {early} to coref_link" in note
     crowd_works(world, ["always_yes", "careful"])
     bad = TrustState.objects.get(worker=world.workers[0], kind=q.COREF_LINK)
-    assert bad.state == SUSPENDED and bad.examined_asked is None
+    assert bad.state == SUSPENDED and bad.examined_items is None
     assert all(row.items >= before.get(row.pk, 0) for row in TrustState.objects.all())
     assert told_again(world)
 
@@ -112,7 +113,7 @@ def test_verdicts_that_were_asked_for_before_there_were_items_never_count():
 
 
 @pytest.mark.parametrize("tasks", ["relevance", "graded", "regions"])
-def test_pairs_are_judged_and_regions_described_without_known_items(tasks: str):
+def test_pairs_are_judged_and_regions_described_without_control_items(tasks: str):
     a_corpus("photos", some_images(8))
     campaign = campaigns.open_campaign(campaigns.CampaignPlan(name="c", corpus="photos", tasks=tasks))
     worker = Worker.objects.create(pseudonym="w").pk

@@ -1,4 +1,4 @@
-"""The documentation under /docs/: for whoever is signed in, if it was built."""
+"""The documentation under /docs/: for signed-in users, if it was built."""
 
 from __future__ import annotations
 

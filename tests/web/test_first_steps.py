@@ -33,7 +33,7 @@ def test_three_steps_are_shown_until_they_are_done() -> None:
     assert steps() is None
 
 
-def test_whoever_only_evaluates_is_done_with_runs() -> None:
+def test_somebody_who_only_evaluates_is_done_with_runs() -> None:
     client = world.signed_in("ada", "researcher")
     corpus = Corpus.objects.create(name="quay", format="test", source="", published=True)
     assert reverse("evaluation:bring") in client.get(reverse("home")).content.decode()

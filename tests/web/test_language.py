@@ -98,7 +98,7 @@ def test_what_a_researcher_wrote_is_read_as_it_was_written(work: World):
     assert "<p>Look twice.</p>" in page.content.decode()
 
 
-def test_why_a_campaign_is_paused_is_told_in_the_language_of_whoever_reads_it(work: World):
+def test_why_a_campaign_is_paused_is_told_in_the_language_of_the_person_who_reads_it(work: World):
     world.account("ada", "researcher")
     ada, ann = Client(), desk.at_work(work)
     ada.force_login(world.Account.objects.get(username="ada"))
@@ -132,7 +132,7 @@ def test_amounts_are_written_as_the_language_writes_them():
 
 @pytest.mark.parametrize("kind", [q.BOX_DRAWING, q.BOX_QUALITY, q.BOX_COVERAGE])
 def test_what_is_drawn_has_points_in_german_too(work: World, kind: str):
-    desk.bring_up(work, kind)
+    desk.open_questions_for(work, kind)
     page = desk.at_work(work).get(desk.address(kind), headers=GERMAN).content.decode()
     numbers = [number for number in DRAWN.findall(page) if re.search(r"\d", number)]
     assert numbers and not [number for number in numbers if "," in number]

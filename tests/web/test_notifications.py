@@ -18,7 +18,7 @@ from annotation.models import (
     AuditEntry,
     Corpus,
     Job,
-    LastTurn,
+    PeriodicRun,
     RoleGrant,
     Webhook,
     WebhookDelivery,
@@ -171,8 +171,8 @@ def test_the_server_page_shows_jobs_periodic_work_disk_and_backup(root: Client, 
     empty = page(root, "server")
     assert "make one: manage.py backup FILE" in empty and "not yet" in empty and "All clear" in empty
     schedule.do("measure_disk")
-    LastTurn.objects.create(
-        name=LastTurn.BACKUP,
+    PeriodicRun.objects.create(
+        name=PeriodicRun.BACKUP,
         begun_at="2020-02-02T00:00Z",
         ended_at="2020-02-02T00:00Z",
         about={"file": "monday.tar", "bytes": 5_000_000},

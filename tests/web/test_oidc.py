@@ -40,10 +40,10 @@ class Elsewhere:
         self.says_issuer = ""
         self.away = False
         self.challenges: dict[str, str] = {}
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
 
     def answer(self, path: str, payload: dict[str, list[str]]) -> dict[str, Any]:
-        self.asked.append(path)
+        self.requested_paths.append(path)
         if path == "/.well-known/openid-configuration":
             return {
                 "issuer": self.says_issuer or self.issuer,
@@ -143,7 +143,9 @@ def test_an_account_is_connected_by_its_owner_and_signed_in_there(there: Elsewhe
     assert trip(another, there, next="/account/tokens/")["Location"] == "/account/tokens/" and is_in(another)
     social_account = SocialAccount.objects.get()
     assert (social_account.user, social_account.uid, social_account.extra_data) == (ada, "1001", {})
-    assert set(there.asked) == {"/.well-known/openid-configuration", "/token"}, "nothing is asked about them"
+    assert set(there.requested_paths) == {"/.well-known/openid-configuration", "/token"}, (
+        "nothing is asked about them"
+    )
     press(client, reverse("account"), "Disconnect")
     assert not SocialAccount.objects.exists()
     last = Client()

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import Assignment, AuditEntry, Judgment
 from annotation.protocol import questions as q
-from annotation.selectors.campaign.kept import newest_act
+from annotation.selectors.campaign.cached import newest_act
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
@@ -87,7 +87,7 @@ def test_an_answer_that_stands_says_why(work: World):
 
 
 def test_what_the_question_does_not_take_comes_back_with_what_is_wrong(work: World):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     ann = desk.at_work(work)
     edges = {"xmin": "11", "ymin": "21", "xmax": "110", "ymax": "220", "way": "drag"}
     assignment = answered(work, ann, q.BOX_DRAWING, answer="drawn", **edges)

@@ -31,7 +31,7 @@ from annotation.models import (
 from annotation.protocol import questions as q
 from annotation.selectors.workers.earnings import earnings_of
 from annotation.workers import bonuses, messages, payments
-from annotation.workers.payments import PaymentError
+from phrasebox.errors import PhraseboxError
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -119,7 +119,7 @@ def test_a_voided_payment_is_due_again_and_its_reference_is_free(world, ada):
     assert str(voided.voided_by) == "ada" and AuditEntry.objects.filter(act="void_payment").count() == 1
     press(ada, PAGE, "Record all as paid", reference="march")
     assert set(dues(world).values()) == {0}
-    with pytest.raises(PaymentError, match="Give a reason"):
+    with pytest.raises(PhraseboxError, match="Give a reason"):
         payments.void_payout(campaign=world.campaign, payout=voided.pk, reason=" ")
     again = payments.void_payout(campaign=world.campaign, payout=voided.pk, reason="twice")
     assert again.void_reason == "the bank sent it back"
@@ -135,10 +135,10 @@ def test_a_bonus_is_due_until_it_is_paid_and_may_be_withdrawn_before(world, ada)
     assert sorted(dues(world).values()) == [50_000, 1_570_000]
     payments.pay_all_due(campaign=world.campaign, reference="all")
     paid = Bonus.objects.get(withdrawn_at__isnull=True)
-    with pytest.raises(PaymentError, match="void the payment first"):
+    with pytest.raises(PhraseboxError, match="void the payment first"):
         bonuses.withdraw_bonus(campaign=world.campaign, bonus=paid.pk, reason="no")
     for amount in (0, -1, bonuses.HIGHEST_BONUS + 1):
-        with pytest.raises(PaymentError, match="is no bonus"):
+        with pytest.raises(PhraseboxError, match="is no bonus"):
             bonuses.give_bonus(campaign=world.campaign, workers=world.workers[:1], amount=amount, reason="x")
 
 
@@ -197,7 +197,7 @@ def test_a_worker_reads_what_they_earned_what_is_due_and_what_was_paid(world, ad
         assert item in page
     (account,) = earnings_of(worker(world, 0))
     (due,) = payments.due_accounts(campaign=world.campaign, worker=world.workers[0])
-    assert (account.earned, account.given, account.paid, account.due) == (
+    assert (account.earned, account.bonus_total, account.paid, account.due) == (
         *(due.earned, due.bonuses, due.paid, due.due),
     )
 
@@ -214,7 +214,7 @@ def test_platforms_get_the_ids_of_confirmed_and_completed_visits_alone_and_the_a
             (Visit.CONFIRMED, Visit.SCREENED_OUT),
         ]
     ):
-        row, _made = Identity.objects.update_or_create(
+        row, _created = Identity.objects.update_or_create(
             worker=worker(world, index), defaults={"provider": "prolific", "external_id": f"person{index}"}
         )
         Visit.objects.create(

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image as Pillow
 
+from annotation.images.decoding import PictureError
 from annotation.images.pictures import picture_path
 from annotation.models import Corpus, Image
 from annotation.web.common.addresses import LONG_SIDE, thumbnail
@@ -178,6 +179,6 @@ def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path, settings: LazyS
     picture.parent.mkdir(parents=True)
     Pillow.new("RGB", (900, 900), "red").save(picture)
     picture.write_bytes(picture.read_bytes()[:-60])
-    with pytest.raises(OSError):
+    with pytest.raises(PictureError):
         thumbnail(picture)
     assert not [file for file in (tmp_path / "thumbnails").rglob("*") if file.is_file()]

@@ -111,7 +111,7 @@ PAGES = dict.fromkeys(
             "texts",
             "jobs",
             "control_item_list",
-            "machines",
+            "model_annotators",
             "manage_corpus",
             "tags",
         ),
@@ -266,7 +266,7 @@ def things(first: int, last: int) -> None:
 
 
 #: What a batch came to when it was launched.
-BATCH_NUMBERS = ("pooled", "originals", "filtered", "known", "asked", "askable", "task_count", "micros")
+BATCH_NUMBERS = ("pooled", "originals", "filtered", "known", "selected", "askable", "task_count", "micros")
 #: A report in which nothing is said.
 NO_SECTIONS = b'{"sections": []}'
 #: What a report was built with.

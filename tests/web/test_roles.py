@@ -21,11 +21,11 @@ from django.utils import timezone
 from annotation.api.rest.endpoints import ROUTE_PREFIX, endpoints
 from annotation.common.operations import OperationContext, all_operations
 from annotation.common.roles import ADMIN, ANNOTATOR, RESEARCHER, REVIEWER, ROLES
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.models import Campaign, Corpus, Flag, Invitation, Job, Ruling, Webhook, WebhookDelivery
 from annotation.operations.table import OperationsRequest, operation_table
 from annotation.protocol import questions as q
-from annotation.protocol.contents import plain_ruling
+from annotation.protocol.contents import ruling_json
 from annotation.protocol.rulings import Closure
 from annotation.workers import invitations, sessions
 from annotation.workers.accounts import granting
@@ -146,7 +146,7 @@ def built() -> dict[str, Any]:
     world = the_world(name="q-review")
     report(world, q.COREF_LINK)
     row = image(world)
-    Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
+    Ruling.objects.create(image=row, content=ruling_json(Closure((HAT,), "none")))
     invitations.make_invitation(campaign=world.campaign)
     another = a_corpus("other", some_images(1))
     reference = world.campaign.settings
@@ -178,14 +178,14 @@ def built() -> dict[str, Any]:
         row_count=0,
         published=True,
     )
-    about = {"campaign": world.campaign, "depth": 1, "judges": 3, "seed": 1, "numbers": {"asked": 0}}
+    about = {"campaign": world.campaign, "depth": 1, "judges": 3, "seed": 1, "numbers": {"selected": 0}}
     Batch.objects.create(corpus=world.corpus, name="q-batch", **about)
     Report.objects.create(corpus=world.corpus, name="q-report", qrels=qrels, inputs={}, files={})
     export = Job.objects.create(
         kind="export_dataset", campaign=world.campaign, arguments={"layer": world.campaign.name}, state="done"
     )
     Job.objects.create(kind="rank", corpus=world.corpus, state="done")
-    keep_tags(corpus=world.corpus, images=[("man", [("dog", 1.0)])], unit="nouns", alpha=0.5)
+    save_tags(corpus=world.corpus, images=[("man", [("dog", 1.0)])], unit="nouns", alpha=0.5)
     hook = Webhook.objects.create(
         name="q-hook", address="https://hooks.example.org/", events=[], salt="q", campaign=world.campaign
     )
@@ -206,7 +206,7 @@ def built() -> dict[str, Any]:
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 "upload": ["0" * 32],
                 "upload_preview": ["0" * 32, 0],
-                # Nobody's: a draft is open to whoever began it, and to nobody else.
+                # Nobody's: a draft is open to the person who began it, and to nobody else.
                 **{route: [0] for route in ("draft_settings", "delete_draft")},
                 "draft_step": [0, "corpus"],
                 **{route: [0, kind] for route in ("mark_items", "mark_boxes", "preview_task")},
@@ -229,7 +229,7 @@ def built() -> dict[str, Any]:
                         "control_item_list",
                         *("new_control_item", "texts", "jobs", "task_consent", "api_consent"),
                         *("payments", "dashboard"),
-                        "machines",
+                        "model_annotators",
                     )
                 },
                 "review_image": [name, "man"],
@@ -292,7 +292,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
     more |= {"<slug:layer>": campaign, "<str:set>": "q-features"}
     more |= {"<int:invitation>": Invitation.objects.get().pk, "<int:item>": 1, "<int:delivery>": line.pk}
     more |= {"<int:flag>": flag.pk, "<int:ruling>": ruling.pk, "<int:payment>": 1, "<int:bonus>": 1}
-    more |= {"<slug:machine>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
+    more |= {"<slug:model_annotator>": "nobody", "files/<int:number>": 0, "<int:query>": 1}
     by_name = {}
     for endpoint in endpoints():
         path = endpoint.rest.path
@@ -321,7 +321,7 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
     return people.confirm(client)
 
 
-def sent_as_forms() -> set[str]:
+def form_calls() -> set[str]:
     """The calls that take files only, which need a form."""
     calls = (endpoint for endpoint in endpoints() if endpoint.uploads and not endpoint.takes_json)
     return {f"{endpoint.rest.method} {ROUTE_PREFIX}{endpoint.route}" for endpoint in calls}
@@ -331,7 +331,7 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
     """What a route answers; what it does is undone."""
     with transaction.atomic():
         address = world["arguments"].address(route)
-        if route in sent_as_forms():
+        if route in form_calls():
             answer = client.post(address)
         elif name_of(route).startswith(("api_", ROUTE_PREFIX)):
             form_data = {"campaign": world["campaign"].name, "kind": q.COREF_LINK}

@@ -79,7 +79,7 @@ def test_a_role_for_a_campaign_exports_its_own_layer_and_no_other(campaign: Camp
     assert Job.objects.get().campaign == campaign
 
 
-def test_known_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):
+def test_control_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign):
     bob = somebody(RESEARCHER, campaign=campaign)
     form_data = {"campaign": campaign.name, "layer": OTHER_LAYER}
     page = bob.post(reverse("operation", args=["add_controls_from_layer"]), form_data)

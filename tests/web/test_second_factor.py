@@ -21,7 +21,7 @@ from annotation.models import Account, ApiToken, AuditEntry, RecoveryCode, Secon
 from annotation.web.common import limits, sign_in
 from annotation.workers import api_tokens
 from annotation.workers.accounts import granting, inviting, second_factor
-from annotation.workers.accounts.second_factor import FactorRefused
+from phrasebox.errors import PhraseboxError
 from tests.web import world as people
 from tests.web.staff import messages_on, press, words
 
@@ -185,7 +185,7 @@ def test_of_two_who_send_a_code_at_the_same_moment_one_gets_in():
 
     def at_once(value: str) -> int:
         accepted.clear()
-        threads = [Thread(target=enter, args=(value,)) for _each in range(4)]
+        threads = [Thread(target=enter, args=(value,)) for _number in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -267,7 +267,7 @@ def test_under_another_key_codes_are_wrong_and_recovery_codes_still_good(phone: 
 # Losing one
 
 
-def test_new_recovery_codes_make_the_old_ones_void(phone: Phone, ada: Account):
+def test_new_recovery_codes_replace_the_old_ones(phone: Phone, ada: Account):
     client = Client()
     client.force_login(ada)
     people.confirm(client)
@@ -296,7 +296,7 @@ def test_a_reset_is_on_record_and_ends_sessions_and_tokens(phone: Phone, ada: Ac
     entry = AuditEntry.objects.get(act="reset_second_factor")
     assert (entry.actor, entry.about["account"], entry.about["tokens"]) == (admin, "ada", 1)
     assert is_in(by_password()[0]), "the password alone, as nothing is asked for"
-    with pytest.raises(FactorRefused, match="has no second factor"):
+    with pytest.raises(PhraseboxError, match="has no second factor"):
         people.perform("reset_second_factor", admin, account="ada")
 
 
@@ -306,7 +306,7 @@ def test_a_reset_is_on_record_and_ends_sessions_and_tokens(phone: Phone, ada: Ac
 @pytest.fixture
 def required(clock: Clock) -> Iterator[Account]:
     root = people.account("root", ADMIN)
-    with pytest.raises(FactorRefused, match="your own second factor first"):
+    with pytest.raises(PhraseboxError, match="your own second factor first"):
         people.perform("set_second_factor_rule", root, who="staff")
     Phone(root, clock)
     yield root

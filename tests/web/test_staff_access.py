@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEntry, Campaign, Control, Flag, Invitation, Job, Ruling, TrustState
 from annotation.protocol import questions as q
-from annotation.protocol.contents import plain_ruling
+from annotation.protocol.contents import ruling_json
 from annotation.protocol.rulings import Closure
 from annotation.workers import invitations
 from tests import worlds
@@ -60,7 +60,7 @@ def world(db):
         world = the_world()
         report(world, q.COREF_LINK)
         row = image(world)
-        Ruling.objects.create(image=row, content=plain_ruling(Closure((HAT,), "none")))
+        Ruling.objects.create(image=row, content=ruling_json(Closure((HAT,), "none")))
         invitations.make_invitation(campaign=world.campaign)
         return world
 

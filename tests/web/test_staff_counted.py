@@ -56,7 +56,7 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
 
 
 @pytest.mark.parametrize("tasks", ["graded", "relevance"])
-def test_known_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: str):
+def test_control_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: str):
     settings = {"trust": {"qualification": False}, "page": {"images": 3, "captions": 4}}
     # A caption that another image has too is wrong for neither.
     captions = ("thing{n} crosses the street .", "thing{n} walks .")

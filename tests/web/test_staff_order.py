@@ -27,7 +27,7 @@ PAGE, FORM = "/campaigns/quay/order/", "/operations/prioritise_images/"
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    # Whoever asks gets the very first task, not one of the first.
+    # The person who asks gets the very first task, not one of the first.
     monkeypatch.setattr(dispatch, "FIRST_LOOK", 1)
     return World(some_images(4))
 
@@ -54,7 +54,7 @@ def priorities() -> dict[str, int]:
     return dict(OpenImage.objects.order_by("position").values_list("image__key", "priority"))
 
 
-def asked_first() -> list[str]:
+def images_in_order() -> list[str]:
     """The images in the order in which they are asked about."""
     ranks = Task.objects.order_by("rank").values_list("image__image__key", flat=True)
     return list(dict.fromkeys(ranks))
@@ -72,7 +72,7 @@ def test_images_named_by_page_come_first_until_they_are_put_back(world: World, a
     page = press(ada, PAGE, "Set their priority", images="1003\n\n 1002.jpg \n1003\n", priority="7")
     assert messages_on(page) == ["2 images have priority 7 now."]
     assert "7 2 2 1002.jpg, 1003.jpg" in words(page)
-    assert asked_first() == ["1002", "1003", "1000", "1001"]
+    assert images_in_order() == ["1002", "1003", "1000", "1001"]
     assert Image.objects.get(pk=world.held(0).image).key == "1002"
     entry = AuditEntry.objects.get(act="prioritise_images")
     assert (entry.actor_name, entry.about) == ("ada", {"images": 2, "priority": 7})
@@ -81,13 +81,13 @@ def test_images_named_by_page_come_first_until_they_are_put_back(world: World, a
     assert messages_on(page) == ["2 images come in their usual turn."] and "none has a priority" in words(
         page
     )
-    assert asked_first() == ["1000", "1001", "1002", "1003"]
+    assert images_in_order() == ["1000", "1001", "1002", "1003"]
 
 
 def test_images_below_the_usual_come_last_and_what_is_held_stays(world: World):
     lease = world.held(0)
     assert campaigns.prioritise_images(campaign=world.campaign, images=["1000", "1001"], priority=-1) == 2
-    assert asked_first() == ["1002", "1003", "1000", "1001"]
+    assert images_in_order() == ["1002", "1003", "1000", "1001"]
     assert world.submit(0, lease).counted
 
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_is_named_with_its_remedy_and_kept_for_mending(
 def test_many_images_are_moved_some_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("annotation.queue.image_rows._TOGETHER", 2)
     assert campaigns.prioritise_images(campaign=world.campaign, images=["1003", "1001", "1000"]) == 3
-    assert asked_first() == ["1000", "1001", "1003", "1002"]
+    assert images_in_order() == ["1000", "1001", "1003", "1002"]
     assert priorities() == {"1000": 1, "1001": 1, "1002": 0, "1003": 1}
 
 

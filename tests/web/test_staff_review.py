@@ -111,7 +111,7 @@ def test_a_refused_chain_is_kept_by_page(world, rev):
     assert "One chain: “A man”, “The man” one man, plainly" in words(page)
 
 
-def test_mentions_are_grouped_anew_by_page(world, rev):
+def test_mentions_are_grouped_again_by_page(world, rev):
     refuse(world)
     press(rev, IMAGE, "Save groups", **{f"to:{THE_MAN}": "new1"})
     assert chain(image(world), MAN) and chain(image(world), THE_MAN)
@@ -167,7 +167,7 @@ def test_a_chain_is_asked_again_by_page_unless_the_campaign_is_closed(world, rev
 
 def test_a_merge_is_undone_and_done_again_by_page(world, rev):
     lease = world.held(0)
-    world.submit(0, lease, world.wrong(lease), then=False)
+    world.submit(0, lease, world.wrong_answer(lease), then=False)
     world.work()
     page = rev.get(IMAGE)
     assert "Boxes of chains 1, 3 were merged, because they overlap by 100 %." in words(page)

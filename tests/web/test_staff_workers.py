@@ -71,7 +71,7 @@ def test_those_of_whom_nothing_is_known_come_last_whichever_way_one_sorts(world,
         assert names(ada.get(TABLE, {"sort": "accuracy", "way": way}))[0] == "quay-w2"
 
 
-def test_the_table_filters_by_kind_standing_and_pseudonym(world, ada):
+def test_the_table_filters_by_kind_trust_state_and_pseudonym(world, ada):
     TrustState.objects.filter(worker__pseudonym="quay-w1", kind=q.BOX_DRAWING).update(state="suspended")
     TrustState.objects.filter(worker__pseudonym="quay-w2", kind=q.COREF_LINK).update(blocked=True)
     assert names(ada.get(TABLE, {"state": "suspended"})) == ["quay-w1"]

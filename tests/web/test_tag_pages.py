@@ -13,10 +13,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.datasets.tags import KeptTags, keep_tags
+from annotation.datasets.tags import StoredTagCounts, save_tags
 from annotation.models import Corpus, CorpusTag, Image, ImageTag, TagList
 from annotation.selectors.browse import Filter, images_matching
-from annotation.selectors.tags import kept as selectors
+from annotation.selectors.tags import stored as selectors
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from evaluation.selectors import image_names
 from tests.web import world
@@ -29,8 +29,8 @@ TAGS: dict[str, list[tuple[str, float]]] = {
 }
 
 
-def store_tags(corpus: Corpus, tags: dict[str, list[tuple[str, float]]], **also: Any) -> KeptTags:
-    return keep_tags(corpus=corpus, images=tags.items(), unit="compounds", alpha=0.5, **also)
+def store_tags(corpus: Corpus, tags: dict[str, list[tuple[str, float]]], **also: Any) -> StoredTagCounts:
+    return save_tags(corpus=corpus, images=tags.items(), unit="compounds", alpha=0.5, **also)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_the_tags_of_a_corpus_are_listed_by_frequency(
     assert listed() == [("dog", "2"), ("frisbee", "2"), ("soccer field", "2"), ("cat", "1"), ("grass", "1")]
     assert listed("?contains=SOC") == [("soccer field", "2")]
     assert "No tag matches." in reader.get(f"{address}?contains=zz").content.decode()
-    for module in ("annotation.selectors.tags.kept", "annotation.web.corpus.tagged"):
+    for module in ("annotation.selectors.tags.stored", "annotation.web.corpus.tagged"):
         monkeypatch.setattr(f"{module}.TAGS_PER_PAGE", 2)
     names, query = [], ""
     for _ in range(3):
@@ -186,12 +186,12 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="full"):
-        keep_tags(corpus=tagged, images=broken(), unit="nouns", alpha=0.75)
+        save_tags(corpus=tagged, images=broken(), unit="nouns", alpha=0.75)
     assert {row.text for row in CorpusTag.objects.all()} == {tag for tags in TAGS.values() for tag, _ in tags}
     TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # what a killed one leaves
     long = "x" * 201
     stored = store_tags(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
-    assert stored == KeptTags(images=2, tags=1, distinct=1, excluded=1)
+    assert stored == StoredTagCounts(images=2, tags=1, distinct=1, excluded=1)
     (image_tag,) = ImageTag.objects.all()
     assert (image_tag.tag.text, image_tag.score, image_tag.position, image_tag.tag.images) == (
         "zebra",

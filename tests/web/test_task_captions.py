@@ -9,17 +9,17 @@ import pytest
 from annotation.protocol.terms import Mention
 from annotation.queue import available_tasks
 from annotation.task_types.base import Pointed
-from annotation.task_types.shown import ShownCaption
+from annotation.task_types.displayed import DisplayedCaption
 from annotation.web.annotator.task_page import CONTEXT, LONG_CAPTION, CaptionPiece, caption_pieces, clipped
 from annotation.web.annotator.task_words import left_in_words
 from tests.web import desk
 from tests.web.desk import text_of
 
 WORDS = [f"word{n}" for n in range(60)]
-LONG = ShownCaption(" ".join(WORDS), tuple(WORDS))
+LONG = DisplayedCaption(" ".join(WORDS), tuple(WORDS))
 
 
-def pieces(*spans: tuple[int, int], caption: ShownCaption = LONG) -> list[CaptionPiece]:
+def pieces(*spans: tuple[int, int], caption: DisplayedCaption = LONG) -> list[CaptionPiece]:
     marked = [
         Pointed(Mention(0, start, end, caption.words[start:end], ()), number, number)
         for number, (start, end) in enumerate(spans, 1)
@@ -50,7 +50,7 @@ def test_what_is_beside_a_phrase_is_shown_and_what_is_far_is_not():
 
 def test_a_caption_of_usual_length_is_left_as_it_is():
     words = tuple(WORDS[:25])
-    caption = ShownCaption(" ".join(words), words)
+    caption = DisplayedCaption(" ".join(words), words)
     assert len(caption.text) < LONG_CAPTION
     assert not any(piece.cut for piece in pieces((3, 4), caption=caption))
 

@@ -26,7 +26,7 @@ KINDS = list(q.QUESTIONS)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_question_is_shown_answered_and_followed_by_the_next(work: World, kind: str):
-    desk.bring_up(work, kind)
+    desk.open_questions_for(work, kind)
     ann = desk.at_work(work)
     page = ann.get(desk.address(kind))
     assert page.status_code == 200
@@ -42,7 +42,7 @@ def test_every_question_is_shown_answered_and_followed_by_the_next(work: World, 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_offers_every_answer_of_its_question_with_its_key(work: World, kind: str):
-    desk.bring_up(work, kind)
+    desk.open_questions_for(work, kind)
     page = desk.at_work(work).get(desk.address(kind)).content.decode()
     buttons = re.findall(r'<button class="choice" name="answer" value="(\w+)" data-key="(\d)"', page)
     assert {value for value, _ in buttons} == set(q.ANSWERS[kind])
@@ -57,7 +57,7 @@ def test_a_link_question_marks_one_phrase_in_each_of_two_captions(work: World):
 
 
 def test_a_box_question_shows_the_caption_of_the_chains_longest_phrase(work: World):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     page = desk.at_work(work).get(desk.address(q.BOX_DRAWING)).content.decode()
     assert len(re.findall(r"<li><p>", page)) == 1
 
@@ -68,7 +68,7 @@ def test_punctuation_stands_as_in_print(work: World):
 
 
 def test_boxes_that_are_there_and_the_one_in_question_are_named(work: World):
-    desk.bring_up(work, q.BOX_QUALITY)
+    desk.open_questions_for(work, q.BOX_QUALITY)
     page = desk.at_work(work).get(desk.address(q.BOX_QUALITY)).content.decode()
     assert '<text x="9.0" y="14.5">?</text>' in page
     assert re.search(r'<rect class="outline hue-2"', page)
@@ -173,7 +173,7 @@ def test_without_a_time_worked_an_answer_counts_all_the_same(work: World, second
     ],
 )
 def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str, ...], text: str):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     ann = desk.at_work(work)
     held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
     payload = dict(zip(("xmin", "ymin", "xmax", "ymax"), edges, strict=True))
@@ -185,7 +185,7 @@ def test_what_is_no_box_comes_back_as_it_was_typed(work: World, edges: tuple[str
 
 
 def test_a_box_typed_by_hand_is_stored_to_the_pixel(work: World):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     ann = desk.at_work(work)
     held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
     edges = {"xmin": "1", "ymin": "2", "xmax": "480", "ymax": "360"}
@@ -195,7 +195,7 @@ def test_a_box_typed_by_hand_is_stored_to_the_pixel(work: World):
 
 
 def test_no_box_needs_no_edges(work: World):
-    desk.bring_up(work, q.BOX_DRAWING)
+    desk.open_questions_for(work, q.BOX_DRAWING)
     ann = desk.at_work(work)
     held = desk.hidden(ann.get(desk.address(q.BOX_DRAWING)))
     empty = {"xmin": "", "ymin": "", "xmax": "", "ymax": ""}

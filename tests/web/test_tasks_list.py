@@ -19,7 +19,7 @@ from annotation.quality.controls import ControlItem
 from annotation.queue import leases
 from annotation.queue.leases import Lease
 from annotation.task_types.practice import PRACTICE
-from tests.queue.machines_at_work import a_machine, turns
+from tests.queue.models_at_work import a_model, turns
 from tests.queue.world import TRUSTING, World
 from tests.web import desk, world
 from tests.web.desk import form_of, text_of
@@ -80,7 +80,7 @@ def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
     return page
 
 
-def test_a_row_tells_standing_pay_and_the_day(work: World):
+def test_a_row_tells_trust_state_pay_and_the_day(work: World):
     ann = desk.at_work(work)
     row = rows(ann)[LINK]
     assert "Unchecked · 0.02 EUR each" in row
@@ -118,17 +118,17 @@ def test_a_drawer_whose_boxes_nobody_has_looked_at_is_told_what_to_do_instead(db
     assert "still have to check" not in rows(ann)[DRAW]
 
 
-def test_whoever_may_judge_a_box_of_a_machine_first_is_told_so_and_where(db: None, tmp_path: Path):
+def test_somebody_who_may_judge_a_box_of_a_model_first_is_told_so_and_where(db: None, tmp_path: Path):
     trust = {**TRUSTING["trust"], "drawing_unjudged": 1}
-    work = desk.campaign(tmp_path / "drawn", settings={"trust": trust, "machine": {"share": 1.0}})
+    work = desk.campaign(tmp_path / "drawn", settings={"trust": trust, "model_annotator": {"share": 1.0}})
     work.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     ann = desk.at_work(work)
     assert "Work" in rows(ann)[DRAW] or "Start" in rows(ann)[DRAW]
-    a_machine(work)
+    a_model(work)
     assert turns(work) == 1
     row = rows(ann)[DRAW]
     assert "what is left to draw depends on them" in row and "Work" not in row and "Start" not in row
-    assert "machine" not in row
+    assert "model_annotator" not in row
     text = text_of(ann.get(desk.address(q.BOX_DRAWING)))
     assert "check some of them first" in text and "Refresh" in text
     assert "Other tasks open to you" in text and "Is this box good?" in text
@@ -196,7 +196,7 @@ def test_consent_is_asked_once_for_a_campaign(db: None, tmp_path: Path):
 
 def test_a_suspended_worker_is_told_why_and_what_else_there_is(work: World):
     ann = desk.at_work(work)
-    desk.bring_up(work, q.BOX_REQUIREMENT)
+    desk.open_questions_for(work, q.BOX_REQUIREMENT)
     ann.get(desk.address(q.BOX_REQUIREMENT))
     ann.get(desk.address())
     Assignment.objects.filter(worker=work.workers[0]).delete()
@@ -256,7 +256,7 @@ def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_rig
     assert b"data-answer" in page.content
     ann.post(desk.address(), form_of(tested, page))
     assert "Unchecked" in rows(ann)[LINK]
-    # Whoever has worked is asked for no practice, in whatever session, and for no test that comes later.
+    # A worker who has worked is asked for no practice, in whatever session, and for no test that comes later.
     set_test(tested)
     again = desk.at_work(tested, read=False)
     assert b"data-answer" in again.get(desk.address()).content

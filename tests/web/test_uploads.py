@@ -189,7 +189,7 @@ def test_other_peoples_uploads_are_not_there(ada: Client):
     assert eve.get(problems, form_data).status_code == 404
     assert page not in eve.get(reverse("uploads")).content.decode()
     assert stored(ada, page).json()["received"] == 0
-    # Nor is somebody's job about it: whoever knows the key can neither stop nor see it.
+    # Nor is somebody's job about it: somebody who knows the key can neither stop nor see it.
     send(ada, page, 0, content)
     ada.post(reverse("operation", args=["check_upload"]), form_data)
     eve.post(reverse("operation", args=["cancel_job"]), {"job": Job.objects.get().pk})

@@ -149,7 +149,7 @@ def unfinished_layer(corpus: Corpus, *, name: str = "campaign") -> None:
 
 
 def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
-    """Have an operation done by an account, or by whoever runs commands; what comes out of it."""
+    """Have an operation done by an account, or by the person who runs commands; what comes out of it."""
     declared = operation_named(operation)
     request = read_request(declared.request, fields)
     declared.authorize(request, actor)

@@ -38,7 +38,7 @@ class TokenOrSession(BaseAuthentication):
         header = request.headers.get("Authorization", "")
         if header:
             token = (
-                api_tokens.token_sent(header.removeprefix(SCHEME).strip())
+                api_tokens.token_of_secret(header.removeprefix(SCHEME).strip())
                 if header.startswith(SCHEME)
                 else None
             )

@@ -1,10 +1,8 @@
 """The addresses of the REST API: every operation that declares how it is served has one."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from django.urls import URLPattern, path
@@ -16,68 +14,49 @@ from annotation.common.operations import File, Operation, Rest, all_operations
 ROUTE_PREFIX = "v1_"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An operation as the API serves it."""
+    """An operation as the API serves it; what follows from its declaration is worked out once.
+
+    `name` is how the OpenAPI document calls it, and `route` names its address, which several methods may
+    share. It `reads` where it changes nothing, and `takes_key` where it is done once under a key: a file is
+    not, for no answer with a file is kept. `status` is that of its answer, `media_type` the type of the file
+    that it answers with, "" where it answers with none. `uploads` are the fields of a form that carry files;
+    where all of them can be left out, it `takes_json`.
+    """
 
     operation: Operation
     rest: Rest
-
-    @property
-    def name(self) -> str:
-        """How the OpenAPI document calls it."""
-        return self.operation.name
-
-    @property
-    def route(self) -> str:
-        """What names its address, which several methods may share."""
-        return self.rest.route or self.operation.name
-
-    @property
-    def reads(self) -> bool:
-        """Whether it changes nothing."""
-        return self.rest.method == "GET"
-
-    @property
-    def takes_key(self) -> bool:
-        """Whether it is done once under a key. A file is not: no answer with a file is kept."""
-        return self.rest.method == "POST" and not self.media_type
-
-    @property
-    def status(self) -> int:
-        """The status of its answer."""
-        if self.operation.as_job:
-            return 202
-        if self.rest.creates:
-            return 201
-        return 204 if self.operation.result is None else 200
-
-    @property
-    def media_type(self) -> str:
-        """The type of the file that it answers with, "" where it answers with none."""
-        return self.operation.result.media_type if isinstance(self.operation.result, File) else ""
-
-    @cached_property
-    def uploads(self) -> tuple[str, ...]:
-        """The fields of a form that carry files."""
-        return tuple(field.name for field in upload_fields(self.operation))
-
-    @cached_property
-    def takes_json(self) -> bool:
-        """Whether it may be sent as JSON: all files can be left out."""
-        return not any(field.required for field in upload_fields(self.operation))
-
-    @property
-    def address_fields(self) -> list[str]:
-        """The fields of the request that the address holds."""
-        return re.findall(r"<\w+:(\w+)>", self.rest.path)
+    name: str
+    route: str
+    reads: bool
+    takes_key: bool
+    status: int
+    media_type: str
+    uploads: tuple[str, ...]
+    takes_json: bool
 
 
 def endpoints() -> list[Endpoint]:
     """Every operation that the API serves, by name."""
-    return [
-        Endpoint(operation, operation.rest) for operation in all_operations() if operation.rest is not None
-    ]
+    return [_endpoint(operation, operation.rest) for operation in all_operations() if operation.rest]
+
+
+def _endpoint(operation: Operation, rest: Rest) -> Endpoint:
+    files = upload_fields(operation)
+    media_type = operation.result.media_type if isinstance(operation.result, File) else ""
+    return Endpoint(
+        operation=operation,
+        rest=rest,
+        name=operation.name,
+        route=rest.route or operation.name,
+        reads=rest.method == "GET",
+        takes_key=rest.method == "POST" and not media_type,
+        status=202 if operation.as_job else 201 if rest.creates else 200 if operation.result else 204,
+        media_type=media_type,
+        uploads=tuple(field.name for field in files),
+        takes_json=not any(field.required for field in files),
+    )
 
 
 def operation_patterns(

@@ -28,9 +28,7 @@ _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 def problem_codes(endpoint: Endpoint) -> list[int]:
     """The statuses of errors that an operation may answer."""
-    codes = [400, 401, 403, 404, 429, 503]
-    if not endpoint.reads or endpoint.operation.errors or endpoint.media_type:
-        codes.append(409)
+    codes = [400, 401, 403, 404, 409, 429, 503]
     if endpoint.operation.stale:
         codes.append(412)
     if _declared_body(endpoint):
@@ -74,7 +72,7 @@ def _declared_body(endpoint: Endpoint) -> Any:
     if endpoint.reads:
         return None
     schema = {**json_schema(endpoint.operation.request)}
-    hide = endpoint.address_fields
+    hide = endpoint.rest.arguments
     schema["properties"] = {name: of for name, of in schema["properties"].items() if name not in hide}
     if required := [name for name in schema.pop("required", []) if name not in hide]:
         schema["required"] = required
@@ -106,7 +104,7 @@ def _query_of(request: type[Any], hide: Collection[str]) -> list[Any]:
 def _parameters(endpoint: Endpoint) -> list[Any]:
     parameters = [*_query_of(CursorRequest, ())] if endpoint.operation.listed else []
     if endpoint.reads:
-        parameters += _query_of(endpoint.operation.request, endpoint.address_fields)
+        parameters += _query_of(endpoint.operation.request, endpoint.rest.arguments)
     if endpoint.takes_key:
         parameters.append(
             OpenApiParameter(

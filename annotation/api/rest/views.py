@@ -4,6 +4,7 @@ problems."""
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
@@ -26,11 +27,10 @@ from annotation.api.problems import Problem, invalid_problem, missing, no_role
 from annotation.api.rest.access import TokenOrSession, check_confirmed, check_path_arguments, check_rate
 from annotation.api.rest.cursors import CursorPage, CursorRequest, ListRequest, list_request
 from annotation.api.rest.endpoints import ROUTE_PREFIX, Endpoint
-from annotation.api.rest.openapi import described_for_openapi
-from annotation.common import incoming_json
 from annotation.common.files import file_download, received_files
-from annotation.common.locks import Busy
 from annotation.common.operations import (
+    EXPECTED_ERRORS,
+    BadJson,
     FieldError,
     Forbidden,
     Invalid,
@@ -38,7 +38,9 @@ from annotation.common.operations import (
     NewFile,
     OperationContext,
     Pages,
+    RequestField,
     invalid,
+    read_json,
     read_request,
     request_fields,
     result_to_dict,
@@ -55,11 +57,7 @@ from annotation.workers.repeated_calls import (
     digest_of_call,
     done_once,
 )
-from models_core.extras import MissingExtra
-from phrasebox.registry import UnknownName
 
-#: What any operation may be refused for by the services behind it.
-_SERVICE_ERRORS = (jobs.JobError, UnknownName, Busy, MissingExtra)
 _JSON, _FORM = "application/json", "multipart/form-data"
 
 
@@ -130,18 +128,19 @@ class OperationView(APIView):
         operation = endpoint.operation
         if endpoint.rest.paced:
             check_rate(account.pk, reads=endpoint.reads)
-        check_path_arguments(path_arguments)
+        if path_arguments:
+            check_path_arguments(path_arguments)
         if not operation.permission.allows(account):
             raise Forbidden(*operation.permission.roles)
         if operation.confirms:
             check_confirmed(request)
-        cursor, data = _read(endpoint, inner)
-        key = _key_of(endpoint, account, inner)
-        listed = (
-            list_request(path=inner.path, account=account.pk, filters=data, cursor=cursor)
-            if operation.listed
-            else None
-        )
+        data, key, listed = _read(endpoint, inner), None, None
+        if operation.listed:
+            fields = {name: data.pop(name) for name in request_fields(CursorRequest) if name in data}
+            cursor = read_request(CursorRequest, fields)
+            listed = list_request(path=inner.path, account=account.pk, filters=data, cursor=cursor)
+        if endpoint.takes_key:
+            key = _key_of(endpoint, account, inner)
         call = ApiCall(inner, account, path_arguments, data, listed)
         if key is None:
             answer = _answer(endpoint, call)
@@ -154,14 +153,14 @@ class OperationView(APIView):
 def operation_view(route: str, methods: Mapping[str, Endpoint]) -> Any:
     """What answers at the address of `route`."""
 
-    def answering(endpoint: Endpoint) -> Any:
+    def answering() -> Any:
         def method(self: OperationView, request: Request, **path_arguments: Any) -> HttpResponseBase:
             return self._performed(request, **path_arguments)
 
-        return described_for_openapi(endpoint)(method)
+        return method
 
     name = "".join(part.title() for part in route.split("_")) + "View"
-    held = {endpoint.rest.method.lower(): answering(endpoint) for endpoint in methods.values()}
+    held = {method.lower(): answering() for method in methods}
     view: Any = type(name, (OperationView,), {**held, "endpoints": methods, "__doc__": f"Route {route}."})
     return view.as_view()
 
@@ -178,7 +177,10 @@ def _answer(endpoint: Endpoint, call: ApiCall) -> OperationAnswer:
     for name in endpoint.uploads:
         if name in call.data:
             raise invalid(name, "file_expected")
-    with received_files(operation, call.request.FILES) as files:
+    uploaded: AbstractContextManager[Mapping[str, Any]] = (
+        received_files(operation, call.request.FILES) if endpoint.uploads else nullcontext({})
+    )
+    with uploaded as files:
         request = read_request(operation.request, {**call.data, **call.path_arguments, **files})
         row = operation.authorize(request, call.account)
         if operation.as_job:
@@ -211,10 +213,10 @@ def _page(listed: ListRequest, result: Listing | Pages) -> CursorPage:
     return listed.of_values(rows, by, lambda row: result_to_dict(result.result(row)))
 
 
-def address_values(request: type[Any], query: Mapping[str, list[str]]) -> dict[str, Any]:
+def address_values(request: Mapping[str, RequestField], query: Mapping[str, list[str]]) -> dict[str, Any]:
     """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
     refused."""
-    fields = {name: field for name, field in request_fields(request).items() if field.upload is None}
+    fields = {name: field for name, field in request.items() if field.upload is None}
     data: dict[str, Any] = {}
     for name, texts in query.items():
         values = [fields[name].read_text(text) for text in texts] if name in fields else texts
@@ -247,7 +249,7 @@ def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapp
             return missing(str(error) or _("There is no such thing here."))
     if endpoint is not None and isinstance(error, endpoint.operation.stale):
         return Problem(HTTPStatus.PRECONDITION_FAILED, "stale", str(error))
-    if isinstance(error, (*_SERVICE_ERRORS, *(endpoint.operation.errors if endpoint is not None else ()))):
+    if isinstance(error, EXPECTED_ERRORS if endpoint is None else endpoint.operation.errors):
         return Problem(HTTPStatus.CONFLICT, "refused", str(error))
     raise error
 
@@ -272,27 +274,25 @@ def _body_data(endpoint: Endpoint, request: HttpRequest) -> Any:
     if kind != _JSON:
         raise _bad_type(_JSON)
     try:
-        return incoming_json.read_json(request.body)
-    except incoming_json.BadJson as error:
+        return read_json(request.body)
+    except BadJson as error:
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", str(error)) from error
 
 
-def _read(endpoint: Endpoint, request: HttpRequest) -> tuple[CursorRequest, dict[str, Any]]:
-    """The cursor in a list, and the raw values of the request's fields, which are checked later."""
-    query, of = dict(request.GET.lists()), endpoint.operation.request
-    cursor_fields: dict[str, list[str]] = {
-        name: query.pop(name) for name in ("limit", "cursor") if endpoint.operation.listed and name in query
-    }
+def _read(endpoint: Endpoint, request: HttpRequest) -> dict[str, Any]:
+    """The raw values of the request's fields, and of a list's cursor, which are checked later."""
+    query, operation = dict(request.GET.lists()), endpoint.operation
     if endpoint.reads:
-        data = address_values(of, query)
-    elif query:
+        cursor_fields = request_fields(CursorRequest) if operation.listed else {}
+        return address_values({**request_fields(operation.request), **cursor_fields}, query)
+    if query:
         raise Invalid(*(FieldError(name[:100], "extra_forbidden", {"known": ""}) for name in query))
-    else:
-        body = _body_data(endpoint, request)
-        data = address_values(of, dict(body.lists())) if isinstance(body, QueryDict) else body
-        if not isinstance(data, dict):
-            raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
-    return read_request(CursorRequest, address_values(CursorRequest, cursor_fields)), data
+    data = _body_data(endpoint, request)
+    if isinstance(data, QueryDict):
+        return address_values(request_fields(operation.request), dict(data.lists()))
+    if not isinstance(data, dict):
+        raise Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("Expected a JSON object: {...}."))
+    return data
 
 
 def _bad_type(kind: str) -> Problem:
@@ -303,7 +303,7 @@ def _bad_type(kind: str) -> Problem:
 def _key_of(endpoint: Endpoint, account: Account, request: HttpRequest) -> CallKey | None:
     """The call under the key that it was sent with; None without one. Raises Problem."""
     key = request.headers.get(KEY_HEADER)
-    if key is None or not endpoint.takes_key:
+    if key is None:
         return None
     if not (0 < len(key) <= 100 and key.isascii() and key.isprintable() and " " not in key):
         detail = _("The header Idempotency-Key has 1 to 100 visible ASCII characters.")

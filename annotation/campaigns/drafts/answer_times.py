@@ -12,8 +12,8 @@ from annotation.models import Account, Campaign
 from annotation.protocol.kinds import answer_time_of
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.sums import earned_in_campaigns
+from annotation.selectors.corpora import CAMPAIGNS
 from annotation.selectors.pair_judgments import LEAST_SECONDS
-from annotation.selectors.stored_kinds import CAMPAIGNS
 
 #: Campaigns that are looked at, the newest first; and answers of a kind, and workers who gave them, from
 #: which on they count.
@@ -45,7 +45,7 @@ def answer_times_of(account: Account | None, kinds: Iterable[str]) -> dict[str, 
     lines: dict[str, dict[int, tuple[int, float]]] = {kind: {} for kind in kinds}
     for earned in earned_in_campaigns(newest).values() if newest else ():
         for line in earned:
-            # A simulated crowd and a machine take no time.
+            # A simulated crowd and a model annotator take no time.
             if line.kind in lines and line.role != TEST_ROLE and line.seconds >= LEAST_SECONDS * line.answers:
                 answers, seconds = lines[line.kind].get(line.worker, (0, 0.0))
                 lines[line.kind][line.worker] = (answers + line.answers, seconds + line.seconds)

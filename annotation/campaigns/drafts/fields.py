@@ -25,7 +25,7 @@ CORPUS_STEP, QUESTIONS_STEP, PAY_STEP, TEST_STEP, VOTES_STEP, PREVIEW_STEP, OPEN
 #: How workers enter: nothing, practice, a test from what is known already, one that the owner marks.
 ENTRY_NONE, ENTRY_PRACTICE, ENTRY_KNOWN, ENTRY_MARKED = ENTRIES = ("none", "practice", "known", "marked")
 #: Fields of steps that hold no setting.
-OWN_FIELDS: Mapping[str, tuple[str, ...]] = {
+STEP_FIELDS: Mapping[str, tuple[str, ...]] = {
     CORPUS_STEP: ("name", "split", "images", "tags"),
     QUESTIONS_STEP: ("tasks",),
     PAY_STEP: ("unpaid",),
@@ -54,7 +54,7 @@ def settings_by_step(tasks: str) -> Mapping[str, tuple[SettingField, ...]]:
 def fields_of_step(step: str, tasks: str) -> tuple[str, ...]:
     """The names of a step's fields."""
     return (
-        *OWN_FIELDS.get(step, ()),
+        *STEP_FIELDS.get(step, ()),
         *(declared.name for declared in settings_by_step(tasks).get(step, ())),
     )
 

@@ -141,8 +141,10 @@ def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem
         for key in plan.kinds:
             if kind_of(key).needs_boxes:
                 missing, complete = kind_of(key).strata
-                boxes_shown, known = (boxes[:-1], missing) if worse and len(boxes) > 1 else (boxes, complete)
-                yield ControlItem(key, use, image, mentions, known, boxes=boxes_shown)
+                displayed_boxes, known = (
+                    (boxes[:-1], missing) if worse and len(boxes) > 1 else (boxes, complete)
+                )
+                yield ControlItem(key, use, image, mentions, known, boxes=displayed_boxes)
 
 
 def _balanced(plan: DraftPlan, items: list[MarkedItem]) -> list[MarkedItem]:

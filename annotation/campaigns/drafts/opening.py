@@ -103,10 +103,10 @@ def pilot_of(*, campaign: Campaign, whole: Mapping[str, Any]) -> dict[str, Any]:
     return {**whole, "images": PILOT_IMAGES}
 
 
-def add_known_items(*, campaign: Campaign, known: str, actor: Account | None = None) -> int:
+def add_items_of_draft(*, campaign: Campaign, known: str, actor: Account | None = None) -> int:
     """Add control items and a test from what is known: a layer of that name, or the captions of a split.
 
-    Returns how many were added. Raises NoGold, BadItem, LayerBehind and UnknownName.
+    Returns how many were added. Raises PhraseboxError, BadItem, LayerBehind and UnknownName.
     """
     if campaign.tasks == ENTITIES:
         layer = layer_to_read(campaign.corpus, known)

@@ -23,7 +23,7 @@ from annotation.protocol.mentions import mentions_of
 from annotation.protocol.rehearsal import guessed_layer
 from annotation.protocol.terms import NOT_VISUAL, SCENE, Box, Chain, ImageRecord, LayerRecord, Mention
 from annotation.selectors.records import stream_records
-from annotation.task_types.shown import shown_image
+from annotation.task_types.displayed import displayed_image
 
 #: Pictures on a grid of questions to be marked.
 GRID_PICTURES = 12
@@ -207,11 +207,11 @@ def _counted(
     """A question that is only counted about an image; others lend their captions."""
     if kind.about == ABOUT_IMAGE:
         return PosedQuestion(kind.key, row.pk, row.key, kind.content(plan.settings.answers.number))
-    matching = [(row, number) for number in range(len(shown_image(row.pk).captions))]
+    matching = [(row, number) for number in range(len(displayed_image(row.pk).captions))]
     lent = [
         (neighbour, number)
         for neighbour in others
-        for number in range(len(shown_image(neighbour.pk).captions))
+        for number in range(len(displayed_image(neighbour.pk).captions))
     ]
     if kind.about == ABOUT_PAIR:
         pool = lent if index % 2 and lent else matching or lent

@@ -16,11 +16,10 @@ from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name
 from annotation.models import Campaign, CampaignDraft, Corpus, Image
 from annotation.protocol.campaign_settings import CampaignSettings
-from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import Kind, all_tasks, kind_of, kinds_of_tasks, only_kind
+from annotation.protocol.rehearsal import CrowdSize, crowd_size
 from annotation.protocol.work import PER_ITEM as BY_ANSWER
-from annotation.selectors.corpora import split_names
-from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+from annotation.selectors.corpora import CAMPAIGNS, CORPORA, split_names
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 from phrasebox.registry import UnknownName

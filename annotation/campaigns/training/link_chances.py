@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import Field
 
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.campaigns.changing import SettingsChange, SettingsDifference, change_some_settings
 from annotation.campaigns.choosing import gold_layer
 from annotation.common.operations import Help, Named, OperationContext
@@ -18,9 +18,8 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.coreference import LEARNED
 from annotation.protocol.link_chances import learn_chances
 from annotation.protocol.terms import LayerRecord
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, CampaignRequest, corpus_named
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CORPORA, CampaignRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +136,9 @@ def learn_links(
 def _layers(campaign: Campaign, corpus: str | None, layer: str | None) -> Iterator[LayerRecord]:
     """What there is to learn from, image by image; images without a mention teach nothing."""
     if corpus is None and layer is None:
-        if not machines.count_finished(campaign):
+        if not model_annotators.count_finished(campaign):
             return
-        records = machines.finished_records(campaign)
+        records = model_annotators.finished_records(campaign)
     else:
         source = campaign.corpus if corpus is None else corpus_named(corpus)
         named = gold_layer(source, layer)

@@ -1,5 +1,6 @@
-"""The boxes that a machine proposes as a file: written, and those of another program read."""
+"""The boxes that a model annotator proposes as a file: written, and those of another program read."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,30 +9,33 @@ from typing import Annotated
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.common.operations import FileUpload, Help, NewFile, OperationContext
-from annotation.formats.proposals import OutOfPicture, read_proposals, write_proposals
-from annotation.models import Machine
+from annotation.common.readers import stream
+from annotation.formats.proposals import OutOfPicture, read_proposals_within, write_proposals
+from annotation.models import ModelAnnotator
 from annotation.protocol.campaign_settings import CampaignError
-from annotation.queue import machine_turns, submission
-from annotation.selectors.machines.proposals import picture_sizes, stored_proposals
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.protocol.model_annotators import Proposals
+from annotation.queue import model_answers, submission
+from annotation.selectors.corpora import CampaignRequest
+from annotation.selectors.model_annotators.proposals import picture_sizes, stored_proposals
 
-_NamedMachine = Annotated[machines.MachineName, Help(gettext_lazy("Machine"))]
+_NamedModelAnnotator = Annotated[model_annotators.ModelAnnotatorName, Help(gettext_lazy("Model annotator"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportProposalsRequest(CampaignRequest):
     """JSON, an image in each line: such a file can be imported, and studied."""
 
-    machine: _NamedMachine
+    model_annotator: _NamedModelAnnotator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportProposalsRequest(CampaignRequest):
-    """The machine answers at once with them, and no longer learns by itself: teaching it replaces them."""
+    """The model annotator answers at once with them, and no longer learns by itself: training it replaces
+    them."""
 
-    machine: _NamedMachine
+    model_annotator: _NamedModelAnnotator
     file: Annotated[
         Path,
         FileUpload(),
@@ -45,7 +49,7 @@ class ImportProposalsRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenProposals:
-    """Of how many images boxes were written, and of which version of the machine."""
+    """Of how many images boxes were written, and of which version of the model annotator."""
 
     version: int
     images: int
@@ -53,11 +57,12 @@ class WrittenProposals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedProposals:
-    """Of how many images a machine has boxes now, and how many questions it answered at once. Of the boxes
-    some were `clipped`, since they reached out of their picture, and others, `outside` of it, left out."""
+    """Of how many images a model annotator has boxes now, and how many questions it answered at once. Of the
+    boxes some were `clipped`, since they reached out of their picture, and others, `outside` of it, left
+    out."""
 
     campaign: str
-    machine: str
+    model_annotator: str
     version: int
     images: int
     answers: int
@@ -66,35 +71,43 @@ class ImportedProposals:
 
 
 def export_proposals(request: ExportProposalsRequest, context: OperationContext) -> NewFile:
-    """The file of the boxes that a machine would draw."""
-    machine = machines.machine_in(request.row(), request.machine)
-    return NewFile(f"{request.campaign}-{machine.name}.jsonl", partial(_write, machine))
+    """The file of the boxes that a model annotator would draw."""
+    model_annotator = model_annotators.model_annotator_in(request.row(), request.model_annotator)
+    return NewFile(f"{request.campaign}-{model_annotator.name}.jsonl", partial(_write, model_annotator))
 
 
-def _write(machine: Machine, path: Path) -> WrittenProposals:
-    images = write_proposals(path, stored_proposals(machine))
-    return WrittenProposals(version=machine.version, images=images)
+def _write(model_annotator: ModelAnnotator, path: Path) -> WrittenProposals:
+    images = write_proposals(path, stored_proposals(model_annotator))
+    return WrittenProposals(version=model_annotator.version, images=images)
 
 
 def import_proposals(request: ImportProposalsRequest, context: OperationContext) -> ImportedProposals:
-    """Give a machine its boxes, and let it answer. Raises Busy, CampaignError and FormatError."""
+    """Give a model annotator its boxes, and let it answer. Raises Busy, CampaignError and FormatError."""
     campaign = request.row()
-    machine = machines.machine_in(campaign, request.machine)
-    machines.refuse_busy(machine)
-    sizes, out = picture_sizes(campaign), OutOfPicture()
-    with machines.training_run(machine) as (version, _folder):
-        boxes = read_proposals(request.file, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
-        images = machines.store_proposals(machine, boxes, version=version)
+    model_annotator = model_annotators.model_annotator_in(campaign, request.model_annotator)
+    model_annotators.refuse_busy(model_annotator)
+    out = OutOfPicture()
+
+    def proposals() -> Iterator[tuple[str, Proposals]]:
+        nonlocal out
+        for part in stream(read_proposals_within, request.file, picture_sizes(campaign)):
+            if isinstance(part, OutOfPicture):
+                out = part
+            else:
+                yield part
+
+    with model_annotators.training_run(model_annotator) as (version, _folder):
+        images = model_annotators.store_proposals(model_annotator, proposals(), version=version)
         if not images:
             raise CampaignError(
-                _("%(file)s has no image; the machine is what it was") % {"file": request.file}
+                _("%(file)s has no image; the model annotator is what it was") % {"file": request.file}
             )
         source = f"file {request.file.name}"
-        machines.machine_trained(machine, images=None, source=source, from_file=True)
-    answers = machine_turns.take_turns(campaign, submission.submit)
+        model_annotators.record_training(model_annotator, images=None, source=source, from_file=True)
+    answers = model_answers.answer_waiting_images(campaign, submission.submit)
     return ImportedProposals(
         campaign=campaign.name,
-        machine=machine.name,
+        model_annotator=model_annotator.name,
         version=version,
         images=images,
         answers=answers,

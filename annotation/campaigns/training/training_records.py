@@ -1,4 +1,5 @@
-"""What a machine learns from in a campaign: the chains with boxes of its images, complete or under way."""
+"""What a model annotator learns from in a campaign: the chains with boxes of its images, complete or under
+way."""
 
 import json
 from collections.abc import Iterator
@@ -27,9 +28,9 @@ _ROUNDING = 1e-9
 
 
 def count_training_images(campaign: Campaign) -> int:
-    """How many images' worth a machine can learn from: complete images, and of each image under way the share
-    of its chains that has an accepted box and is finished, or waits for Coverage alone. Images without a box,
-    or without a picture, count as none.
+    """How many images' worth a model annotator can learn from: complete images, and of each image under way
+    the share of its chains that has an accepted box and is finished, or waits for Coverage alone. Images
+    without a box, or without a picture, count as none.
 
     Crowds work on many images at a time, so the first is complete when most boxes are drawn.
     """
@@ -86,7 +87,7 @@ def first_verdicts(campaign: Campaign) -> dict[str, int]:
     """Images' keys, each with its place in the order in which the first box of each was judged.
 
     The order of those that are there stays, unless answers are withdrawn, and new ones come last: what was
-    held out of a lesson as the last of them, an earlier lesson did not learn from.
+    held out of a training run as the last of them, an earlier training run did not learn from.
     """
     judging = [judged_by(kind) for kind in campaign.kinds if draws(kind)]
     judged = campaign.judgments.filter(kind__in=judging, withdrawn=False)

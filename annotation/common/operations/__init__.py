@@ -7,7 +7,7 @@ ask, and the function that does it. Pages, the API, commands and jobs are made f
 that take them.
 """
 
-from annotation.common.operations.errors import FieldError, Forbidden, Invalid, invalid
+from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid, invalid
 from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile, StoredKind
 from annotation.common.operations.operation import (
     OPERATION_FOLDERS,
@@ -27,52 +27,16 @@ from annotation.common.operations.operation import (
     register,
 )
 from annotation.common.operations.requests import (
+    BadJson,
     RequestField,
     json_schema,
+    read_json,
     read_request,
     read_result,
     request_fields,
     request_to_dict,
+    result_of,
     result_to_dict,
 )
 from annotation.common.operations.settings import SettingField, put_setting
 from annotation.common.operations.stored import StoredThing, register_stored
-
-__all__ = [
-    "OPERATION_FOLDERS",
-    "CommandLine",
-    "File",
-    "FieldError",
-    "Forbidden",
-    "Has",
-    "Help",
-    "Invalid",
-    "Listing",
-    "Named",
-    "NewFile",
-    "OneOf",
-    "Operation",
-    "OperationContext",
-    "FormPage",
-    "ResultTable",
-    "Pages",
-    "RequestField",
-    "Rest",
-    "ServerFile",
-    "SettingField",
-    "StoredKind",
-    "StoredThing",
-    "FileUpload",
-    "all_operations",
-    "invalid",
-    "json_schema",
-    "operation_named",
-    "request_to_dict",
-    "result_to_dict",
-    "put_setting",
-    "read_request",
-    "read_result",
-    "register",
-    "register_stored",
-    "request_fields",
-]

@@ -8,6 +8,11 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from phrasebox.errors import PhraseboxError
+from phrasebox.registry import UnknownName
+
+#: What any operation may raise where things, and not we, are in the way.
+EXPECTED_ERRORS = (PhraseboxError, UnknownName)
 #: Code -> its message. Codes are pydantic's, and "unknown" for a name that nothing has.
 WORDING: Mapping[str, str | Promise] = {
     "missing": _("This is required."),
@@ -86,7 +91,7 @@ class FieldError:
         return str(self.params.get("message", self.code))
 
 
-class Invalid(ValueError):
+class Invalid(PhraseboxError):
     """A request whose `errors` name each field that is wrong."""
 
     def __init__(self, *errors: FieldError) -> None:

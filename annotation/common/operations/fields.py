@@ -24,9 +24,9 @@ class StoredKind:
     """A kind of stored thing that requests name, as a run.
 
     `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
-    which is whoever runs commands on the server. Roles for one are granted for the corpus, or the campaign,
-    that it is or is `within`. `column` is the one that names a row; pages offer rows to choose from only
-    where it is "name".
+    which is the person who runs commands on the server. Roles for one are granted for the corpus, or the
+    campaign, that it is or is `within`. `column` is the one that names a row; pages offer rows to choose from
+    only where it is "name".
     """
 
     title: str | Promise

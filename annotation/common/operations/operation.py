@@ -1,12 +1,12 @@
 """Operations and their table: each is declared once, in a module of an app's package `operations`."""
 
-import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -14,15 +14,14 @@ from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations.errors import FieldError, Forbidden, Invalid
+from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid
 from annotation.common.operations.fields import StoredKind
 from annotation.common.operations.requests import request_fields, request_to_dict
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 from phrasebox.plug_ins import PlugInFolders
-from phrasebox.registry import Registry, discover
+from phrasebox.registry import Registry, discover, registering
 
 _T = TypeVar("_T")
-_P = ParamSpec("_P")
 #: Who may see that a thing is there.
 _BROWSING = (REVIEWER, RESEARCHER)
 #: Names of a kind that an error lists at most.
@@ -31,10 +30,10 @@ _LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class OperationContext:
-    """Who has an operation done (None: whoever runs commands), and where it says how far it is.
+    """Who has an operation done (None: the person who runs commands), and where it says how far it is.
 
-    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since whoever
-    asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
+    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since the person
+    who asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
     command has its result put.
     """
 
@@ -112,7 +111,7 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Who may have it done: whoever holds one of `roles` for what the field `on` names; where it names
+    """Who may have it done: the person who holds one of `roles` for what the field `on` names; where it names
     nothing, for anything, with `corpora` for a corpus at least, with `server` for the whole server. Without
     roles everybody who is signed in may."""
 
@@ -146,11 +145,17 @@ class Rest:
     creates: str = ""
     example: Any = None
 
+    @property
+    def arguments(self) -> list[str]:
+        """The fields of the request that the address holds."""
+        return re.findall(r"<\w+:(\w+)>", self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What a command has of its own: fields that are `positional`, how its result is written as `text`, and
-    in other `layouts`, each with its switch, as --csv. `out`: what its option --out DIR is for."""
+    """What a command has of its own: fields that are `positional` (those of the address unless it says
+    others), how its result is written as `text`, and in other `layouts`, each with its switch, as --csv.
+    `out`: what its option --out DIR is for."""
 
     positional: tuple[str, ...] = ()
     out: str = ""
@@ -195,10 +200,11 @@ class Operation:
 
     `name` is that of the command and of the job; that of `run` unless it is given, as are `request` and
     `result`. `before_job` checks a request before its job is enqueued,
-    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, and
-    `stale` those that say that somebody else was faster. A surface that is None does not offer it. Where it
-    is `listed`, `run` returns a Listing or Pages, and `result` is that of a row. Where `confirms` is set, it
-    asks for a password given within the last minutes. The field `secret` of the result is stored nowhere.
+    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, beside
+    `EXPECTED_ERRORS`, and `stale` those that say that somebody else was faster. A surface that is None does
+    not offer it. It is `listed` where `run` returns a Listing or Pages; `result` is that of a row then. Where
+    `confirms` is set, it asks for a password given within the last minutes. The field `secret` of the result
+    is stored nowhere.
     """
 
     title: str | Promise
@@ -213,24 +219,31 @@ class Operation:
     confirms: bool = False
     secret: str = ""
     as_job: bool = False
-    listed: bool = False
+    listed: bool = field(init=False)
     rest: Rest | None = None
     command: CommandLine | None = field(default_factory=CommandLine)
     page: FormPage | None = None
 
     def __post_init__(self) -> None:
-        derived: dict[str, Any] = {"name": self.name or self.run.__name__}
-        parameters = inspect.signature(self.run).parameters
-        for name, parameter in (("request", next(iter(parameters))), ("result", "return")):
+        types = get_type_hints(self.run)
+        derived: dict[str, Any] = {
+            "name": self.name or self.run.__name__,
+            "errors": (*EXPECTED_ERRORS, *self.errors),
+            "listed": types["return"] in (Listing, Pages),
+        }
+        for name, parameter in (("request", next(iter(types))), ("result", "return")):
             if getattr(self, name) is _AsRunSays:
-                annotation = self.run.__annotations__[parameter]
-                derived[name] = (
-                    eval(annotation, self.run.__globals__) if isinstance(annotation, str) else annotation
-                )
-                if derived[name] in (Listing, Pages, NewFile):
+                derived[name] = None if types[parameter] is type(None) else types[parameter]
+                if types[parameter] in (Listing, Pages, NewFile):
                     raise TypeError(f"operation {derived['name']} does not say its result")
         for name, value in derived.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def positional(self) -> Sequence[str]:
+        """The fields that a command takes by position."""
+        assert self.command is not None
+        return self.command.positional or (self.rest.arguments if self.rest is not None else ())
 
     @property
     def app(self) -> str:
@@ -298,17 +311,9 @@ _OPERATIONS: Registry[Operation] = Registry("operation")
 OPERATION_FOLDERS = PlugInFolders("operation")
 
 
-def _registering(make: Callable[_P, Operation]) -> Callable[_P, Operation]:
-    def registered(*args: _P.args, **kwargs: _P.kwargs) -> Operation:
-        operation = make(*args, **kwargs)
-        return _OPERATIONS.register(operation.name, operation)
-
-    return registered
-
-
 #: Declare an operation, as `Operation` takes it, and add it to the table; raises ValueError where its name is
 #: taken.
-register = _registering(Operation)
+register = registering(lambda operation: _OPERATIONS.register(operation.name, operation), Operation)
 
 
 def operation_named(name: str) -> Operation:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic import Field as PydanticField
 from pydantic.json_schema import GenerateJsonSchema
@@ -26,6 +27,11 @@ _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 _ALL_REQUIRED = ConfigDict(json_schema_serialization_defaults_required=True)
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _TRUTHS = {"true": True, "false": False}
+#: The largest whole number that a row holds.
+_LARGEST = 2**63 - 1
+#: Brackets within brackets, at most; nothing that we ask for needs a third of them.
+DEEPEST = 30
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,54 @@ def _request_fields(kind: Any) -> Mapping[str, RequestField]:
     return fields
 
 
+class BadJson(ValueError):
+    """Bytes that are no JSON, or hold text, numbers or depth that nothing here can store; one line that says
+    which."""
+
+
+def read_json(body: bytes) -> Any:
+    """What `body` says. Raises BadJson.
+
+    RFC 8259: UTF-8 alone. Python's own reader takes halves of characters (lone surrogates), NaN, numbers
+    of any size, and depth to the end of its stack.
+    """
+    try:
+        text = body.decode()
+        value = json.loads(text, parse_constant=_no_number, parse_int=_whole)
+        if _HALF.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadJson(_("A text contains half a character (a lone surrogate).")) from None
+    except BadJson:
+        raise
+    except (ValueError, RecursionError):
+        raise BadJson(_("This is not JSON.")) from None
+    if _depth(text) > DEEPEST:
+        raise BadJson(_("This is nested too deeply."))
+    return value
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20 or abs(int(digits)) > _LARGEST:
+        raise BadJson(_("A number is too large: at most %(most)d is allowed.") % {"most": _LARGEST})
+    return int(digits)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON's")
+
+
+def _depth(text: str) -> int:
+    """How deep brackets lie at most, those within texts apart; 0 where there are few."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return 0
+    deep = deepest = 0
+    for sign in re.findall(r"[\[{}\]]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
+        deep += 1 if sign in "[{" else -1
+        deepest = max(deepest, deep)
+    return deepest
+
+
 def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
     """The request that `data` holds, as JSON has it; raises Invalid with every field that is wrong.
 
@@ -164,13 +218,24 @@ def request_to_dict(request: Any) -> dict[str, Any]:
 
 def result_to_dict(result: Any) -> dict[str, Any]:
     """A result as JSON has it."""
-    values: dict[str, Any] = TypeAdapter(type(result)).dump_python(result, mode="json")
+    values: dict[str, Any] = _adapter(cast(Any, type(result))).dump_python(result, mode="json")
     return values
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def result_of(kind: type[R], row: Any, /, **others: Any) -> R:
+    """A result whose fields are those that `row` has under the same names, but for `others`."""
+    same = (field.name for field in dataclasses.fields(cast(Any, kind)) if field.name not in others)
+    return kind(**{name: getattr(row, name) for name in same}, **others)
 
 
 def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
     """The result that `result_to_dict` wrote."""
-    return TypeAdapter(kind).validate_python(data)
+    return _adapter(cast(Any, kind)).validate_python(data)
 
 
 def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:

@@ -10,15 +10,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations.fields import Help, Named, StoredKind
-from annotation.common.operations.operation import (
-    CommandLine,
-    FormPage,
-    Has,
-    Listing,
-    OperationContext,
-    Rest,
-    register,
-)
+from annotation.common.operations.operation import FormPage, Has, Listing, OperationContext, Rest, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +101,6 @@ def register_stored(thing: StoredThing) -> None:
         result=thing.results[0],
         permission=Has(thing.roles, corpora=True),
         run=list_rows,
-        listed=True,
         rest=Rest("GET", thing.path, tag, route=thing.words),
     )
     if thing.detail is not None:
@@ -122,7 +113,6 @@ def register_stored(thing: StoredThing) -> None:
             run=show_row,
             errors=thing.errors,
             rest=Rest("GET", thing.address, tag, route=route),
-            command=CommandLine(positional=(thing.word,)),
         )
     if thing.archive is not None:
         register(
@@ -137,7 +127,6 @@ def register_stored(thing: StoredThing) -> None:
             permission=on,
             run=archive_row,
             rest=Rest("PATCH", thing.address, tag, route=route, example={"archived": True}),
-            command=CommandLine(positional=(thing.word,)),
             page=FormPage(),
         )
     if thing.remove is not None:
@@ -152,6 +141,5 @@ def register_stored(thing: StoredThing) -> None:
             run=remove_row,
             errors=thing.errors,
             rest=Rest("DELETE", thing.address, tag, route=route),
-            command=CommandLine(positional=(thing.word,)),
             page=FormPage(done=thing.removed),
         )

@@ -13,7 +13,7 @@ from annotation.common.operations import Help, NewFile, OperationContext
 from annotation.datasets.exporting import ExportError, simulated_refusal
 from annotation.models import Judgment
 from annotation.selectors.answers import answers
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

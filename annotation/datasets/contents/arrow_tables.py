@@ -19,8 +19,8 @@ from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_re
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import NOT_VISUAL, ImageRecord
 from annotation.selectors.answers import answers
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CampaignRequest
 from models_core.extras import load_extra
 
 #: The type of an Arrow stream, and its rows in one record batch.
@@ -32,6 +32,7 @@ _TEXT, _INT, _FLOAT, _FLAG, _TIME, _TEXTS, _BOX, _BOXES = (
 )
 #: Columns and their types. `more` is JSON: what else the kind of question says (a text, regions, pairs).
 JUDGMENT_COLUMNS = {
+    "id": _TEXT,
     "kind": _TEXT,
     "image": _TEXT,
     "key": _TEXT,
@@ -72,8 +73,8 @@ _Simulated = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentTableRequest(CampaignRequest):
-    """Those on control items are left out. Workers are pseudonyms; `by` says what they are: person, machine
-    or simulated. `more` has as JSON what a kind of question says beside its word."""
+    """Those on control items are left out. Workers are pseudonyms; `by` says what they are: person, model
+    annotator or simulated. `more` has as JSON what a kind of question says beside its word."""
 
     simulated: _Simulated = False
 

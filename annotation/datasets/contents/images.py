@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, OperationContext, Pages, invalid
+from annotation.common.operations import Help, OperationContext, Pages, invalid, result_of
 from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import update_layers_of_image
 from annotation.models import Caption, Corpus, Image, Layer
 from annotation.selectors import browse
-from annotation.selectors.tags.kept import frequent_tags, tag_list_of, tags_of_image
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from annotation.selectors.tags.stored import frequent_tags, tag_list_of, tags_of_image
 
 #: What an image says of itself.
 _COLUMNS = ("key", "filename", "split", "width", "height", "external_id")
@@ -151,13 +151,7 @@ def list_images(request: ImagesRequest, context: OperationContext) -> Pages:
     except BadTagQuery as error:
         raise invalid("tags", "tag_query", message=str(error)) from error
     layer = layer_of_corpus(corpus, request.layer) if request.layer is not None else None
-    chosen = browse.Filter(
-        split=request.split,
-        category=request.category,
-        text=request.text,
-        tags=request.tags,
-        unfinished=request.unfinished,
-    )
+    chosen = result_of(browse.Filter, request)
 
     def page(mark: Any, size: int) -> tuple[Iterable[ImageSummary], Any]:
         page_found = browse.page_of(corpus, layer, chosen, after=mark, size=size)
@@ -173,7 +167,7 @@ def show_image(request: ImageRequest, context: OperationContext) -> ImageDetail:
     row = request.image_row()
     update_layers_of_image(row)
     return ImageDetail(
-        **_about(row, browse.captions_shown(row), context),
+        **_about(row, browse.captions_by_number(row), context),
         tags=tuple(TagOfImage(tag=tag.text, score=tag.score) for tag in tags_of_image(row)),
         layers=tuple(_layer_content(row, layer) for layer in browse.layers_of(row.corpus)),
     )
@@ -225,10 +219,7 @@ def _layer_content(row: Image, layer: Layer) -> LayerContent:
     return LayerContent(
         layer=layer.name,
         covered=rows.covered,
-        chains=tuple(
-            ChainContent(label=item.label, stage=item.stage, scene=item.scene, nobndbox=item.nobndbox)
-            for item in rows.chains
-        ),
+        chains=tuple(result_of(ChainContent, item) for item in rows.chains),
         mentions=tuple(
             MentionContent(
                 caption=item.caption.number,

@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -72,13 +72,17 @@ def is_archive(path: Path) -> bool:
 
 @contextmanager
 def unpacked_source(
-    path: Path, *, workdir: Path | None = None, limits: ArchiveLimits = DEFAULT_LIMITS
+    path: Path,
+    *,
+    workdir: Path | None = None,
+    limits: ArchiveLimits = DEFAULT_LIMITS,
+    unpack: Callable[[Path, Path, ArchiveLimits], Iterable[ArchiveLimits]] | None = None,
 ) -> Iterator[Path]:
     """`path` itself, or for an archive a folder with what it held, gone when the context ends.
 
-    The folder is made in `workdir`, else where temporary files go. Raises FormatError, leaving
-    nothing behind, for an entry that leads outside, a link, a device, a damaged or encrypted
-    archive, and one that grows past `limits`.
+    `unpack` does as `unpack_archive`. The folder is made in `workdir`, else where temporary files go. Raises
+    FormatError, leaving nothing behind, for an entry that leads outside, a link, a device, a damaged or
+    encrypted archive, and one that grows past `limits`.
     """
     if path.is_dir() or not is_archive(path):
         yield path
@@ -87,29 +91,26 @@ def unpacked_source(
         workdir.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="archive-", dir=workdir))
     try:
-        _unpack(path, folder, limits)
+        for _ in (unpack or unpack_archive)(path, folder, limits):
+            pass
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def unpack_archive(path: Path, folder: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> ArchiveLimits:
-    """Unpack the archive `path` into `folder`, which is made where it is missing; what is left of the limits
-    for further archives.
+def unpack_archive(path: Path, folder: Path, limits: ArchiveLimits) -> Iterator[ArchiveLimits]:
+    """Unpack the archive `path` into `folder`, which is made where it is missing; yields, entry by entry,
+    what is left of the limits for further archives.
 
     Raises FormatError as `unpacked_source` does; what was unpacked until then is left there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    return _unpack(path, folder, limits)
-
-
-def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> ArchiveLimits:
     unpacker = _Unpacker(path, folder, limits)
     try:
         if path.name.lower().endswith(".zip"):
-            _unpack_zip(path, unpacker)
+            yield from _unpack_zip(path, unpacker)
         else:
-            _unpack_tar(path, unpacker)
+            yield from _unpack_tar(path, unpacker)
     except _DAMAGED as error:
         raise unpacker.refuse(f"is damaged ({error or type(error).__name__})", "a whole archive") from error
     except (NotImplementedError, RuntimeError) as error:
@@ -118,7 +119,6 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits) -> ArchiveLimits:
         # bz2 reports damage as an OSError without a number; the others are the disk's.
         why = error.strerror or str(error)
         raise unpacker.refuse(f"cannot be unpacked ({why})", "a whole archive and room for it") from error
-    return replace(limits, size=limits.size - unpacker.size, entries=limits.entries - unpacker.entries)
 
 
 class _Unpacker:
@@ -131,6 +131,12 @@ class _Unpacker:
         self.packed = archive.stat().st_size if archive.is_file() else 0
         self.size = 0
         self.entries = 0
+
+    @property
+    def left(self) -> ArchiveLimits:
+        """What is left of the limits."""
+        size, entries = self.limits.size - self.size, self.limits.entries - self.entries
+        return replace(self.limits, size=size, entries=entries)
 
     def refuse(self, problem: str, expected: str) -> FormatError:
         return FormatError(problem, file=self.archive, expected=expected)
@@ -177,7 +183,7 @@ class _Unpacker:
             )
 
 
-def _unpack_zip(path: Path, unpacker: _Unpacker) -> None:
+def _unpack_zip(path: Path, unpacker: _Unpacker) -> Iterator[ArchiveLimits]:
     with open_bytes(path) as stream, zipfile.ZipFile(stream) as archive:
         for entry in archive.infolist():
             mode = entry.external_attr >> 16
@@ -192,9 +198,10 @@ def _unpack_zip(path: Path, unpacker: _Unpacker) -> None:
             else:
                 with archive.open(entry) as source:
                     unpacker.copy(entry.filename, source)
+            yield unpacker.left
 
 
-def _unpack_tar(path: Path, unpacker: _Unpacker) -> None:
+def _unpack_tar(path: Path, unpacker: _Unpacker) -> Iterator[ArchiveLimits]:
     with open_bytes(path) as packed, _decompressed(path, packed) as unpacked:
         with tarfile.open(fileobj=_Guarded(unpacked, unpacker), mode="r:") as archive:  # type: ignore[call-overload]
             while entry := archive.next():
@@ -206,6 +213,7 @@ def _unpack_tar(path: Path, unpacker: _Unpacker) -> None:
                     unpacker.copy(entry.name, source)
                 # It remembers every entry otherwise.
                 archive.members.clear()
+                yield unpacker.left
 
 
 def _decompressed(path: Path, packed: IO[bytes]) -> IO[bytes]:

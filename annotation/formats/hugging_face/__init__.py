@@ -3,4 +3,4 @@
 `shards` writes the rows and registers the format, `features` says what a column is, `card` writes README.md.
 """
 
-from annotation.formats.hugging_face import shards as _shards  # noqa: F401  registers the format
+from annotation.formats.hugging_face import shards as _shards  # registers the format

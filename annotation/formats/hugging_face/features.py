@@ -35,7 +35,7 @@ FEATURES: dict[str, Any] = {
         {"caption": _INT, "start": _INT, "end": _INT, "text": _TEXT, "categories": [_TEXT], "chain": _TEXT}
     ],
     "chains": [{"id": _TEXT, "categories": [_TEXT], "scene": _FLAG, "nobndbox": _FLAG}],
-    "boxes": [{"bbox": [_INT], "chains": [_TEXT], "machine": _FLAG}],
+    "boxes": [{"bbox": [_INT], "chains": [_TEXT], "by_model": _FLAG}],
 }
 
 

@@ -1,7 +1,7 @@
 """Hugging Face export: one row an image, its picture inside, in shards of Parquet by split.
 
 Rows are written in small groups, so that memory holds a few pictures of each split and never a shard. The
-bytes of a picture are those of its file: nothing is encoded anew.
+bytes of a picture are those of its file: nothing is encoded again.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _row(record: ImageRecord, position: int, written: Written) -> list[Any]:
             # As in COCO: left, top, width, height, counted from 0.
             "bbox": [box.xmin - 1, box.ymin - 1, box.xmax - box.xmin + 1, box.ymax - box.ymin + 1],
             "chains": list(thing.chains),
-            "machine": thing.machine,
+            "by_model": thing.by_model,
         }
         for thing in layer.objects
         if (box := thing.box) is not None

@@ -11,7 +11,6 @@ from annotation.jobs import JobError, JobProgress, job_kind
 @job_kind(
     "change_settings",
     title=gettext_lazy("Changing a campaign's settings"),
-    expected_errors=(JobError, campaigns.CampaignError),
 )
 def change_settings_job(progress: JobProgress, *, settings: dict[str, Any], seen: int) -> dict[str, Any]:
     """Put `settings` in force in place of version `seen`; the result says which version that is.

@@ -25,14 +25,14 @@ from annotation.common.operations import (
 )
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import PROBLEMS_FILE, CheckedUpload, check_upload, import_upload
-from annotation.datasets.uploads import PART_BYTES, Upload, UploadRefused
+from annotation.datasets.uploads import PART_BYTES, Upload, UploadError
 from annotation.formats import FORMATS
 from annotation.models import Account, Corpus, Job
 
 #: The operations whose jobs read an upload.
 CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
 #: Problems and files in the result of a check; the upload's own lists have all.
-PROBLEMS_SHOWN, FILES_SHOWN = 200, 50
+MOST_PROBLEMS_LISTED, MOST_FILES_LISTED = 200, 50
 
 
 class _Uploads(StoredKind):
@@ -74,7 +74,7 @@ class UploadRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentFile:
+class AnnouncedFile:
     """A file that will come: its path as you know it, and its size in bytes."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
@@ -90,7 +90,7 @@ class BeginUploadRequest:
 
     name: Annotated[str, Named(), Help(_("Name of the corpus"))]
     files: Annotated[
-        tuple[SentFile, ...],
+        tuple[AnnouncedFile, ...],
         Field(min_length=1, max_length=uploads.MOST_FILES),
         Help(_("Files"), _("That will come")),
     ]
@@ -198,7 +198,7 @@ class ImportedUpload:
 
 
 def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
-    """The uploads of whoever asks."""
+    """The caller's uploads."""
     uploads_of_account = uploads.uploads_of(context.actor)
     return Listing(
         uploads_of_account, lambda upload: upload.key, lambda upload: UploadSummary(**_about(upload))
@@ -206,7 +206,7 @@ def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
 
 
 def begin_named_upload(request: BeginUploadRequest, context: OperationContext) -> UploadDetail:
-    """Begin an upload, or go on with one. Raises UploadRefused."""
+    """Begin an upload, or go on with one. Raises UploadError."""
     files = [(file.path, file.size) for file in request.files]
     return _detail(uploads.begin_upload(account=context.actor, name=request.name, files=files))
 
@@ -216,8 +216,8 @@ def show_upload(request: UploadRequest, context: OperationContext) -> UploadDeta
     return _detail(request.stored())
 
 
-def receive_sent_part(request: UploadPartRequest, context: OperationContext) -> ReceivedPart:
-    """Take a part of a file. Raises UploadRefused."""
+def receive_uploaded_part(request: UploadPartRequest, context: OperationContext) -> ReceivedPart:
+    """Take a part of a file. Raises UploadError."""
     try:
         received = uploads.receive_part(
             upload=request.stored(),
@@ -232,18 +232,18 @@ def receive_sent_part(request: UploadPartRequest, context: OperationContext) -> 
 
 
 def check_ready(request: UploadRequest, context: OperationContext) -> Any:
-    """Raise UploadRefused for an upload that has not come, or that a job reads."""
+    """Raise UploadError for an upload that has not come, or that a job reads."""
     _refuse_busy(context.actor, request.upload, _("This upload is being worked on already."))
     if not request.stored().complete:
-        raise UploadRefused(str(_("Some files have not come yet: choose them again to resume.")))
+        raise UploadError(str(_("Some files have not come yet: choose them again to resume.")))
     return request
 
 
 def check_checked(request: ImportUploadRequest, context: OperationContext) -> Any:
-    """Raise UploadRefused for an upload that is not ready, or not checked."""
+    """Raise UploadError for an upload that is not ready, or not checked."""
     check_ready(request, context)
     if checked_upload(context.actor, request.upload) is None:
-        raise UploadRefused(str(_("The upload is not checked yet: check it first.")))
+        raise UploadError(str(_("The upload is not checked yet: check it first.")))
     return request
 
 
@@ -253,8 +253,8 @@ def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck
         request.stored(), format=request.format or "", report_progress=context.report_progress
     )
     about = {report_field.name: getattr(report, report_field.name) for report_field in fields(report)}
-    about["sha256"] = dict(sorted(report.sha256.items())[:FILES_SHOWN])
-    about["problems"] = report.problems[:PROBLEMS_SHOWN]
+    about["sha256"] = dict(sorted(report.sha256.items())[:MOST_FILES_LISTED])
+    about["problems"] = report.problems[:MOST_PROBLEMS_LISTED]
     return UploadCheck(
         **about,
         sha256_count=len(report.sha256),
@@ -268,7 +268,7 @@ def import_checked(request: ImportUploadRequest, context: OperationContext) -> I
     """Make a corpus of an upload, as its check read it. A killed import starts again."""
     upload, checked = request.stored(), checked_upload(context.actor, request.upload)
     if checked is None:
-        raise UploadRefused(str(_("The upload is not checked yet: check it first.")))
+        raise UploadError(str(_("The upload is not checked yet: check it first.")))
     report = import_upload(
         upload,
         format=checked.result["format"],
@@ -283,7 +283,7 @@ def import_checked(request: ImportUploadRequest, context: OperationContext) -> I
 
 
 def remove(request: RemoveUploadRequest, context: OperationContext) -> None:
-    """Remove an upload. Raises UploadRefused."""
+    """Remove an upload. Raises UploadError."""
     _refuse_busy(context.actor, request.upload, _("Its job is under way: cancel that first."))
     uploads.remove_upload(request.stored())
 
@@ -312,7 +312,7 @@ def checked_upload(account: Account, key: str) -> Job | None:
 def _refuse_busy(account: Account, key: str, why: Any) -> None:
     job = newest_upload_job(account, key)
     if job is not None and job.state in Job.LIVE:
-        raise UploadRefused(str(why))
+        raise UploadError(str(why))
 
 
 def _about(upload: Upload) -> dict[str, Any]:
@@ -323,7 +323,7 @@ def _about(upload: Upload) -> dict[str, Any]:
         "received": sum(file.received for file in upload.progress()),
         "complete": upload.complete,
         "part_bytes": uploads.PART_BYTES,
-        "expires_at": datetime.fromtimestamp(upload.begun + uploads.UPLOAD_KEPT_SECONDS, UTC),
+        "expires_at": datetime.fromtimestamp(upload.begun + uploads.UPLOAD_LIFETIME, UTC),
     }
 
 

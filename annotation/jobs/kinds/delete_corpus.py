@@ -6,16 +6,9 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from annotation.common import database
-from annotation.common.locks import Busy
 from annotation.common.operations import OperationContext
 from annotation.datasets.corpus_summaries import CorpusRequest
-from annotation.datasets.deleting import (
-    CorpusInUse,
-    delete_corpus,
-    hide_corpus,
-    remove_half_written,
-    remove_hidden_corpus,
-)
+from annotation.datasets.deleting import delete_corpus, hide_corpus, remove_half_written, remove_hidden_corpus
 from annotation.jobs import JobProgress, enqueue, job_kind
 from annotation.models import Account, Corpus, Job
 
@@ -45,7 +38,7 @@ def begin_deleting_corpus(*, corpus: Corpus, actor: Account | None = None) -> Jo
         return enqueue(kind="delete_corpus", arguments={"corpus": row.name, "number": row.pk}, actor=actor)
 
 
-@job_kind("delete_corpus", title=gettext_lazy("Deleting a corpus"), expected_errors=(CorpusInUse, Busy))
+@job_kind("delete_corpus", title=gettext_lazy("Deleting a corpus"))
 def delete_corpus_job(progress: JobProgress, *, corpus: str, number: int) -> dict[str, Any]:
     """Remove a hidden corpus (its name, and the id of its row). A second run does what the first left."""
     remove_hidden_corpus(name=corpus, number=number, alive=lambda: progress.advance(phase="removing images"))

@@ -9,7 +9,7 @@ from annotation.models import Campaign
 from annotation.notifications.alarms import DetectedAlarm
 
 
-@job_kind(emails.MESSAGES, title=gettext_lazy("Sending messages"), expected_errors=(emails.EmailNotSent,))
+@job_kind(emails.MESSAGES, title=gettext_lazy("Sending messages"))
 def mail_messages_job(progress: JobProgress, *, messages: list[int], language: str) -> dict[str, Any]:
     """Send them, each once, to those who keep an address for them; `sent` is how many that were now."""
     return {"sent": emails.mail_messages(messages=messages, language=language)}
@@ -18,7 +18,6 @@ def mail_messages_job(progress: JobProgress, *, messages: list[int], language: s
 @job_kind(
     emails.ALARM_MAIL,
     title=gettext_lazy("Sending alarms by e-mail"),
-    expected_errors=(emails.EmailNotSent,),
     quiet=True,
 )
 def send_alarms_job(progress: JobProgress, *, subscription: int, alarms: list[int]) -> dict[str, Any]:
@@ -35,7 +34,6 @@ def _alarms_now(campaign: Campaign | None) -> list[DetectedAlarm]:
 @job_kind(
     emails.EMAIL_JOB_KIND,
     title=gettext_lazy("Sending an e-mail"),
-    expected_errors=(emails.EmailNotSent,),
     quiet=True,
 )
 def send_letter(progress: JobProgress, *, digest: str, language: str) -> dict[str, Any]:
@@ -47,7 +45,6 @@ def send_letter(progress: JobProgress, *, digest: str, language: str) -> dict[st
 @job_kind(
     emails.INVITATION,
     title=gettext_lazy("Sending an invitation"),
-    expected_errors=(emails.EmailNotSent,),
     quiet=True,
 )
 def send_staff_invitation(progress: JobProgress, *, invitation: int, language: str) -> dict[str, Any]:
@@ -58,7 +55,6 @@ def send_staff_invitation(progress: JobProgress, *, invitation: int, language: s
 @job_kind(
     emails.TEST_MAIL,
     title=gettext_lazy("Sending a test e-mail"),
-    expected_errors=(emails.EmailNotSent,),
     quiet=True,
 )
 def send_test_mail_job(progress: JobProgress, *, account: int, language: str) -> dict[str, Any]:

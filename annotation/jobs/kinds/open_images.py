@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from annotation import campaigns, jobs
 from annotation.campaigns.drafts.keeping import duplicate_to_draft
 from annotation.campaigns.drafts.opening import (
-    add_known_items,
+    add_items_of_draft,
     check_no_running_pilot,
     go_on_with_all,
     pilot_of,
@@ -20,18 +20,14 @@ from annotation.campaigns.drafts.requests import PlanCampaignRequest, check_plan
 from annotation.campaigns.pairs import pairs_from_csv
 from annotation.campaigns.status import AlarmSummary, alarm_summaries
 from annotation.common.operations import FieldError, FileUpload, Help, OperationContext
-from annotation.datasets.layers import LayerBehind
 from annotation.jobs import JobError, JobProgress, job_kind
 from annotation.jobs.status import JobStatus, job_status
 from annotation.models import Account, Campaign, Job
-from annotation.moderation.control_items import NoGold
 from annotation.protocol.campaign_settings import CampaignError, settings_of
-from annotation.protocol.crowd_size import CrowdSize
 from annotation.protocol.paging import Filling
-from annotation.quality.controls import BadItem, BadItems
+from annotation.protocol.rehearsal import CrowdSize
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.pair_judgments import page_filling
-from annotation.selectors.stored_kinds import CampaignRequest
-from phrasebox.registry import UnknownName
 
 _KIND = "open_images"
 #: The message for a campaign without a job that opens its images.
@@ -229,7 +225,6 @@ def duplicate(request: DuplicateCampaignRequest, context: OperationContext) -> D
 @job_kind(
     "open_images",
     title=gettext_lazy("Opening a campaign's images"),
-    expected_errors=(JobError, campaigns.CampaignError, UnknownName, NoGold, BadItem, BadItems, LayerBehind),
 )
 def open_images_job(
     progress: JobProgress,
@@ -278,7 +273,7 @@ def _open(
     )
     if known:
         report_progress("making control items", 1.0)
-        add_known_items(campaign=row, known=known, actor=actor)
+        add_items_of_draft(campaign=row, known=known, actor=actor)
     if begin:
         campaigns.begin_campaign(campaign=row, actor=actor)
     return done

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from annotation.common.operations import OperationContext
 from annotation.datasets import layers
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

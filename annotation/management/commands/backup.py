@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.backups import BackupError, making
-from annotation.common.locks import Busy
+from annotation.backups import making
 from annotation.management.base import ReportCommand, with_progress
 
 
@@ -17,7 +16,7 @@ class Command(ReportCommand):
         "Write the database, pictures, systems, reports, sources and the list of erasures into one new file, "
         "which only its owner may read. The server may run meanwhile. The secret key is not in it."
     )
-    expected_errors = (BackupError, Busy, OSError)
+    expected_errors = (OSError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

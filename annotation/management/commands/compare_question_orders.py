@@ -1,5 +1,5 @@
 """`manage.py compare_question_orders`: what `likely_first` saves over the printed order; and what all savings
-and machines save."""
+and model annotators save."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -7,22 +7,20 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotation.campaigns import CampaignError, campaign_named, gold_layer
+from annotation.campaigns import campaign_named, gold_layer
 from annotation.common.plain_text import text_table
 from annotation.formats.proposals import read_proposals
 from annotation.management.base import ReportCommand, few_images, progress_bar
 from annotation.protocol.gold import Gold
 from annotation.protocol.link_chances import learn_chances
-from annotation.protocol.machines import Proposals
+from annotation.protocol.model_annotators import Proposals
 from annotation.selectors.corpora import corpus_named
-from annotation.selectors.machines.saving_report import answer_times
+from annotation.selectors.model_annotators.saving_report import answer_times
 from annotation.selectors.records import stream_records
 from annotation.simulation.economy import arms_run, study_economy
-from annotation.simulation.machine_study import machine_table
+from annotation.simulation.model_study import study_table
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.task_types import discovery
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
 
 #: Images from which the chances of links are learnt.
 LEARN_FROM = 40
@@ -33,9 +31,9 @@ class Command(ReportCommand):
         "Compare the two orders of candidate chains, likely_first and as_printed, at several error "
         "rates: questions per mention, judgments per image, B-cubed chain F1 and box IoU, with 95 % "
         "bootstrap intervals over images. With --economy, print instead what each saving, all of them, and "
-        "machines save people, by what a drawing and a look take."
+        "model annotators save people, by what a drawing and a look take."
     )
-    expected_errors = (UnknownName, CampaignError, FormatError, OSError)
+    expected_errors = (OSError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -48,7 +46,7 @@ class Command(ReportCommand):
             "--economy",
             action="store_true",
             help="Instead: seconds, answers, chain F1 and box IoU of people alone, with each saving and with "
-            "all of them, and of a bad machine",
+            "all of them, and of a bad model annotator",
         )
         parser.add_argument(
             "--learn-from",
@@ -58,19 +56,19 @@ class Command(ReportCommand):
             help=f"Further images from which --economy learns the chances of links (default {LEARN_FROM})",
         )
         parser.add_argument(
-            "--machine",
+            "--proposals",
             type=Path,
             action="append",
             default=[],
             metavar="FILE.jsonl",
-            help="Instead, or with --economy: what a machine saves that proposes these boxes (see "
+            help="Instead, or with --economy: what a model annotator saves that proposes these boxes (see "
             "export_proposals), and what one costs that draws anywhere; may be repeated",
         )
 
         parser.add_argument(
             "--campaign",
             metavar="NAME",
-            help="With --economy or --machine: what is saved at the seconds that its people took, too",
+            help="With --economy or --proposals: what is saved at the seconds that its people took, too",
         )
 
     def report(self, **options: Any) -> dict[str, Any]:
@@ -79,7 +77,7 @@ class Command(ReportCommand):
         for name in ("images", "seeds", "resamples"):
             if options[name] < 1:
                 raise CommandError(f"--{name} {options[name]}: expected 1 or more")
-        if options["economy"] or options["machine"]:
+        if options["economy"] or options["proposals"]:
             return self._economy(options)
         images = _images(options["corpus"], options["images"])
         total = len(images) * len(rates) * options["seeds"] * 2
@@ -105,13 +103,13 @@ class Command(ReportCommand):
                 f"the corpus has {len(images)} images with gold, and none is left to learn from; study fewer "
                 "(--images)"
             )
-        machines = _machines(options["machine"], images)
-        total = len(images) * options["seeds"] * arms_run(savings, len(machines))
+        model_annotators = _model_annotators(options["proposals"], images)
+        total = len(images) * options["seeds"] * arms_run(savings, len(model_annotators))
         with progress_bar(what="images simulated", total=total) as bar:
             economy = study_economy(
                 images,
                 chances=learn_chances(gold for _, _, gold in others) if savings else None,
-                machines=machines,
+                model_annotators=model_annotators,
                 seeds=options["seeds"],
                 resamples=options["resamples"],
                 step=bar.update,
@@ -120,15 +118,15 @@ class Command(ReportCommand):
             "images": len(images),
             "seeds": options["seeds"],
             "interval_remark": few_images(len(images)),
-            "machine": [asdict(figure) for figure in economy.figures],
+            "figures": [asdict(figure) for figure in economy.figures],
             "savings": [asdict(saving) for saving in economy.savings],
             "measured": _measured(options["campaign"]) if options["campaign"] else None,
             "boxes": [asdict(boxes) for boxes in economy.boxes],
         }
 
     def show(self, report: dict[str, Any]) -> str:
-        if "machine" in report:
-            return machine_table(report)
+        if "figures" in report:
+            return study_table(report)
         cells = {(r["rate"], r["order"], r["measure"]): r for r in report["rows"]}
         lines = []
         for rate, order in dict.fromkeys((r["rate"], r["order"]) for r in report["rows"]):
@@ -146,9 +144,9 @@ class Command(ReportCommand):
         )
 
 
-def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Proposals]]:
-    """The proposals of each file, under the name of its machine; CommandError where it has none of these
-    images, or the name of another."""
+def _model_annotators(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Proposals]]:
+    """The proposals of each file, under the name of its model annotator; CommandError where it has none of
+    these images, or the name of another."""
     proposals_by_name: dict[str, dict[str, Proposals]] = {}
     sizes = {image: size for image, size, _ in images}
     for file in files:
@@ -158,10 +156,10 @@ def _machines(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Prop
                 f"{file} proposes boxes of none of these {len(images)} images; propose for the corpus that "
                 "is studied"
             )
-        name = "machine" if len(files) == 1 else f"machine {file.stem}"
+        name = "model annotator" if len(files) == 1 else f"model annotator {file.stem}"
         if name in proposals_by_name:
             raise CommandError(
-                f"two files are called {file.name}; a machine is named after its file: rename one"
+                f"two files are called {file.name}; a model annotator is named after its file: rename one"
             )
         proposals_by_name[name] = proposals
     return proposals_by_name

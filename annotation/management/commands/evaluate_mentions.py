@@ -14,8 +14,6 @@ from annotation.management.base import ReportCommand, few_images, with_progress
 from annotation.protocol.mention_scores import MentionScores, score_mentions, span_f1
 from annotation.protocol.mentions import find_mentions
 from annotation.protocol.terms import CATEGORIES
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError
 
 PRINTED = 10
 LEVEL = 0.95
@@ -27,7 +25,6 @@ class Command(ReportCommand):
         "those marked there: span precision, recall and F1 (chain 0 left out) with a bootstrap interval over "
         "images, agreement of categories, and the commonest errors. docs/mentions.md says what is counted."
     )
-    expected_errors = (UnknownName, FormatError)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -55,7 +52,7 @@ class Command(ReportCommand):
             "images": len(per_image),
             "captions": captions,
             "gold": total.gold,
-            "found": total.found,
+            "predicted": total.predicted,
             "matched": total.matched,
             "precision": total.precision,
             "recall": total.recall,
@@ -91,7 +88,7 @@ class Command(ReportCommand):
 
 def _interval(per_image: Sequence[MentionScores], *, seed: int, resamples: int) -> list[float]:
     """The percentile bootstrap interval of F1, drawing whole images: captions of one image are alike."""
-    counts = np.array([(s.gold, s.found, s.matched) for s in per_image])  # (images, 3)
+    counts = np.array([(s.gold, s.predicted, s.matched) for s in per_image])  # (images, 3)
     rng = np.random.default_rng(seed)
     f1 = [
         span_f1(*counts[rng.integers(len(counts), size=len(counts))].sum(axis=0).tolist())

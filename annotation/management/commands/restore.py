@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.backups import BackupError, restoring
-from annotation.common.locks import Busy
+from annotation.backups import restoring
 from annotation.management.base import ReportCommand
 
 
@@ -17,7 +16,7 @@ class Command(ReportCommand):
         "migrate, and erase everybody again who is on the list of erasures, here or in the backup. Stop "
         "the server and its workers first."
     )
-    expected_errors = (BackupError, Busy, OSError)
+    expected_errors = (OSError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -20,6 +20,7 @@ from gunicorn.arbiter import Arbiter
 
 from annotation.common import database
 from annotation.common.locks import Busy, at_work
+from annotation.common.readers import readers_have_no_network
 from annotation.selectors import spelling
 from annotation.workers.accounts import first
 
@@ -123,8 +124,8 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
     address = _address(host, port)
     if settings.SECRET_KEY == settings.DEFAULT_SECRET and not _is_here(host, port):
         raise CommandError(
-            f"{host} can be reached from elsewhere, and SECRET_KEY is the public default: whoever knows it "
-            f"can sign in as anybody; set SECRET_KEY to a long random string"
+            f"{host} can be reached from elsewhere, and SECRET_KEY is the public default: anyone who knows "
+            "it can sign in as anybody; set SECRET_KEY to a long random string"
         )
     try:
         database.refuse_newer()
@@ -136,6 +137,8 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
         settings.SITE_URL = f"http://{address}"
         # The child that does the jobs reads it too.
         os.putenv("SITE_URL", settings.SITE_URL)
+    if not readers_have_no_network():
+        log.warning("the system does not let us keep readers of files from the network (docs/operation.md)")
     token = _first_token()
     _load_dictionary()
     # A connection must not be shared with the processes that are forked below.

@@ -21,7 +21,7 @@ from annotation.protocol.gold import Truth
 from annotation.protocol.image import may_be_asked_again
 from annotation.protocol.state import ImageState
 from annotation.quality.controls.authoring import retire_control_items
-from annotation.quality.controls.items import ControlItemName, plain_gold_answer
+from annotation.quality.controls.items import ControlItemName, gold_answer_json
 from annotation.queue.image_state import state_of
 
 
@@ -71,4 +71,4 @@ def _borne_out(item: Control, row: OpenImage, state: ImageState) -> bool:
     question = question_from(item.kind, item.key, item.content)
     if not truth.mentions.keys() >= set(question.mentions) or not clear(question, truth):
         return False
-    return bool(plain_gold_answer(gold_answer(question, truth)) == item.known)
+    return bool(gold_answer_json(gold_answer(question, truth)) == item.known)

@@ -16,6 +16,7 @@ from annotation.protocol.trust import SUSPENDED
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.items import ControlItem, ControlItemName
 from annotation.queue.image_state import state_of
+from phrasebox.errors import PhraseboxError
 
 #: Where they come from, as their rows say it.
 PROMOTED_SOURCE = "promoted"
@@ -23,10 +24,6 @@ PROMOTED_SOURCE = "promoted"
 COPIED_SOURCE = "copied"
 #: The least number of workers whose agreement can be taken for the truth.
 _LEAST = 2
-
-
-class CannotPromote(ValueError):
-    """A kind whose answers cannot agree, or an agreement of too few."""
 
 
 def promote(
@@ -53,10 +50,10 @@ def promote(
     promotable = [promotable_kind.key for promotable_kind in all_kinds() if promotable_kind.promotable]
     if kind not in promotable:
         known = ", ".join(promotable)
-        raise CannotPromote(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
+        raise PhraseboxError(f"answers to {kind!r} cannot be promoted; those to these can: {known}")
     if at_least < _LEAST:
         few = "1 worker is" if at_least == 1 else f"{at_least} workers are"
-        raise CannotPromote(f"{few} too few to agree: expected {_LEAST} or more")
+        raise PhraseboxError(f"{few} too few to agree: expected {_LEAST} or more")
     with database.writing():
         # Nobody rules or withdraws between our reading and our writing.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)

@@ -27,6 +27,7 @@ from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.items import ControlItem, control_item_of
 from annotation.selectors.records import stream_records
+from phrasebox.errors import PhraseboxError
 
 #: From this IoU on a box plainly fits, and below the other it plainly does not. People who check
 #: boxes disagree in between.
@@ -38,10 +39,6 @@ PER_ANSWER: Mapping[str, int] = {Control.CONTROL: 15, Control.QUALIFICATION: 18}
 _TOGETHER = 2
 #: An image's key, a question about it, and the gold answer.
 _Candidate = tuple[str, Question, str | tuple[Box, ...]]
-
-
-class NoGold(ValueError):
-    """A layer that no control items can be made from."""
 
 
 def from_gold(
@@ -62,8 +59,8 @@ def from_gold(
     a purpose for each possible answer of a kind, spread over the images; no question serves two
     purposes. A layer that grows with a campaign's answers is brought up first (`annotation.datasets.layers`),
     and serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
-    the items are looked at again (`control_items.contradicted`). Raises NoGold where the layer covers none of
-    the images.
+    the items are looked at again (`control_items.contradicted`). Raises PhraseboxError where the layer covers
+    none of the images.
     """
     growing = layers.campaign_of_layer(layer)
     with database.writing() if growing is not None else contextlib.nullcontext():
@@ -72,7 +69,7 @@ def from_gold(
             Campaign.objects.select_for_update(no_key=True).get(pk=growing.pk)
         golds = _golds(campaign, layer, images, seed, growing)
         if not golds:
-            raise NoGold(
+            raise PhraseboxError(
                 f"layer {layer.name!r} covers none of these images of corpus {campaign.corpus.name!r}, or "
                 "none that is finished; name another layer, or images that it covers"
             )

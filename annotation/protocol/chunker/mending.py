@@ -35,7 +35,7 @@ def mend_tags(words: Sequence[str], tags: list[str]) -> None:
     _infinitives(caption)
     verb_or_noun.settle_verbs_and_nouns(caption)
     _lone_determiners(caption)
-    _said_colours(caption)
+    _predicative_colours(caption)
 
 
 def _idioms(c: TaggedCaption) -> None:
@@ -211,7 +211,7 @@ def _lone_determiners(c: TaggedCaption) -> None:
                 c.tags[i] = "PNI"
 
 
-def _said_colours(c: TaggedCaption) -> None:
+def _predicative_colours(c: TaggedCaption) -> None:
     """ "The wall is painted white": a colour that neither modifies a noun nor stands for clothes."""
     for i in range(1, len(c.words)):
         if not c.is_colour(i) or c.tags[i] not in NOMINAL_TAGS or c.is_colour(i - 1):

@@ -22,49 +22,19 @@ from annotation.quality.controls.authoring import (
 from annotation.quality.controls.captions import from_captions, from_split
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem, ControlItemName
-from annotation.quality.controls.likeness import History, history, strangeness
+from annotation.quality.controls.likeness import history, strangeness
 from annotation.quality.controls.pools import (
     control_counts,
     control_pool,
     control_warnings,
     controls_seen,
+    displayed_control,
     gold_coverage,
-    gold_from_plain,
+    gold_from_json,
     grade_control,
     measures_late,
     qualification_pools,
-    shown_control,
     tells_of_drawer,
     trust_rules_in_force,
 )
 from annotation.quality.controls.table import from_csv
-
-__all__ = [
-    "Added",
-    "BadItem",
-    "BadItems",
-    "CountedControlItem",
-    "History",
-    "ControlItemName",
-    "ControlItem",
-    "add_control_items",
-    "from_captions",
-    "from_csv",
-    "from_split",
-    "grade_control",
-    "history",
-    "install_sentences",
-    "gold_coverage",
-    "gold_from_plain",
-    "control_counts",
-    "measures_late",
-    "control_pool",
-    "qualification_pools",
-    "retire_control_items",
-    "trust_rules_in_force",
-    "controls_seen",
-    "shown_control",
-    "strangeness",
-    "tells_of_drawer",
-    "control_warnings",
-]

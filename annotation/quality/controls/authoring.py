@@ -16,9 +16,10 @@ from annotation.models import Account, Campaign, Control, Image, Layer
 from annotation.protocol.kinds import BadItem, kind_of
 from annotation.quality.controls.counted import CountedControlItem, counted_row
 from annotation.quality.controls.items import ControlItem, ControlItemName, Images, control_row
+from phrasebox.errors import PhraseboxError
 
 
-class BadItems(ValueError):
+class BadItems(PhraseboxError):
     """Control items of which some cannot be; nothing was stored. One line for each, with its number."""
 
     def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
@@ -61,7 +62,7 @@ def add_control_items(
             (row.purpose, row.image_id, row.key): row
             for row in Control.objects.filter(campaign=campaign, image__in=images.words)
         }
-        problems_found = list(problems)
+        problems_read = list(problems)
         fresh: dict[tuple[str, int, str], Control] = {}
         back: list[Control] = []
         passed_over: list[ControlItemName] = []
@@ -86,15 +87,15 @@ def add_control_items(
                 elif not same_name.active:
                     back.append(same_name)
             except BadItem as error:
-                problems_found.append((number, str(error)))
-        if problems_found:
-            raise BadItems(sorted(problems_found))
+                problems_read.append((number, str(error)))
+        if problems_read:
+            raise BadItems(sorted(problems_read))
         Control.objects.bulk_create(fresh.values(), batch_size=500)
         Control.objects.filter(pk__in=[row.pk for row in back]).update(active=True)
         changed = len(fresh) + len(back)
         if changed:
             raise_revision(campaign)
-            record(actor=actor, act="add_known_items", campaign=campaign, source=source, items=changed)
+            record(actor=actor, act="add_control_items", campaign=campaign, source=source, items=changed)
     return Added(changed, len(items_to_add) - changed - len(passed_over), tuple(passed_over))
 
 
@@ -114,7 +115,7 @@ def retire_control_items(
             why = {"because": because} if because else {}
             record(
                 actor=actor,
-                act="retire_known_items",
+                act="retire_control_items",
                 campaign=campaign,
                 items=retired,
                 ids=list(controls),

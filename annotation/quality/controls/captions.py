@@ -71,7 +71,7 @@ def from_captions(
     rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=rank))
     rows.sort(key=lambda row: rank[row.key])
     words_of = _caption_words(rows)
-    captions, per_image = _captions_asked_about(campaign)
+    captions, per_image = _captions_of_campaign(campaign)
     others = [caption for per_image_captions in words_of.values() for caption in per_image_captions]
     marked = sum(
         any(caption.unrelated for caption in per_image_captions) for per_image_captions in words_of.values()
@@ -157,7 +157,7 @@ def _caption_words(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
     return captions
 
 
-def _captions_asked_about(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
+def _captions_of_campaign(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
     """Captions that a campaign asks about, ENOUGH at most; and how many of them beside one image, usually."""
     items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
     contents = list(items.values_list("content", "task__image__image")[:ENOUGH])

@@ -69,7 +69,7 @@ def counted_row(item: CountedControlItem, *, campaign: Campaign, images: Images)
     )
     content, key = kind.item(written)
     try:
-        answer = stratum(item.kind, kind.from_plain(known))
+        answer = stratum(item.kind, kind.from_json(known))
     except (BadGoldAnswer, ValueError) as error:
         raise BadItem(f"{error}, which {item.kind} cannot have") from error
     return Control(

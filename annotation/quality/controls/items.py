@@ -12,7 +12,7 @@ from annotation.protocol.grading import BadGoldAnswer, stratum
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, BadItem, judging_kinds, kind_of
 from annotation.protocol.questions import Question
 from annotation.protocol.terms import Box, Mention
-from annotation.quality.controls.pools import gold_from_plain
+from annotation.quality.controls.pools import gold_from_json
 
 _MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
 
@@ -75,7 +75,7 @@ def control_item_of(
     )
 
 
-def plain_gold_answer(known: str | Sequence[Box]) -> Any:
+def gold_answer_json(known: str | Sequence[Box]) -> Any:
     """A gold answer as its row holds it."""
     return known if isinstance(known, str) else [corners(box) for box in known]
 
@@ -95,11 +95,11 @@ def control_row(item: ControlItem, *, campaign: Campaign, images: Images) -> Con
         raise BadItem(f"there is no image {item.image!r} in corpus {campaign.corpus.name!r}")
     image = images.rows[item.image]
     question = _question(item, image, images.words[image.pk])
-    content = plain_gold_answer(item.known)
+    content = gold_answer_json(item.known)
     try:
         if isinstance(content, str) == kind_of(item.kind).draws:
             raise BadItem(f"gold answer {content!r} is not an answer to {item.kind}")
-        answer = stratum(item.kind, gold_from_plain(item.kind, content))
+        answer = stratum(item.kind, gold_from_json(item.kind, content))
     except BadGoldAnswer as error:
         raise BadItem(f"{error}, which are the answers to {item.kind}") from error
     _check_boxes(image, item.known if not isinstance(item.known, str) else ())

@@ -136,6 +136,8 @@ def _on_pages(worker: int, campaign: int, but: int) -> list[tuple[int, str]]:
         put_on[page].append(image)
     images: list[tuple[int, str]] = []
     for page, role, task, image in pages:
-        images_shown = [*of_task.get(task or 0, ()), *put_on[page]]
-        images += [(shown_image, role) for shown_image in images_shown or ([image] if image else [])]
+        images_of_task = [*of_task.get(task or 0, ()), *put_on[page]]
+        images += [
+            (displayed_image, role) for displayed_image in images_of_task or ([image] if image else [])
+        ]
     return images[:LOOK_BACK]

@@ -25,10 +25,10 @@ from annotation.selectors.same_question import asked_before
 from annotation.task_types.wording import BY_KEY, Wording
 
 #: Pools kept by a process; one is a tuple of some dozen ids.
-POOLS_KEPT = 256
+CACHED_POOLS = 256
 
 
-class GivenAnswer(Protocol):
+class SubmittedAnswer(Protocol):
     """What a worker sent: an answer's word, a box where it is "drawn", or a flag."""
 
     @property
@@ -48,7 +48,7 @@ class GivenAnswer(Protocol):
         """What was entered beside the word: ticks, a text, regions; None where there is nothing."""
 
 
-class ShownControl(NamedTuple):
+class DisplayedControl(NamedTuple):
     """What a control item shows: the id of its image, its key, and what `protocol.contents` makes of it."""
 
     image: int
@@ -56,7 +56,7 @@ class ShownControl(NamedTuple):
     content: dict[str, Any]
 
 
-@lru_cache(maxsize=POOLS_KEPT)
+@lru_cache(maxsize=CACHED_POOLS)
 def control_pool(
     campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL
 ) -> tuple[PooledControl, ...]:
@@ -135,9 +135,9 @@ def control_warnings(
     return warnings
 
 
-def shown_control(control: int) -> ShownControl:
+def displayed_control(control: int) -> DisplayedControl:
     """What the control item with this id shows. Raises Control.DoesNotExist."""
-    return ShownControl(*Row.objects.values_list("image_id", "key", "content").get(pk=control))
+    return DisplayedControl(*Row.objects.values_list("image_id", "key", "content").get(pk=control))
 
 
 def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
@@ -198,17 +198,17 @@ def measures_late(*, worker: int, campaign: int, kind: str, revision: int, strat
     return not control_counts(worker=worker, campaign=campaign, kind=kind).ahead(stratum, others)
 
 
-def grade_control(*, kind: str, known: Any, answer: GivenAnswer, settings: TrustSettings) -> bool:
+def grade_control(*, kind: str, known: Any, answer: SubmittedAnswer, settings: TrustSettings) -> bool:
     """Whether what a worker sent on a control item is right; `gold_coverage` as its row holds it.
 
-    A flag is wrong: a control item has nothing to report, and whoever flags everything would
+    A flag is wrong: a control item has nothing to report, and a worker who flags everything would
     otherwise never be measured.
     """
     if answer.flag:
         return False
-    return is_right(kind, kind_of(kind).graded(answer), gold_from_plain(kind, known), settings)
+    return is_right(kind, kind_of(kind).graded(answer), gold_from_json(kind, known), settings)
 
 
-def gold_from_plain(kind: str, known: Any) -> Any:
+def gold_from_json(kind: str, known: Any) -> Any:
     """A gold answer as `protocol.grading` takes it, from the plain data of its row."""
-    return kind_of(kind).from_plain(known)
+    return kind_of(kind).from_json(known)

@@ -10,7 +10,7 @@ The first line names the columns, in any order:
     boxes        boxes accepted so far, as xmin,ymin,xmax,ymax, separated by semicolons; may be empty
     pending      box_quality: the box that is asked about; else empty
     known        the answer's word; for box_drawing the boxes still to be drawn, or none
-    explanation  optional: why, for whoever got it wrong
+    explanation  optional: why, for workers who got it wrong
     captions     relevance, graded_relevance: the captions shown, IMAGE#NUMBER, separated by spaces
     sentence     caption_writing: the sentence that the test of spelling asks about
 
@@ -19,18 +19,19 @@ true, named in the same way; the grade; "correct" or "incorrect". A file about t
 out mentions, boxes and pending, one about the others captions and sentence.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from annotation.common.readers import stream
+from annotation.formats.table_rows import TableRow, read_table_rows
 from annotation.models import Account, Campaign
 from annotation.protocol.kinds import BadItem, draws, is_counted, kind_of
 from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem
-from phrasebox.text_files import FormatError, lines
+from phrasebox.text_files import FormatError
 
 _REQUIRED = ("kind", "purpose", "image", "known")
 #: Needed unless the file has the columns of questions that are only counted.
@@ -61,19 +62,15 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
 
 def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
     """The line at which each row ends, and its cells by column. Raises FormatError."""
-    reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
-    try:
-        head = list(reader.fieldnames or ())
-        needed = _REQUIRED if set(head) & set(OF_COUNTED) else (*_REQUIRED, *OF_CHAIN)
-        missing = [name for name in needed if name not in head]
-        unknown = [name for name in head if name not in _COLUMNS or head.count(name) > 1]
-        if missing or unknown:
-            problem = f"lacks the column {missing[0]!r}" if missing else f"has a column {unknown[0]!r}"
-            raise FormatError(problem, file=file, line=1, expected=f"{', '.join(_COLUMNS)}, each once")
-        for row in reader:
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
+    rows = stream(read_table_rows, file)
+    head = cast(list[str], next(rows))
+    needed = _REQUIRED if set(head) & set(OF_COUNTED) else (*_REQUIRED, *OF_CHAIN)
+    missing = [name for name in needed if name not in head]
+    unknown = [name for name in head if name not in _COLUMNS or head.count(name) > 1]
+    if missing or unknown:
+        problem = f"lacks the column {missing[0]!r}" if missing else f"has a column {unknown[0]!r}"
+        raise FormatError(problem, file=file, line=1, expected=f"{', '.join(_COLUMNS)}, each once")
+    yield from cast(Iterator[TableRow], rows)
 
 
 def _item(cells: Mapping[str | None, Any]) -> ControlItem | CountedControlItem:

@@ -28,7 +28,7 @@ from annotation.queue.lease_terms import (
     terms_of,
     terms_of_lease,
     terms_trust_rules,
-    why_refused,
+    why_no_lease,
     worker_state_from,
 )
 
@@ -109,30 +109,31 @@ def take_lease(
         return take_next_lease(cursor, terms, holder, kind, holding, database.now())
 
 
-def take_machine_lease(
+def take_model_lease(
     *, worker: int, campaign: Campaign, kind: str, task: int, attempt: int = 0
 ) -> Lease | NoTask:
-    """A lease of this one task for a machine, or why it gets none; under the locks and rules of `take_lease`.
+    """A lease of this one task for a model annotator, or why it gets none; under the locks and rules of
+    `take_lease`.
 
-    A machine votes. It gets no control item, nothing that is asked a second time to tell agreement, and
-    nothing of a kind that only people answer. `attempt` is how often it has had the task: where it had it
+    A model annotator votes. It gets no control item, nothing that is asked a second time to tell agreement,
+    and nothing of a kind that only people answer. `attempt` is how often it has had the task: where it had it
     once more meanwhile, its answer may be one that was refused, and it gets none.
     """
     with database.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind)
-        if holder is None or not holder.machine or not kind_of(kind).machine_answers:
+        if holder is None or not holder.is_model or not kind_of(kind).model_answers:
             return NoTask(
-                "no_machine", "Only a machine takes a question by its number, and not of this kind."
+                "no_model", "Only a model annotator takes a question by its number, and not of this kind."
             )
         at = database.now()
-        refusal = _why_machine_waits(cursor, terms, holder, at)
+        refusal = _why_model_waits(cursor, terms, holder, at)
         if refusal is not None:
             return refusal
-        tries = terms.settings.machine.tries if draws(kind) else 1
-        # Nobody else counts them up: the machine's trust state is locked.
+        tries = terms.settings.model_annotator.tries if draws(kind) else 1
+        # Nobody else counts them up: the model annotator's trust state is locked.
         if attempt != Assignment.objects.filter(task=task, worker=worker).count():
-            return NoTask(TAKEN, "The machine has had this question meanwhile.")
+            return NoTask(TAKEN, "The model annotator has had this question meanwhile.")
         claimed = dispatch.claim_task(cursor, holder, kind, task, tries=tries)
         if claimed is None:
             return NoTask(TAKEN, "Somebody else has this question, or had it.")
@@ -142,19 +143,19 @@ def take_machine_lease(
         return _lease(assignment, claimed, kind, expires, terms)
 
 
-def why_no_machine_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask | None:
-    """Why a machine gets no lease of the kind, whatever the task; None where it may. Nothing is locked, so
-    `take_machine_lease` has the last word."""
+def why_no_model_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask | None:
+    """Why a model annotator gets no lease of the kind, whatever the task; None where it may. Nothing is
+    locked, so `take_model_lease` has the last word."""
     with connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind, locked=False)
         if holder is None:
-            return NoTask("no_machine", "The machine has no trust state for this kind.")
-        return _why_machine_waits(cursor, terms, holder, database.now())
+            return NoTask("no_model", "The model annotator has no trust state for this kind.")
+        return _why_model_waits(cursor, terms, holder, database.now())
 
 
-def _why_machine_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetime) -> NoTask | None:
-    refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
+def _why_model_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetime) -> NoTask | None:
+    refusal = dispatch.why_closed(terms) or why_no_lease(holder, terms)
     if refusal is not None:
         return refusal
     rules = terms_trust_rules(terms, holder.trust.kind, is_model=True)
@@ -188,13 +189,13 @@ def take_next_lease(
     """`take_lease` within a transaction that holds the worker's trust state, once the statements `after` are
     done."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
-    asked_out = False
+    exhausted = False
     if holder.visitor:
         # Their answer counts towards what their study wants of them.
         database.send_statements(cursor, after)
         after = ()
-        asked_out = not visits.may_have_more(cursor, worker=holder.worker, campaign=terms.id)
-    if not asked_out and database.in_one_trip() and _is_plain(terms, holder, kind, len(holding)):
+        exhausted = not visits.may_have_more(cursor, worker=holder.worker, campaign=terms.id)
+    if not exhausted and database.in_one_trip() and _is_ordinary(terms, holder, kind, len(holding)):
         lease = dispatch.claim_and_lease(
             cursor,
             holder,
@@ -221,9 +222,9 @@ def take_next_lease(
     for in_hand, carried in held:
         if in_hand.id not in holding:
             return _held(cursor, terms, kind, in_hand, carried, at)
-    if asked_out:
+    if exhausted:
         return visits.no_task_beyond_visit()
-    refusal = dispatch.why_closed(terms) or why_refused(holder, terms)
+    refusal = dispatch.why_closed(terms) or why_no_lease(holder, terms)
     if refusal is not None:
         return _test(cursor, terms, holder, kind, refusal, holding, at)
     request = _Request(terms, holder, kind, at, expires)
@@ -231,8 +232,10 @@ def take_next_lease(
         return NoTask(
             "in_hand", _("You already have this task open, perhaps in another tab: answer it first.")
         )
-    if holder.machine:
-        return NoTask("machine", "A machine takes the questions that it has answers to, one by one.")
+    if holder.is_model:
+        return NoTask(
+            "model_annotator", "A model annotator takes the questions that it has answers to, one by one."
+        )
     ahead = dispatch.why_drawer_waits(cursor, holder, terms_trust_rules(terms, kind), at)
     if ahead is not None:
         return ahead
@@ -308,15 +311,15 @@ def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
     )
 
 
-def _is_plain(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
+def _is_ordinary(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
     """Whether a worker who holds `held` of the kind is to get a task like any other, or nothing."""
     return (
         held < terms.settings.lease.in_hand
         and not is_page(kind)
         and not check_first.may_hold(terms.settings, kind)
-        and not holder.machine
+        and not holder.is_model
         and dispatch.why_closed(terms) is None
-        and why_refused(holder, terms) is None
+        and why_no_lease(holder, terms) is None
         and not trust.is_drawer_watched(holder.trust, terms_trust_rules(terms, kind))
         and not _control_due(terms, holder, kind, holder.trust.items + held + 1)
     )
@@ -342,7 +345,7 @@ def _known_lease(
     assignment: int, kind: str, role: str, control: int, expires: datetime, version: int
 ) -> Lease:
     """A lease of a control item."""
-    content = controls.shown_control(control)
+    content = controls.displayed_control(control)
     return Lease(
         assignment, kind, role, content.image, content.content, content.key, expires, None, control, version
     )

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 from django.utils.formats import number_format
 
-from annotation.models import Bonus, Campaign, Machine, Payout
+from annotation.models import Bonus, Campaign, ModelAnnotator, Payout
 from annotation.protocol.money import amount_text, rounded_amount
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.work import MICROS, PaySettings
@@ -27,14 +27,14 @@ TEST_ROLE = "qualification"
 class KindCost:
     """Answers of one kind by what they were for; `answers` is all of people, `seconds` and `pay` are theirs.
 
-    `machines` are the answers of machines, which take no time and earn nothing.
+    `model_answers` are the answers of model annotators, which take no time and earn nothing.
     """
 
     answers: int = 0
     controls: int = 0
     double_checks: int = 0
     tests: int = 0
-    machines: int = 0
+    model_answers: int = 0
     seconds: float = 0.0
     pay: int = 0
 
@@ -42,7 +42,7 @@ class KindCost:
 @dataclass(frozen=True, slots=True)
 class CampaignCost:
     """Cost so far: earned by people's answers, given as bonuses, paid out, and in workers' hands; `hourly` is
-    what an hour's answers earned. Answers of machines are only in `KindCost.machines`."""
+    what an hour's answers earned. Answers of model annotators are only in `KindCost.model_answers`."""
 
     currency: str
     answers: int
@@ -126,7 +126,7 @@ def spent(campaign: Campaign, pay: PaySettings) -> int:
 
 def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
     """Cost so far, in total and by kind."""
-    lines, of_machines = _of_people(campaign)
+    lines, of_models = _of_people(campaign)
     kinds: dict[str, KindCost] = {}
     for line in lines:
         of = kinds.setdefault(line.kind, KindCost())
@@ -136,8 +136,8 @@ def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
         of.tests += line.answers if line.role == TEST_ROLE else 0
         of.seconds += line.seconds
         of.pay += line.pay
-    for line in of_machines:
-        kinds.setdefault(line.kind, KindCost()).machines += line.answers
+    for line in of_models:
+        kinds.setdefault(line.kind, KindCost()).model_answers += line.answers
     total, seconds = sum(line.pay for line in lines), sum(line.seconds for line in lines)
     return CampaignCost(
         currency=pay.currency,
@@ -153,11 +153,12 @@ def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
 
 
 def _of_people(campaign: Campaign) -> tuple[list[Earned], list[Earned]]:
-    """What people earned until now, and the lines of machines, which earn nothing and take no time."""
+    """What people earned until now, and the lines of model annotators, which earn nothing and take no
+    time."""
     lines = earned(campaign)
-    machines = set(Machine.objects.filter(campaign=campaign).values_list("worker", flat=True))
-    return [line for line in lines if line.worker not in machines], [
-        line for line in lines if line.worker in machines
+    model_annotators = set(ModelAnnotator.objects.filter(campaign=campaign).values_list("worker", flat=True))
+    return [line for line in lines if line.worker not in model_annotators], [
+        line for line in lines if line.worker in model_annotators
     ]
 
 

@@ -10,12 +10,13 @@ from statistics import median
 from django.db import connection
 from django.db.models import Q
 
+from annotation.common.operations import result_of
 from annotation.models import Campaign, TrustState, Worker
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.trust import TRUST_STATES, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage
+from annotation.selectors.campaign.cached import cached_figure, list_key
 from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, hourly, paid
-from annotation.selectors.campaign.kept import kept_figure, list_key
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_metadata
 
@@ -51,7 +52,7 @@ class WorkerRow:
     id: int
     pseudonym: str
     erased: bool
-    machine: bool = False
+    is_model: bool = False
     answers: int = 0
     seconds: float = 0.0
     earned: int = 0
@@ -89,7 +90,7 @@ def workers(
     )
     rows = {
         worker.pk: WorkerRow(
-            worker.pk, worker.pseudonym, worker.erased_at is not None, worker.kind == Worker.MACHINE
+            worker.pk, worker.pseudonym, worker.erased_at is not None, worker.kind == Worker.MODEL
         )
         for worker in Worker.objects.filter(pk__in=ids).order_by("pk")
     }
@@ -114,26 +115,22 @@ def workers(
     rows_of_workers = list(trust_states.filter(worker__in=rows))
     rows_of_workers.sort(key=lambda trust_row: kind_order(trust_row.kind))
     timed = [(s.worker_id, s.kind) for s in rows_of_workers if answers[s.worker_id, s.kind]]
-    medians = kept_figure(
+    medians = cached_figure(
         campaign, f"medians-{list_key(timed)}", lambda: _medians(campaign, timed), fresh=False
     )
     for trust_row in rows_of_workers:
         rows[trust_row.worker_id].kinds.append(
-            KindRow(
-                kind=trust_row.kind,
+            result_of(
+                KindRow,
+                trust_row,
                 state=trust_reading(
                     trust_row.kind,
                     trust_row.state,
                     known[trust_row.kind],
-                    examined=trust_row.examined_asked is not None,
-                    is_model=rows[trust_row.worker_id].machine,
+                    examined=trust_row.examined_items is not None,
+                    is_model=rows[trust_row.worker_id].is_model,
                 ),
-                blocked=trust_row.blocked,
-                reason=trust_row.reason,
-                withdrawn_at=trust_row.withdrawn_at,
                 answers=answers[trust_row.worker_id, trust_row.kind],
-                known=trust_row.known,
-                right=trust_row.right,
                 accuracy=trust_row.last.count("1") / len(trust_row.last) if trust_row.last else None,
                 median_seconds=medians.get((trust_row.worker_id, trust_row.kind)),
             )
@@ -148,8 +145,8 @@ def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
         for stored in TRUST_STATES:
             for examined, is_model in product((True, False), repeat=2):
                 if trust_reading(kind, stored, known[kind], examined=examined, is_model=is_model) == state:
-                    whose = Q(worker__kind=Worker.MACHINE)
-                    condition |= Q(kind=kind, state=stored, examined_asked__isnull=not examined) & (
+                    whose = Q(worker__kind=Worker.MODEL)
+                    condition |= Q(kind=kind, state=stored, examined_items__isnull=not examined) & (
                         whose if is_model else ~whose
                     )
     return condition

@@ -14,23 +14,23 @@ from annotation.protocol.double_checks import REPORTED
 from annotation.protocol.kinds import kind_order
 from annotation.protocol.terms import Box
 from annotation.protocol.work import PaySettings
+from annotation.selectors.campaign.cached import cached_figure, counted_at
 from annotation.selectors.campaign.cost import CampaignCost, costs
-from annotation.selectors.campaign.kept import counted_at, kept_figure
 from annotation.selectors.campaign.progress import (
     Funnel,
-    Pace,
     TaskCounts,
+    Throughput,
     funnel,
     open_tasks_by_kind,
-    pace,
     submitted,
+    throughput,
     to_come,
 )
 
 #: Every drawn question with its answers in the order in which they came, as
-#: `protocol.double_checks.answers_of_people` reads them; a question without any has one row. A machine
-#: answers instead of people: what it alone answered is asked of nobody, and is not counted.
-_DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'machine', j.worker_id, j.answer,
+#: `protocol.double_checks.answers_of_people` reads them; a question without any has one row. A model
+#: annotator answers instead of people: what it alone answered is asked of nobody, and is not counted.
+_DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'model', j.worker_id, j.answer,
        j.x_min, j.y_min, j.x_max, j.y_max
    FROM annotation_task t
    LEFT JOIN annotation_assignment a ON a.task_id = t.id
@@ -43,7 +43,7 @@ _DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'machine', j.w
 
 def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, DoubleCheckAgreement]:
     """Kind -> agreement; kinds of which no question was drawn are not there. Kept as `funnel` is."""
-    return kept_figure(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
+    return cached_figure(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
 
 
 def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
@@ -53,13 +53,13 @@ def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
         cursor.execute(_DRAWN, [campaign.pk])
         for (_, kind, state, share), rows in groupby(cursor.fetchall(), key=lambda row: row[:4]):
             people: dict[int, tuple[str, Box | None]] = {}
-            by_machine = False
+            by_model = False
             for *_of, is_model, worker, answer, x_min, y_min, x_max, y_max in rows:
-                by_machine |= bool(is_model)
+                by_model |= bool(is_model)
                 if worker is not None and not is_model:
                     box = None if x_min is None else Box(x_min, y_min, x_max, y_max)
                     people.setdefault(worker, (answer or REPORTED, box))
-            if by_machine and not people:
+            if by_model and not people:
                 continue
             drawn[kind] += 1
             if len(people) > 1:
@@ -84,7 +84,7 @@ class Forecast:
 
 
 def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
-    """The forecast of a campaign; counted anew with `fresh`, else kept as its counts are."""
+    """The forecast of a campaign; counted again with `fresh`, else kept as its counts are."""
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     return forecast_from(campaign, now, open_counts, costs(campaign, pay))
 
@@ -99,11 +99,11 @@ def forecast_from(
 
 def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
     """What so many answers will earn, control items among them, at what one earned so far. Answers of
-    machines earn nothing; they are in both numbers."""
+    model annotators earn nothing; they are in both numbers."""
     if not answers:
         return answers
     kinds = so_far.kinds.values()
-    on_tasks = so_far.answers + sum(of.machines - of.controls - of.tests for of in kinds)
+    on_tasks = so_far.answers + sum(of.model_answers - of.controls - of.tests for of in kinds)
     return round(answers * so_far.earned / on_tasks) if on_tasks else None
 
 
@@ -116,7 +116,7 @@ class Overview:
 
     funnel: Funnel
     tasks: dict[str, TaskCounts]
-    pace: Pace
+    throughput: Throughput
     cost: CampaignCost
     pay_to_come: int | None
     agreement: dict[str, DoubleCheckAgreement]
@@ -127,15 +127,15 @@ class Overview:
 def overview(
     campaign: Campaign, pay: PaySettings, *, at: datetime | None = None, fresh: bool = False
 ) -> Overview:
-    """All figures of a campaign; counted anew with `fresh`, or where that is quick."""
+    """All figures of a campaign; counted again with `fresh`, or where that is quick."""
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
-    flow = pace(campaign, at=at, fresh=fresh, counts=(now, open_counts))
+    flow = throughput(campaign, at=at, fresh=fresh, counts=(now, open_counts))
     counted = counted_at(campaign, ("funnel", "tasks", "agreement", "recent"))
     return Overview(
         funnel=now,
         tasks=open_counts,
-        pace=flow,
+        throughput=flow,
         cost=so_far,
         pay_to_come=forecast_from(campaign, now, open_counts, so_far).pay,
         agreement=agreed,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from annotation.models import Campaign, CampaignSums
-from annotation.selectors.campaign.kept import kept_figure
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.campaign.ledger import LedgerSums
 
 
@@ -32,7 +32,7 @@ def answer_hours(campaign: Campaign) -> Hours:
 
 def done_hours(campaign: Campaign, *, fresh: bool = False) -> dict[datetime, int]:
     """How many of the complete images were done in each hour. Kept for a minute where that is slow."""
-    return kept_figure(campaign, "done-hours", lambda: _done(campaign), fresh=fresh)
+    return cached_figure(campaign, "done-hours", lambda: _done(campaign), fresh=fresh)
 
 
 def _read(campaign: int, *, after: datetime | None, until: datetime | None = None) -> Hours:
@@ -68,8 +68,8 @@ HOURS = LedgerSums(
     newer=lambda after, until: {
         campaign: _read(campaign, after=since, until=until) for campaign, since in after.items()
     },
-    plain=lambda hour, came_to: [hour.isoformat(), *came_to],
-    from_plain=lambda line: (datetime.fromisoformat(line[0]), HourSum(*line[1:])),
+    to_json=lambda hour, came_to: [hour.isoformat(), *came_to],
+    from_json=lambda line: (datetime.fromisoformat(line[0]), HourSum(*line[1:])),
 )
 
 

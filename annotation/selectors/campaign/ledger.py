@@ -23,7 +23,7 @@ from annotation.models import Campaign, CampaignSums
 UNSETTLED = timedelta(minutes=10)
 #: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
 _CACHE_SECONDS = 24 * 3600
-COUNTED_ANEW = timedelta(days=1)
+RECOUNT_AFTER = timedelta(days=1)
 #: The periodic work has an hour to count again. Sums that are older than that are counted when they are read.
 _GRACE = timedelta(hours=1)
 #: What is kept lies at least `UNSETTLED` back. Clocks of several machines differ by less than this; what lies
@@ -43,9 +43,9 @@ class Settled(NamedTuple, Generic[_Key, _Sum]):
     counted_at: datetime
 
 
-def is_to_count_anew(until: datetime, counted_at: datetime, *, now: datetime) -> bool:
-    """Whether sums that are kept are to be counted anew: they are a day old, or the clock was set back."""
-    return now - counted_at >= COUNTED_ANEW or until > now - UNSETTLED + _CLOCKS_DIFFER
+def is_outdated(until: datetime, counted_at: datetime, *, now: datetime) -> bool:
+    """Whether sums that are kept are to be counted again: they are a day old, or the clock was set back."""
+    return now - counted_at >= RECOUNT_AFTER or until > now - UNSETTLED + _CLOCKS_DIFFER
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class LedgerSums(Generic[_Key, _Sum]):
     """One way of adding up: what it is called, and how it is read.
 
     `all_of(campaigns, until)` adds up all that ended at a time or before; `newer(after, until)` what ended
-    after each campaign's time, and at `until` or before where it is given. `plain` and `from_plain` turn a
+    after each campaign's time, and at `until` or before where it is given. `to_json` and `from_json` turn a
     key and its sum into a list of JSON, and back.
     """
 
     what: str
     all_of: Callable[[Sequence[int], datetime], Mapping[int, _Sums[_Key, _Sum]]]
     newer: Callable[[Mapping[int, datetime], datetime | None], Mapping[int, _Sums[_Key, _Sum]]]
-    plain: Callable[[_Key, _Sum], list[Any]]
-    from_plain: Callable[[list[Any]], tuple[_Key, _Sum]]
+    to_json: Callable[[_Key, _Sum], list[Any]]
+    from_json: Callable[[list[Any]], tuple[_Key, _Sum]]
 
     def now(self, campaigns: Sequence[Campaign]) -> dict[int, _Sums[_Key, _Sum]]:
         """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
@@ -98,7 +98,7 @@ class LedgerSums(Generic[_Key, _Sum]):
 
     def of_row(self, row: CampaignSums) -> Settled[_Key, _Sum]:
         """The sums that a row keeps."""
-        return Settled(row.until, dict(map(self.from_plain, row.sums)), row.counted_at)
+        return Settled(row.until, dict(map(self.from_json, row.sums)), row.counted_at)
 
     def advanced(
         self, known: Mapping[int, Settled[_Key, _Sum]], until: datetime
@@ -116,12 +116,12 @@ class LedgerSums(Generic[_Key, _Sum]):
 def _still_good(
     known: Mapping[int, Settled[_Key, _Sum]],
 ) -> dict[int, Settled[_Key, _Sum]]:
-    """The sums that may be added to; for an hour also those that the periodic work is to count anew."""
+    """The sums that may be added to; for an hour also those that the periodic work is to count again."""
     now = timezone.now()
     return {
         campaign: campaign_number
         for campaign, campaign_number in known.items()
-        if not is_to_count_anew(campaign_number.until, campaign_number.counted_at + _GRACE, now=now)
+        if not is_outdated(campaign_number.until, campaign_number.counted_at + _GRACE, now=now)
     }
 
 

@@ -18,9 +18,9 @@ from annotation.protocol.boxes import BOX_STAGES
 from annotation.protocol.kinds import is_counted
 from annotation.protocol.questions import CONTROL, DOUBLE_CHECK
 from annotation.protocol.state import LINKING, UNSEEN, VERIFICATION
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.campaign.cost import TEST_ROLE
-from annotation.selectors.campaign.kept import kept_figure
-from annotation.selectors.campaign.sums import ITS_OWN, leases_of_campaigns
+from annotation.selectors.campaign.sums import OF_TRUST_STATE, leases_of_campaigns
 
 #: Stages of a chain, in the order in which one goes through them.
 CHAIN_STAGES = (LINKING, VERIFICATION, *BOX_STAGES, UNSEEN)
@@ -68,7 +68,7 @@ class TaskCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Throughput:
     """Answers on tasks, control items left out: those of the last hour, and an hour over the last day.
 
     `newest_at` is when the newest came.
@@ -92,7 +92,7 @@ def complete_images(campaign: Campaign) -> int:
 def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
     """Images and chains by stage; one pass over the campaign's images. Kept for a minute where that is slow
     (`kept`)."""
-    return kept_figure(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
+    return cached_figure(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
 class _Images(NamedTuple):
@@ -138,7 +138,7 @@ def _funnel(campaign: Campaign) -> Funnel:
 
 def open_tasks_by_kind(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
     """Kind -> its open tasks; every kind that the campaign asks is there. Kept as `funnel` is."""
-    return kept_figure(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
+    return cached_figure(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
 
 
 def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
@@ -169,13 +169,13 @@ def open_tasks_of_campaigns(campaigns: Sequence[Campaign]) -> dict[int, dict[str
     return counts
 
 
-def pace(
+def throughput(
     campaign: Campaign,
     *,
     at: datetime | None = None,
     fresh: bool = False,
     counts: tuple[Funnel, Mapping[str, TaskCounts]] | None = None,
-) -> Pace:
+) -> Throughput:
     """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand.
 
     Recent answers are kept as `funnel` is, unless `at` names another time than now.
@@ -185,10 +185,10 @@ def pace(
     begun = campaign.opened_at or campaign.created_at
     hours = min(float(LONG), max(1.0, (at - begun).total_seconds() / 3600))
     count = partial(_recent, campaign, at)
-    last_hour, last_day = count() if named else kept_figure(campaign, "recent", count, fresh=fresh)
+    last_hour, last_day = count() if named else cached_figure(campaign, "recent", count, fresh=fresh)
     per_hour = last_day / hours
     left = to_come(campaign, now, open_counts)
-    return Pace(
+    return Throughput(
         last_hour=last_hour,
         per_hour=per_hour,
         newest_at=newest_answer_at(campaign),
@@ -222,7 +222,7 @@ def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
         cursor.execute(
             f"""SELECT COALESCE(sum(CASE WHEN a.ended_at >= %s THEN 1 ELSE 0 END), 0), count(*)
                 FROM annotation_truststate s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id = %s AND {ITS_OWN} AND a.ended_at >= %s AND a.state = 'submitted'
+                WHERE s.campaign_id = %s AND {OF_TRUST_STATE} AND a.ended_at >= %s AND a.state = 'submitted'
                     AND a.task_id IS NOT NULL""",
             [hour, campaign.pk, day],
         )

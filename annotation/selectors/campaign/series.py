@@ -15,7 +15,7 @@ from annotation.selectors.campaign.glance import Overview
 from annotation.selectors.campaign.hours import answer_hours, done_hours
 
 #: Hours of answers that are shown, the newest.
-HOURS_SHOWN = 48
+CHART_HOURS = 48
 #: Steps of what is added up: the shortest that has no more than so many.
 _STEPS = (timedelta(hours=1), timedelta(days=1), timedelta(weeks=1), timedelta(weeks=13))
 _MOST_STEPS = 90
@@ -57,7 +57,7 @@ def campaign_series(
         hour: spending.pay + bonuses_by_hour[hour] for hour, spending in hours.items()
     }
     cost = _running(paid, now)
-    ends_at = seen.pace.ends_at if campaign.state != Campaign.CLOSED else None
+    ends_at = seen.throughput.ends_at if campaign.state != Campaign.CLOSED else None
     budget = settings.stop.budget
     to_come = seen.pay_to_come
     return CampaignSeries(
@@ -89,9 +89,9 @@ def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[Series
     if not counted:
         return []
     last = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-    if last - max(counted) > timedelta(hours=HOURS_SHOWN):
+    if last - max(counted) > timedelta(hours=CHART_HOURS):
         last = max(counted)
-    first = max(last - timedelta(hours=HOURS_SHOWN - 1), min(counted))
+    first = max(last - timedelta(hours=CHART_HOURS - 1), min(counted))
     number = int((last - first) / timedelta(hours=1)) + 1
     hours_drawn = [first + timedelta(hours=index) for index in range(number)]
     return [(hour, answers.get(hour, 0)) for hour in hours_drawn]

@@ -4,13 +4,43 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext
+from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, result_of
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.models import Campaign
-from annotation.selectors.campaign.reasons import reason_in_words
-from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+from annotation.selectors.campaign.cost import money
+from annotation.selectors.corpora import CAMPAIGNS, CORPORA
+
+#: What the product says: the stop rules by their names, and that somebody paused it without a word.
+BUDGET, UNTIL, IMAGES, PAUSED = "budget", "until", "images", "paused"
+_MARK = "="
+
+
+def coded_reason(word: str, *values: object) -> str:
+    """How a reason of the product's own is stored."""
+    return " ".join([_MARK + word, *map(str, values)])
+
+
+def reason_in_words(reason: str) -> str:
+    """A stored reason, for a reader of the language of now; what somebody wrote is theirs."""
+    match reason.removeprefix(_MARK).split(maxsplit=2) if reason.startswith(_MARK) else []:
+        case [word, micros, currency] if word == BUDGET and micros.isdecimal():
+            return gettext("the budget of %(sum)s is spent or reserved") % {
+                "sum": money(int(micros), currency)
+            }
+        case [word, day] if word == UNTIL:
+            return gettext("its last day, %(day)s, has passed") % {"day": day}
+        case [word, number] if word == IMAGES and number.isdecimal():
+            return ngettext(
+                "%(n)s image is complete, the number requested",
+                "%(n)s images are complete, the number requested",
+                int(number),
+            ) % {"n": number}
+        case [word] if word == PAUSED:
+            return gettext("a researcher paused it")
+    return reason
 
 
 def _states() -> dict[str, None]:
@@ -50,20 +80,13 @@ class CampaignSummary:
 
 def campaign_summary(row: Campaign) -> CampaignSummary:
     """What is stored of a campaign; its corpus is read already where there are many."""
-    return CampaignSummary(
-        name=row.name,
+    return result_of(
+        CampaignSummary,
+        row,
         corpus=row.corpus.name,
-        tasks=row.tasks,
         kinds=tuple(row.kinds),
-        state=row.state,
         reason=reason_in_words(row.reason),
-        open_to_all=row.open_to_all,
-        simulated=row.simulated,
-        settings_version=row.settings_version,
-        opened_at=row.opened_at,
-        ended_at=row.ended_at,
         archived=row.archived_at is not None,
-        created_at=row.created_at,
     )
 
 

@@ -13,7 +13,7 @@ from annotation.models import Assignment, Campaign, CampaignSums
 from annotation.selectors.campaign.ledger import LedgerSums
 
 #: The assignments of a trust state. SQLite keeps to the order of a CROSS JOIN: an index range for each one.
-ITS_OWN = "a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id AND a.kind = s.kind"
+OF_TRUST_STATE = "a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id AND a.kind = s.kind"
 
 
 class _Sum(NamedTuple):
@@ -96,7 +96,7 @@ def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict
         return sums
     part = f"""SELECT a.campaign_id, a.worker_id, a.kind, a.role, {_SUM}
         FROM annotation_truststate s CROSS JOIN annotation_assignment a
-        WHERE s.campaign_id = %s AND {ITS_OWN} AND a.ended_at > %s {upper} AND a.state = 'submitted'
+        WHERE s.campaign_id = %s AND {OF_TRUST_STATE} AND a.ended_at > %s {upper} AND a.state = 'submitted'
         GROUP BY a.campaign_id, a.worker_id, a.kind, a.role"""
     time = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
@@ -118,8 +118,8 @@ EARNED = LedgerSums(
     CampaignSums.EARNED,
     all_of=_first,
     newer=_newer,
-    plain=lambda key, came_to: [*key, *came_to],
-    from_plain=lambda line: ((line[0], line[1], line[2]), _Sum(*line[3:])),
+    to_json=lambda key, came_to: [*key, *came_to],
+    from_json=lambda line: ((line[0], line[1], line[2]), _Sum(*line[3:])),
 )
 
 
@@ -138,7 +138,8 @@ def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, s
         cursor.execute(
             f"""SELECT a.campaign_id, a.kind, a.role, a.settings_version, count(*)
                 FROM annotation_truststate s CROSS JOIN annotation_assignment a
-                WHERE s.campaign_id IN ({database.parameters(campaigns)}) AND {ITS_OWN} AND a.state = 'leased'
+                WHERE s.campaign_id IN ({database.parameters(campaigns)}) AND {OF_TRUST_STATE}
+                    AND a.state = 'leased'
                 GROUP BY a.campaign_id, a.kind, a.role, a.settings_version""",
             list(campaigns),
         )

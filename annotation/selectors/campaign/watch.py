@@ -21,7 +21,7 @@ from annotation.models import (
 )
 from annotation.protocol.kinds import ABOUT_PAGE, all_kinds
 from annotation.protocol.trust import TRUSTED, WARM_UP
-from annotation.selectors.same_question import met_as_control
+from annotation.selectors.same_question import seen_as_control
 
 #: Open tasks of a kind that are looked at, the first in their turn: what nobody may answer stays there.
 LOOKED_AT = 1_000
@@ -39,7 +39,7 @@ def active(
 ) -> dict[str, list[int]]:
     """Kind -> those who may work on it now, of the people who answered anything since then.
 
-    `admits`: the kinds that whoever has not begun them yet may begin without a test.
+    `admits`: the kinds that a worker who has not begun them yet may begin without a test.
     """
     recent = Assignment.objects.filter(
         campaign=OuterRef("campaign"), worker=OuterRef("worker"), kind=OuterRef("kind"), ended_at__gte=since
@@ -73,7 +73,7 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
                     AND NOT EXISTS (
                         SELECT 1 FROM annotation_assignment a
                         WHERE a.task_id = t.id AND a.worker_id = w.id AND a.state <> 'expired')
-                    AND NOT {met_as_control(kind, "w.id")})"""
+                    AND NOT {seen_as_control(kind, "w.id")})"""
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""SELECT count(*), sum(CASE WHEN {nobody} THEN 1 ELSE 0 END) FROM (
@@ -88,7 +88,9 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
     return stuck_tasks
 
 
-def controls_met(campaign: Campaign, able: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, int, int]]:
+def controls_seen_by_kind(
+    campaign: Campaign, able: Mapping[str, Sequence[int]]
+) -> dict[str, tuple[int, int, int]]:
     """Kind -> (active control items, the most that an active worker has met, workers who met all).
 
     Kinds without control items are not there.

@@ -23,8 +23,8 @@ from annotation.models import (
     Judgment,
     Layer,
     LayerImage,
-    Machine,
     Mention,
+    ModelAnnotator,
     Ruling,
     TrustState,
     Worker,
@@ -77,7 +77,7 @@ def _corpus(corpus: Corpus, images: QuerySet[Image]) -> dict[str, Any]:
 
 def _layer(layer: Layer, images: QuerySet[Image]) -> dict[str, Any]:
     boxes = Box.objects.filter(layer=layer, image__in=images)
-    counts = boxes.aggregate(all=Count("pk"), machine=Count("pk", filter=Q(machine=True)))
+    counts = boxes.aggregate(all=Count("pk"), by_model=Count("pk", filter=Q(by_model=True)))
     return {
         "name": layer.name,
         "source": layer.source,
@@ -85,8 +85,8 @@ def _layer(layer: Layer, images: QuerySet[Image]) -> dict[str, Any]:
         "chains": Chain.objects.filter(layer=layer, image__in=images).count(),
         "mentions": Mention.objects.filter(layer=layer, caption__image__in=images).count(),
         "boxes": counts["all"],
-        "machine_boxes": counts["machine"],
-        "machine_share": _share(counts["machine"], counts["all"]),
+        "model_boxes": counts["by_model"],
+        "model_share": _share(counts["by_model"], counts["all"]),
         "settings": layer.settings,
         "cost": layer.cost,
     }
@@ -99,8 +99,8 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
     when = handed_in.aggregate(first=Min("ended_at"), last=Max("ended_at"))
     agreed = agreement(campaign, fresh=True)
     rulings = Ruling.objects.filter(image__campaign=campaign, withdrawn_at=None)
-    by_machines = Judgment.objects.filter(campaign=campaign, withdrawn=False, worker__kind=Worker.MACHINE)
-    answered = set(by_machines.values_list("worker", flat=True).distinct())
+    by_models = Judgment.objects.filter(campaign=campaign, withdrawn=False, worker__kind=Worker.MODEL)
+    answered = set(by_models.values_list("worker", flat=True).distinct())
     return {
         "name": campaign.name,
         "tasks": campaign.tasks,
@@ -118,14 +118,14 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
         "rulings": rulings.count(),
         "reviewers": rulings.exclude(made_by=None).values("made_by").distinct().count(),
         "people": _people(campaign, handed_in),
-        "machines": [
+        "model_annotators": [
             {
                 "name": annotator.name,
                 "version": annotator.version,
                 "learnt_from_images": annotator.learnt,
                 "source": annotator.source,
             }
-            for annotator in Machine.objects.filter(campaign=campaign).order_by("pk")
+            for annotator in ModelAnnotator.objects.filter(campaign=campaign).order_by("pk")
             if annotator.worker_id in answered
         ],
         "cost": {
@@ -158,7 +158,7 @@ def _question(
 
     read: dict[str, int] = {}
     trust_states = TrustState.objects.filter(campaign=campaign, kind=kind, worker__kind=Worker.PERSON)
-    rows = trust_states.order_by().values_list("state", "blocked", "withdrawn_at", "examined_asked")
+    rows = trust_states.order_by().values_list("state", "blocked", "withdrawn_at", "examined_items")
     for state, blocked, withdrawn, answers in rows:
         reading = trust_reading(kind, state, known, examined=answers is not None)
         read_as = "withdrawn" if withdrawn else "blocked" if blocked else reading
@@ -170,7 +170,7 @@ def _question(
         "control_answers": done.controls if done else 0,
         "test_answers": done.tests if done else 0,
         "double_checks": done.double_checks if done else 0,
-        "machine_answers": done.machines if done else 0,
+        "model_answers": done.model_answers if done else 0,
         "seconds_an_answer": round(timed.seconds / timed.answers, 2) if timed else None,
         "written_in_own_words": kind_of(kind).writes,
         "ticked_on_pages": is_page(kind),

@@ -29,7 +29,7 @@ PEOPLE_STATES: dict[str, str | Promise] = {
 LONGEST_USERNAME = 150
 
 
-def people_found(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]:
+def matching_accounts(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]:
     """Accounts, each with `has_factor`, `is_staff_here` and its roles; three queries a page.
 
     Staff hold any role but annotator's, for anything. Without `state`, all of them.
@@ -54,7 +54,9 @@ def people_found(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]
 
 
 #: Accounts by their user names, for admins of the whole server.
-ACCOUNTS = StoredKind(_("account"), lambda account, *roles: people_found(), r"^[\w.@+-]+$", column="username")
+ACCOUNTS = StoredKind(
+    _("account"), lambda account, *roles: matching_accounts(), r"^[\w.@+-]+$", column="username"
+)
 AccountName = Annotated[str, Named(ACCOUNTS, LONGEST_USERNAME), Help(_("Account"), _("Its user name"))]
 
 
@@ -100,12 +102,12 @@ class AccountSummary:
 
 def list_accounts(request: AccountsRequest, context: OperationContext) -> Listing:
     """The accounts that are asked for."""
-    return Listing(people_found(kind=request.who, state=request.state or ""), "pk", _summary)
+    return Listing(matching_accounts(kind=request.who, state=request.state or ""), "pk", _summary)
 
 
 def show_account(request: AccountRequest, context: OperationContext) -> AccountSummary:
     """One account."""
-    return _summary(people_found().get(username=request.account))
+    return _summary(matching_accounts().get(username=request.account))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

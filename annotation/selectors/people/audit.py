@@ -76,13 +76,13 @@ class AuditLine:
 
 def list_audit(request: AuditRequest, context: OperationContext) -> Listing:
     """The lines that are asked for."""
-    rows = audit_found(
+    rows = audit_entries(
         group=request.group or "", account=request.account or "", campaign=request.campaign or ""
     )
     return Listing(rows, "-pk", _line)
 
 
-def audit_found(*, group: str = "", account: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
+def audit_entries(*, group: str = "", account: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
     """Lines of the audit of a group, by or about an account, about a campaign; the newest first.
 
     What no group names is of `campaigns` where it is about one, else of `server`.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from annotation.models import Corpus, Image
 from annotation.protocol.controls import draw_number
-from annotation.selectors.tags.kept import images_tagged, tag_list_of, unknown_tags
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
+from annotation.selectors.tags.stored import images_tagged, tag_list_of, unknown_tags
 from phrasebox.registry import UnknownName
 
 #: No sample is larger: databases take no longer lists.

@@ -11,7 +11,7 @@ from annotation.common.operations import FieldError, Help, Invalid, OneOf, inval
 from annotation.common.operations.fields import NAME_PATTERN
 from annotation.models import Campaign
 from annotation.protocol.kinds import names
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.worker_table import (
     WORKER_STATES,
     WorkerTableRequest,

@@ -47,7 +47,7 @@ class Earnings:
     payments: list[PaidLine] = field(default_factory=list)
 
     @property
-    def given(self) -> int:
+    def bonus_total(self) -> int:
         """All bonuses together."""
         return sum(bonus.amount for bonus in self.bonuses)
 
@@ -59,7 +59,7 @@ class Earnings:
     @property
     def due(self) -> int:
         """What was earned or given and is not paid yet."""
-        return self.earned + self.given - self.paid
+        return self.earned + self.bonus_total - self.paid
 
     @property
     def is_paid_work(self) -> bool:

@@ -32,7 +32,7 @@ from annotation.protocol import kinds
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.work import MICROS
 from annotation.task_types.base import TASK_TYPES
-from annotation.task_types.shown import ShownImage, shown_images
+from annotation.task_types.displayed import DisplayedImage, displayed_images
 
 #: Answers read at once; a page shows some 60 images, which are read with it.
 _PAGE = 100
@@ -153,14 +153,17 @@ def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
         contents = _contents(page)
         image_of = {row.pk: image for row in page if (image := _image(row)) is not None}
         beside = {image for content in contents.values() for image in _images_in(content)}
-        images = shown_images(beside | set(image_of.values()))
+        images = displayed_images(beside | set(image_of.values()))
         for row in page:
             about = images[image_of[row.pk]] if row.pk in image_of else None
             yield _answer(row, contents.get(row.pk, {}), about, images)
 
 
 def _answer(
-    row: Judgment, contents: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
+    row: Judgment,
+    contents: Mapping[str, Any],
+    image: DisplayedImage | None,
+    images: Mapping[int, DisplayedImage],
 ) -> dict[str, Any]:
     """An answer with what its task told; neither keys nor roles, by which control items would be known."""
     if is_page(row.kind):
@@ -217,7 +220,7 @@ def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
 
 
 def _question_of(
-    kind: str, content: Mapping[str, Any], image: ShownImage | None, images: Mapping[int, ShownImage]
+    kind: str, content: Mapping[str, Any], image: DisplayedImage | None, images: Mapping[int, DisplayedImage]
 ) -> dict[str, Any]:
     """What a question was about, as its task told it."""
     about: dict[str, Any] = {"image": image.name if image is not None else None}
@@ -232,7 +235,7 @@ def _question_of(
     return about
 
 
-def _ticked(row: Judgment, images: Mapping[int, ShownImage]) -> dict[str, Any]:
+def _ticked(row: Judgment, images: Mapping[int, DisplayedImage]) -> dict[str, Any]:
     """The pairs of a page, without what each was there for."""
     ticked_pairs = kind_of(row.kind).details(row.key, row.content or {})["pairs"]
     pairs = [
@@ -246,7 +249,7 @@ def _ticked(row: Judgment, images: Mapping[int, ShownImage]) -> dict[str, Any]:
     return {"pairs": pairs}
 
 
-def _caption(caption_key: Sequence[int], images: Mapping[int, ShownImage]) -> str:
+def _caption(caption_key: Sequence[int], images: Mapping[int, DisplayedImage]) -> str:
     """The text of a caption that is named by its image's id and its number."""
     image, number = caption_key
     return images[image].captions[number].text

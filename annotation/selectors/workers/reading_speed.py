@@ -5,8 +5,9 @@ words do we read per minute? A review and meta-analysis of reading rate", Journa
 104047). An answer is too fast where one caption alone would have been read at more than twice that average,
 with no time left to look at the picture or to decide.
 
-Only answers count that began a picture: whoever goes on with the one before has read its captions. Half of
-these flag a worker, and never a few. The flag asks a researcher to look; nothing follows from it by itself.
+Only answers count that began a picture: a worker who goes on with the one before has read its captions. Half
+of these flag a worker, and never a few. The flag asks a researcher to look; nothing follows from it by
+itself.
 """
 
 from collections import defaultdict
@@ -17,7 +18,7 @@ from django.db import connection
 
 from annotation.models import Campaign, Caption
 from annotation.protocol.kinds import ABOUT_IMAGE, kind_of
-from annotation.selectors.campaign.kept import kept_figure, list_key
+from annotation.selectors.campaign.cached import cached_figure, list_key
 
 #: Words a minute that adults read on average, and how many times as fast nobody is taken to read.
 WORDS_A_MINUTE, TIMES = 238, 2
@@ -31,7 +32,7 @@ _TOGETHER = 400
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingPace:
+class ReadingSpeed:
     """A worker's newest answers that began a picture, how many of them were too fast, and the seconds below
     which an answer is."""
 
@@ -52,12 +53,12 @@ def least_reading_seconds(words: float) -> float:
 
 def words_in_a_caption(campaign: Campaign) -> float:
     """Words that a caption of the campaign's corpus has on average; 0 where it has none."""
-    return kept_figure(
+    return cached_figure(
         campaign, "caption-words", lambda: _words(campaign), fresh=False, seconds=_CACHE_SECONDS
     )
 
 
-def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, ReadingPace]:
+def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, ReadingSpeed]:
     """Worker -> how fast they answered what has to be read; those without such answers are not there.
 
     One query for every 400 pairs of worker and kind, and none where answers are simulated: they took none. A
@@ -68,25 +69,25 @@ def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, Readi
     if campaign.simulated or not least:
         return {}
     pairs = [(worker, kind) for worker in workers for kind in kinds]
-    return kept_figure(
+    return cached_figure(
         campaign, f"paces-{list_key(pairs)}", lambda: _paces(campaign, pairs, least), fresh=False
     )
 
 
-def _paces(campaign: Campaign, pairs: Sequence[tuple[int, str]], least: float) -> dict[int, ReadingPace]:
+def _paces(campaign: Campaign, pairs: Sequence[tuple[int, str]], least: float) -> dict[int, ReadingSpeed]:
     answers_of: dict[int, list[tuple[str, int, float]]] = defaultdict(list)
     for worker, ended, image, seconds in _newest(campaign, pairs):
         answers_of[worker].append((ended, image, seconds))
-    return {worker: _reading_pace(answers, least) for worker, answers in answers_of.items()}
+    return {worker: _reading_speed(answers, least) for worker, answers in answers_of.items()}
 
 
-def _reading_pace(answers: list[tuple[str, int, float]], least: float) -> ReadingPace:
+def _reading_speed(answers: list[tuple[str, int, float]], least: float) -> ReadingSpeed:
     met, began = set[int](), list[float]()
     for _ended, image, seconds in sorted(answers):
         if image not in met:
             met.add(image)
             began.append(seconds)
-    return ReadingPace(len(began), sum(seconds < least for seconds in began), least)
+    return ReadingSpeed(len(began), sum(seconds < least for seconds in began), least)
 
 
 def _words(campaign: Campaign) -> float:

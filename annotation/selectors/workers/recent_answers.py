@@ -56,7 +56,7 @@ def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswe
             pk,
             _image(row, judgment_of[pk]),
             _content(row, contents),
-            given_answer(judgment_of[pk]),
+            stored_answer(judgment_of[pk]),
             row.ended_at,
         )
         for pk, row in held.items()
@@ -64,7 +64,7 @@ def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswe
     ]
 
 
-def given_answer(judgment: Judgment) -> Answer:
+def stored_answer(judgment: Judgment) -> Answer:
     """What a stored judgment says, its content as it is kept."""
     box = None
     if judgment.xmin is not None and judgment.ymin and judgment.xmax and judgment.ymax:

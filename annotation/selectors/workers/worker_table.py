@@ -14,7 +14,7 @@ from annotation.selectors.campaign.cost import TEST_ROLE, bonuses, paid
 from annotation.selectors.campaign.crowd import WorkerRow, workers
 from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_metadata
-from annotation.selectors.workers.reading_speed import ReadingPace, reading_paces
+from annotation.selectors.workers.reading_speed import ReadingSpeed, reading_paces
 
 #: What the table can be sorted by.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
@@ -59,7 +59,7 @@ class WorkerFigures:
         return self.right / self.known if self.known else None
 
     @property
-    def each(self) -> float | None:
+    def seconds_per_answer(self) -> float | None:
         """Seconds that an answer took on average."""
         return self.seconds / self.answers if self.answers else None
 
@@ -71,7 +71,7 @@ class WorkerFigures:
             case "accuracy":
                 return self.accuracy
             case "seconds":
-                return self.each
+                return self.seconds_per_answer
             case _:
                 return float(getattr(self, sort))
 
@@ -86,7 +86,7 @@ class WorkerTablePage:
     rows: list[tuple[WorkerRow, WorkerFigures]]
     after: int | None
     total: int
-    paces: dict[int, ReadingPace]
+    paces: dict[int, ReadingSpeed]
 
 
 def worker_page(campaign: Campaign, request: WorkerTableRequest, *, size: int = _PAGE) -> WorkerTablePage:
@@ -139,7 +139,7 @@ def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, Work
         "worker__kind",
         "kind",
         "state",
-        "examined_asked",
+        "examined_items",
         "known",
         "right",
         "last",
@@ -148,7 +148,7 @@ def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, Work
     ):
         worker_figures = figures[worker]
         worker_figures.name = name
-        is_model = of == Worker.MACHINE
+        is_model = of == Worker.MODEL
         reads = trust_reading(kind, state, there[kind], examined=examined is not None, is_model=is_model)
         worker_figures.states |= (
             {reads} | ({"blocked"} if blocked else set()) | ({"withdrawn"} if withdrawn else set())

@@ -25,7 +25,7 @@ def _stratum(known: Sequence[Box]) -> str:
     return "drawn" if known else "none"
 
 
-def _from_plain(known: Any) -> tuple[Box, ...]:
+def _from_json(known: Any) -> tuple[Box, ...]:
     return tuple(Box(*corners) for corners in known)
 
 
@@ -42,7 +42,7 @@ RULES = Kind(
     draws=True,
     about_boxes=True,
     shows_boxes=True,
-    machine_answers=("drawn",),
+    model_answers=("drawn",),
     grader=Grader(_right, _stratum),
     strata=ANSWERS[BOX_DRAWING],
     measured_on=MEASURED_ON_VERDICTS,
@@ -50,7 +50,7 @@ RULES = Kind(
     verdict="drawing_known",
     window="drawing_window",
     over="drawing_known",
-    from_plain=_from_plain,
+    from_json=_from_json,
     graded=_graded_answer,
     answer_time=AnswerTimeEstimate(
         29.0, 25.5, 32.5, _("between Su et al. 2012 and Papadopoulos et al. 2016, for drawing")

@@ -73,7 +73,7 @@ INCORRECT = (
 
 def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
     sentence = " ".join(item.sentence.split())
-    if not sentence or item.found:
+    if not sentence or item.caption_ids:
         raise BadItem("the test of spelling asks about a sentence; expected one, and no captions")
     digest = blake2b(sentence.encode(), digest_size=9).hexdigest()
     return {"sentence": sentence}, f"{CAPTION_WRITING}|{digest}"

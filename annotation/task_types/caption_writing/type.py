@@ -13,7 +13,7 @@ from pydantic import Field
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, TaskType, text_in
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLING
-from annotation.task_types.shown import ShownImage
+from annotation.task_types.displayed import DisplayedImage
 
 #: Words a caption has at least, and characters at most.
 FEWEST_WORDS, LONGEST_CAPTION = 3, 400
@@ -47,13 +47,15 @@ class CaptionWriting(TaskType):
         Choice("incorrect", gettext_lazy("There is a mistake"), gettext_lazy("in spelling or in grammar")),
     )
 
-    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+    def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
         return Page(choices=self.choices_for(content), about=content.get("sentence", ""))
 
     def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
         return self.test_choices if "sentence" in content else self.choices
 
-    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(
+        self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
+    ) -> dict[str, Any]:
         return {"sentence": content.get("sentence")}
 
     def parse(self, data: Mapping[str, Any]) -> Answer:

@@ -13,7 +13,7 @@ RULES = Kind(
     mentions=(2, 2),
     grader=one_of(ANSWERS[COREF_LINK]),
     strata=ANSWERS[COREF_LINK],
-    machine_answers=("yes",),
+    model_answers=("yes",),
     answer_time=AnswerTimeEstimate(
         5.75, 2.5, 9.0, _("between Papadopoulos et al. 2016 and Su et al. 2012, for answers by looking")
     ),

@@ -3,9 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.graded_relevance.type import GradedRelevance
 from annotation.task_types.practice.registry import PRACTICE, Practice, PracticeExample, PracticeItem
-from annotation.task_types.shown import ShownImage
 
 _ITEMS = (
     PracticeItem(
@@ -65,7 +65,7 @@ _EXAMPLES = (
 class GradingPractice(Practice):
     """The sentence of an item is its own: no corpus has it."""
 
-    def page(self, item: PracticeItem, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
         return Page(choices=self.type.choices, about=item.sentence)
 
 

@@ -31,10 +31,10 @@ def _stratum(known: int) -> str:
 
 
 def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
-    if len(item.found) != 1:
-        raise BadItem(f"{len(item.found)} captions to be graded; expected one")
+    if len(item.caption_ids) != 1:
+        raise BadItem(f"{len(item.caption_ids)} captions to be graded; expected one")
     key, index = item.captions[0]
-    return {"caption": item.found[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
+    return {"caption": item.caption_ids[0]}, pair_key(GRADED_RELEVANCE, item.image, f"{key}#{index}")
 
 
 def _graded_answer(answer: Any) -> int:
@@ -53,7 +53,7 @@ RULES = Kind(
     sort_order=80,
     grader=Grader(_right, _stratum),
     strata=tuple(map(str, KNOWN_GRADES)),
-    from_plain=int,
+    from_json=int,
     graded=_graded_answer,
     item=_item,
     pair_known=("4", "1"),

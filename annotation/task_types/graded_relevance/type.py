@@ -6,8 +6,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.task_types.base import TASK_TYPES, Choice, Page, TaskType
+from annotation.task_types.displayed import DisplayedImage, caption_text
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.shown import ShownImage, caption_text
 
 
 class GradedRelevance(TaskType):
@@ -36,13 +36,15 @@ class GradedRelevance(TaskType):
         Choice("1", _("Unrelated"), _("it is about something else")),
     )
 
-    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+    def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
         return Page(choices=self.choices, about=caption_text(*content["caption"]))
 
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...]:
         return (caption_text(*content["caption"]),)
 
-    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(
+        self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
+    ) -> dict[str, Any]:
         return {"caption": caption_text(*content["caption"])}
 
 

@@ -1,13 +1,12 @@
 """What workers see and try before they begin: examples of good and bad answers, and items to practise on.
 
 Both are about a few scenes of the sample corpus, drawn and captioned by us, whose gold is known; their
-pictures are static files, made anew by `manage.py make_examples`. Nothing here touches a database: practice
+pictures are static files, made again by `manage.py make_examples`. Nothing here touches a database: practice
 is not stored, not paid, and no part of anybody's trust state; a campaign's control items are not used up by
 it.
 """
 
-from annotation.protocol.questions import Answer
-from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.registry import (
     PRACTICE,
     NamedBox,
@@ -17,26 +16,3 @@ from annotation.task_types.practice.registry import (
     Verdict,
 )
 from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.shown import ShownImage
-
-__all__ = [
-    "PRACTICE",
-    "PracticeExample",
-    "PracticeItem",
-    "NamedBox",
-    "Practice",
-    "Verdict",
-    "judge_practice",
-    "pose_practice",
-    "practice_scene",
-]
-
-
-def pose_practice(kind: str, item: PracticeItem) -> tuple[Page, ShownImage]:
-    """What a question's page shows of an item of `kind`, and over which picture."""
-    return PRACTICE.get(kind).posed(item)
-
-
-def judge_practice(kind: str, item: PracticeItem, answer: Answer) -> Verdict:
-    """The verdict on an answer to an item of `kind` that `TaskType.parse` took."""
-    return PRACTICE.get(kind).judged(item, answer)

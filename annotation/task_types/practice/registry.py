@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TASK_TYPES, Page, TaskType, TranslatableText
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS, Corners, practice_scene
-from annotation.task_types.shown import ShownImage
 from phrasebox.registry import Registry
 
 
@@ -96,12 +96,12 @@ class Practice:
         """The type of the kind that is practised."""
         return TASK_TYPES.get(self.kind)
 
-    def posed(self, item: PracticeItem) -> tuple[Page, ShownImage]:
+    def posed(self, item: PracticeItem) -> tuple[Page, DisplayedImage]:
         """What a question's page shows of `item`, and over which picture."""
         image = practice_scene(item.scene).image
         return self.page(item, image), image
 
-    def page(self, item: PracticeItem, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
         """What the question's page shows of `item`."""
         return self.type.page(self.content(item), image)
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.protocol.terms import Box
 from annotation.task_types.base import TranslatableText
-from annotation.task_types.shown import ShownCaption, ShownImage
+from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 
 #: Of the sample corpus: its seed, and which of its images are called what here.
 SCENES_SEED = 20
@@ -42,7 +42,7 @@ TREES: tuple[Corners, ...] = ((3, 29, 192, 269), (237, 89, 375, 303))
 class Scene:
     """A scene: what a task shows of it, and for each chain its mentions ("caption:start-end") and boxes."""
 
-    image: ShownImage
+    image: DisplayedImage
     chains: tuple[tuple[frozenset[str], tuple[Box, ...]], ...]
 
     def boxes(self, mention: str) -> tuple[Box, ...]:
@@ -62,9 +62,9 @@ def picture_of(name: str) -> str:
 def practice_scene(name: str) -> Scene:
     """The scene of this name. Raises KeyError where there is none."""
     scene: dict[str, Any] = _scenes_in_file()[name]
-    captions = tuple(ShownCaption(text, tuple(text.split())) for text in scene["captions"])
+    captions = tuple(DisplayedCaption(text, tuple(text.split())) for text in scene["captions"])
     return Scene(
-        ShownImage(0, name, scene["width"], scene["height"], picture_of(name), captions),
+        DisplayedImage(0, name, scene["width"], scene["height"], picture_of(name), captions),
         tuple(
             (frozenset(chain["mentions"]), tuple(Box(*corners) for corners in chain["boxes"]))
             for chain in scene["chains"]

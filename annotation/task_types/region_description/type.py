@@ -23,8 +23,8 @@ from annotation.task_types.base import (
     text_in,
 )
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
-from annotation.task_types.shown import ShownImage
 
 #: Characters of a region's text, at most, and regions that one answer may have.
 LONGEST_REGION_TEXT, _MOST_REGIONS = 120, 50
@@ -38,7 +38,7 @@ class Region(NamedTuple):
     way: str
 
 
-class SentRegion(TypedDict):
+class RegionPayload(TypedDict):
     """A region as a program sends it."""
 
     box: BoxCorners
@@ -54,7 +54,7 @@ class RegionDescription(TaskType):
 
     key = REGION_DESCRIPTION
     task_fields = {"regions": int}
-    answer_fields = {"regions": Annotated[list[SentRegion], Field(min_length=1, max_length=_MOST_REGIONS)]}
+    answer_fields = {"regions": Annotated[list[RegionPayload], Field(min_length=1, max_length=_MOST_REGIONS)]}
     title = gettext_lazy("Describe parts of a picture")
     summary = gettext_lazy(
         "A picture: draw boxes around parts of it, and say in a few words what each shows."
@@ -69,20 +69,22 @@ class RegionDescription(TaskType):
         Choice("described", gettext_lazy("Send these regions"), gettext_lazy("each with a few words")),
     )
 
-    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+    def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
         return Page(choices=self.choices, about=content["regions"])
 
-    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(
+        self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
+    ) -> dict[str, Any]:
         return {"regions": content["regions"]}
 
     def parse(self, data: Mapping[str, Any]) -> Answer:
         answer = super().parse(data)
         if answer.flag:
             return answer
-        regions_sent = data.get("regions")
-        if not isinstance(regions_sent, list) or not 0 < len(regions_sent) <= _MOST_REGIONS:
+        regions_payload = data.get("regions")
+        if not isinstance(regions_payload, list) or not 0 < len(regions_payload) <= _MOST_REGIONS:
             raise BadAnswer("regions", _("Draw the regions first, and say what each shows."))
-        regions = [_region(number, region_data) for number, region_data in enumerate(regions_sent, 1)]
+        regions = [_region(number, region_data) for number, region_data in enumerate(regions_payload, 1)]
         if len({region.box for region in regions}) < len(regions):
             raise BadAnswer("regions", _("Two regions have the same box: draw another one."))
         return Answer(

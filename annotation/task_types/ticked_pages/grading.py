@@ -82,13 +82,13 @@ def _written_known(text: str, captions: tuple[tuple[str, int], ...]) -> tuple[bo
 
 
 def _item(kind: str, item: WrittenControlItem) -> tuple[dict[str, Any], str]:
-    if not isinstance(item.known, tuple) or len(item.known) != len(item.found):
-        raise BadItem(f"{len(item.found)} captions; expected whether each is true")
+    if not isinstance(item.known, tuple) or len(item.known) != len(item.caption_ids):
+        raise BadItem(f"{len(item.caption_ids)} captions; expected whether each is true")
     if len(set(item.captions)) < len(item.captions):
         raise BadItem("a caption is named twice; expected each once")
     names = sorted(f"{key}#{index}" for key, index in item.captions)
     digest = blake2b("\x1f".join((item.image, *names)).encode(), digest_size=9).hexdigest()
-    return {"blocks": [{"image": item.image_id, "captions": item.found}]}, f"{kind}|known|{digest}"
+    return {"blocks": [{"image": item.image_id, "captions": item.caption_ids}]}, f"{kind}|known|{digest}"
 
 
 def _answer_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:

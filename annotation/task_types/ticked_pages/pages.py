@@ -12,16 +12,16 @@ from typing_extensions import TypedDict
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import BadAnswer, Page, TaskImage, TaskType
-from annotation.task_types.shown import ShownImage, caption_text, shown_image
+from annotation.task_types.displayed import DisplayedImage, caption_text, displayed_image
 
 #: No page has more images, or captions beside one, than this.
 _MOST = 100
 
 
-class ShownBlock(NamedTuple):
+class DisplayedBlock(NamedTuple):
     """One picture of a page with its sentences, each under the name of its checkbox."""
 
-    image: ShownImage
+    image: DisplayedImage
     sentences: tuple[tuple[str, str], ...]
 
 
@@ -46,12 +46,12 @@ class TickedPages(TaskType):
         ]
     }
 
-    def page(self, content: Mapping[str, Any], image: ShownImage) -> Page:
+    def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
         return Page(
             choices=self.choices,
             about=tuple(
-                ShownBlock(
-                    shown_image(block["image"]),
+                DisplayedBlock(
+                    displayed_image(block["image"]),
                     tuple(
                         (checkbox_name(index, number), caption_text(*caption))
                         for number, caption in enumerate(block["captions"])
@@ -61,11 +61,13 @@ class TickedPages(TaskType):
             ),
         )
 
-    def api_content(self, content: Mapping[str, Any], image: Callable[[ShownImage], Any]) -> dict[str, Any]:
+    def api_content(
+        self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
+    ) -> dict[str, Any]:
         return {
             "blocks": [
                 {
-                    "image": image(shown_image(block["image"])),
+                    "image": image(displayed_image(block["image"])),
                     "captions": [caption_text(*caption) for caption in block["captions"]],
                 }
                 for block in content["blocks"]

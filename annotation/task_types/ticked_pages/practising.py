@@ -2,18 +2,18 @@
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice.registry import Practice, PracticeItem, Verdict
 from annotation.task_types.practice.scenes import practice_scene
-from annotation.task_types.shown import ShownImage
-from annotation.task_types.ticked_pages.pages import ShownBlock, checkbox_name
+from annotation.task_types.ticked_pages.pages import DisplayedBlock, checkbox_name
 
 
 class PagePractice(Practice):
     """A page is right where every text is ticked that fits, and no other."""
 
-    def page(self, item: PracticeItem, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
         blocks = tuple(
-            ShownBlock(
+            DisplayedBlock(
                 practice_scene(name).image,
                 tuple((checkbox_name(index, number), text) for number, (text, _fits) in enumerate(sentences)),
             )

@@ -30,7 +30,7 @@ def _amounts(earnings: Earnings) -> dict[str, Any]:
     return {
         "due": cents(earnings.due, currency),
         "earned": cents(earnings.earned, currency),
-        "bonuses_total": cents(earnings.given, currency),
+        "bonuses_total": cents(earnings.bonus_total, currency),
         "paid": cents(earnings.paid, currency),
         "hours": number_format(earnings.seconds / 3600, 1) if earnings.seconds >= 360 else "",
         "hourly": cents(an_hour, currency) if an_hour else "",

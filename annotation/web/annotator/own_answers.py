@@ -22,7 +22,7 @@ from annotation.protocol.questions import Answer, BadJudgment
 from annotation.queue.leases import Lease, ended_lease
 from annotation.selectors.workers.recent_answers import RecentAnswer, recent_answers
 from annotation.task_types.base import BadAnswer, TaskType
-from annotation.task_types.shown import ShownImage, shown_image, shown_images
+from annotation.task_types.displayed import DisplayedImage, displayed_image, displayed_images
 from annotation.web.annotator.task_page import (
     CaptionPiece,
     InvalidForm,
@@ -42,7 +42,7 @@ class RecentAnswerLine:
     """A line of the list: its assignment, the picture, the phrases asked about, the answer in words, when."""
 
     assignment: int
-    image: ShownImage
+    image: DisplayedImage
     phrases: list[CaptionPiece]
     answer: Any
     at: datetime
@@ -55,7 +55,7 @@ def answer_list(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     """The last answers of the sitting, each with the way to change it."""
     work = work_of_request(request, name, kind)
     answers = recent_answers(worker=work.worker.pk, campaign=work.campaign.pk, kind=kind)
-    images = shown_images({answer.image for answer in answers})
+    images = displayed_images({answer.image for answer in answers})
     lines = [_line(work.type, answer, images[answer.image]) for answer in answers]
     about = {"work": work, "lines": lines, "owner": work.worker.pk}
     return render(request, "annotation/tasks/answers.html", about)
@@ -114,7 +114,7 @@ def _task_page(
     return build_task_page(
         work,
         lease=lease,
-        image=shown_image(lease.image),
+        image=displayed_image(lease.image),
         text=text_of(campaign=work.campaign, kind=work.kind),
         settings=settings_of(work.campaign.settings),
         done=WorkSoFar(),
@@ -122,7 +122,7 @@ def _task_page(
     )
 
 
-def _line(type: TaskType, recent: RecentAnswer, image: ShownImage) -> RecentAnswerLine:
+def _line(type: TaskType, recent: RecentAnswer, image: DisplayedImage) -> RecentAnswerLine:
     pointed = type.page(recent.content, image).pointed if recent.content else ()
     pieces = [
         piece

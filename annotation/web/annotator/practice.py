@@ -21,8 +21,8 @@ from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.questions import Answer
 from annotation.queue.leases import Lease
 from annotation.task_types.base import BadAnswer, Page, TaskType
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, NamedBox, PracticeItem, Verdict, practice_scene
-from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import (
     InvalidForm,
     TaskPage,
@@ -53,7 +53,7 @@ class _Feedback:
     answered: Any = ""
     right: Any = ""
     percent: int | None = None
-    ticks: tuple[tuple[ShownImage, str, bool], ...] = ()
+    ticks: tuple[tuple[DisplayedImage, str, bool], ...] = ()
     written: str = ""
     models: tuple[str, ...] = ()
     regions: tuple[tuple[str, str], ...] = ()
@@ -120,7 +120,7 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 
 
 def _task_page(
-    work: WorkContext, page: Page, image: ShownImage, entered: dict[str, str], problem: BadAnswer | None
+    work: WorkContext, page: Page, image: DisplayedImage, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage:
     """The item laid out as a task is, with what a task has and practice has not left empty."""
     return build_task_page(

@@ -19,11 +19,10 @@ from annotation.queue.leases import Lease
 from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
 from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
-from annotation.task_types.shown import ShownCaption, ShownImage
+from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.marking import POINT, laid_out
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
-from annotation.web.common.palette import letters
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, letters
 
 #: The number of the phrase, where there is one; the colour and the name of the box that is asked about.
 PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"
@@ -80,7 +79,7 @@ class TaskPage:
     type: TaskType
     lease: Lease
     page: Page
-    image: ShownImage
+    image: DisplayedImage
     captions: list[list[CaptionPiece]]
     phrases: list[CaptionPiece]
     frame: Frame | None
@@ -153,7 +152,7 @@ def build_task_page(
     work: WorkContext,
     *,
     lease: Lease,
-    image: ShownImage,
+    image: DisplayedImage,
     text: CampaignText,
     settings: CampaignSettings,
     done: WorkSoFar,
@@ -211,7 +210,7 @@ def choices_with_keys(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
     ]
 
 
-def caption_pieces(caption: ShownCaption, pointed: Sequence[Pointed]) -> list[CaptionPiece]:
+def caption_pieces(caption: DisplayedCaption, pointed: Sequence[Pointed]) -> list[CaptionPiece]:
     """Cut a caption at the mentions pointed at. Of two that overlap the later one stands behind the rest."""
     text, places = laid_out(caption)
     pieces: list[CaptionPiece] = []

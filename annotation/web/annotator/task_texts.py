@@ -94,13 +94,13 @@ def has_read(request: HttpRequest, work: WorkContext, text: CampaignText) -> boo
 def practice_due(request: HttpRequest, work: WorkContext) -> bool:
     """Whether they have to practise before they begin: where there is no test, practice is all the entry.
 
-    It is done once enough of the graded items were right in this session; whoever has worked needs none.
+    It is done once enough of the graded items were right in this session; a worker who has worked needs none.
     """
     rules, known = settings_of(work.campaign.settings).trust, known_at(work)
     if not practice_is_entry(work.kind, rules, known):
         return False
     row = TrustState.objects.filter(campaign=work.campaign, worker=work.worker, kind=work.kind).first()
-    if row is not None and (row.items or row.examined_asked):
+    if row is not None and (row.items or row.examined_items):
         return False
     graded = [number for number, item in enumerate(PRACTICE.get(work.kind).items, 1) if item.right]
     answered = request.session.get(PRACTISED, {}).get(_mark(work), {})

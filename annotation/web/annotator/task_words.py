@@ -109,13 +109,13 @@ def _trust_words(offer: AvailableTask) -> str:
             "all": trust.warm_up_items,
         }
     if offer.test:
-        return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.asked}
+        return _("Test: %(done)d of %(all)d") % {"done": offer.test.answered, "all": offer.test.items}
     if offer.nothing is not None and offer.nothing.code == "no_test":
         return _("Begins with a test of at most %(all)d questions") % {"all": trust.verdict_known}
     if offer.nothing is not None and offer.nothing.code == "test_failed" and trust_state.examined:
         return _("Test: %(right)d of %(all)d right, not enough") % {
             "right": trust_state.examined.right,
-            "all": trust_state.examined.asked,
+            "all": trust_state.examined.items,
         }
     return ""
 

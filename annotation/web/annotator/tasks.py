@@ -24,7 +24,7 @@ from annotation.queue.dispatch import NoTask
 from annotation.queue.leases import Lease
 from annotation.selectors.campaigns import settings_by_version
 from annotation.task_types.base import BadAnswer
-from annotation.task_types.shown import shown_image
+from annotation.task_types.displayed import displayed_image
 from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.task_texts import has_read, text_of
 from annotation.web.annotator.task_words import left_in_words, line, whole_campaign_reason
@@ -229,7 +229,7 @@ def _task_page(
     return build_task_page(
         work,
         lease=lease,
-        image=shown_image(lease.image),
+        image=displayed_image(lease.image),
         text=text,
         settings=settings,
         done=WorkSoFar(today(worker=work.worker.pk, campaign=work.campaign.pk, kind=work.kind), test, ahead),

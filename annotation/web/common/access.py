@@ -166,7 +166,8 @@ def for_setting_up(view: _View) -> _View:
 
 
 def set_up_first(request: HttpRequest, view: _View) -> HttpResponse | None:
-    """Lead whoever has to set up a second factor to where that is done; None for everybody else, and there.
+    """Lead the person who has to set up a second factor to where that is done; None for everybody else, and
+    there.
 
     Asked for every view that asks for a sign-in: a page is shut to these sessions unless it is marked.
     """
@@ -176,7 +177,7 @@ def set_up_first(request: HttpRequest, view: _View) -> HttpResponse | None:
 
 
 def account_of(request: HttpRequest) -> Account:
-    """Whoever is signed in; what is called without an account opens for nobody."""
+    """The account that is signed in; what is called without an account opens for nobody."""
     assert isinstance(request.user, Account)
     return request.user
 

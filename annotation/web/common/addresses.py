@@ -10,8 +10,6 @@ pictures, at full size some five megabytes of JPEG, as WebP of 400 px less than 
 content hashes, so a copy never goes stale and the folder may be deleted at any time.
 """
 
-import os
-import tempfile
 from pathlib import Path
 
 from django.conf import settings
@@ -21,8 +19,9 @@ from django.core.signing import BadSignature
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
-from PIL import Image
 
+from annotation.common.readers import read
+from annotation.images.decoding import PictureError, write_small_copy
 from annotation.images.pictures import picture_path, small_copy_path
 from annotation.workers import sessions
 from annotation.workers.picture_addresses import (
@@ -30,39 +29,22 @@ from annotation.workers.picture_addresses import (
     SMALL,
     picture_secret,
     picture_signer,
-    shown_for,
+    required_of,
 )
+from phrasebox.text_files import FormatError
 
 #: Pixels of the longer side: enough for tiles of 200 to 300 px on a dense screen.
 LONG_SIDE = 400
-_QUALITY = 80
 
 
 def thumbnail(picture: Path) -> Path:
-    """The small copy of `picture` (never larger than it), made now unless it exists."""
+    """The small copy of `picture` (never larger than it), made now unless it exists. Raises PictureError and
+    FormatError."""
     small = small_copy_path(picture)
     if not small.is_file():
-        _make(picture, small)
+        small.parent.mkdir(parents=True, exist_ok=True)
+        read(write_small_copy, picture, small, LONG_SIDE)
     return small
-
-
-def _make(picture: Path, small: Path) -> None:
-    """Write the copy beside its place and move it there, so that no reader meets half a file."""
-    small.parent.mkdir(parents=True, exist_ok=True)
-    with Image.open(picture) as image:
-        image.thumbnail((LONG_SIDE, LONG_SIDE))
-        profile = image.info.get("icc_profile") if image.mode in ("RGB", "RGBA") else None
-        copy = image.convert("RGBA" if image.has_transparency_data else "RGB")
-        handle, unfinished = tempfile.mkstemp(dir=small.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                copy.save(file, "WEBP", quality=_QUALITY, icc_profile=profile)
-            # The proxy serves it as another user.
-            os.chmod(unfinished, 0o444)
-            os.replace(unfinished, small)
-        except BaseException:
-            Path(unfinished).unlink(missing_ok=True)
-            raise
 
 
 #: Spelled out: what the machine's own table of types lacks would go out as a download.
@@ -79,7 +61,7 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
             raise BadSignature("no session")
         size, account, name = picture_signer(request).unsign(token, max_age=PICTURE_LIFETIME).split("-", 2)
         # One query: signing out, and losing one's account or roles, end the address at once.
-        if not sessions.may_look(int(account), **shown_for(secret)):
+        if not sessions.may_look(int(account), **required_of(secret)):
             raise BadSignature("not signed in any more")
     except (BadSignature, ValueError):
         raise PermissionDenied(
@@ -89,7 +71,10 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
     if not path.is_file():
         raise Http404(gettext("The picture's file is missing from the data folder."))
     if size == SMALL:
-        path = thumbnail(path)
+        try:
+            path = thumbnail(path)
+        except (PictureError, FormatError):
+            raise Http404(gettext("The picture's file cannot be read.")) from None
     response = _file(path)
     response["Content-Type"] = TYPES[path.suffix]
     response["Cache-Control"] = f"private, max-age={PICTURE_LIFETIME}, immutable"

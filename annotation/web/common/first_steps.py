@@ -1,6 +1,6 @@
-"""Three steps for whoever is new: a corpus, a campaign, people. Home shows them until they are done.
+"""Three steps for new users: a corpus, a campaign, people. Home shows them until they are done.
 
-Whoever only evaluates is done with a corpus and what an app adds (`add_first_use`): runs.
+The person who only evaluates is done with a corpus and what an app adds (`add_first_use`): runs.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Rate limits of what visitors may try, and their messages.
 
 What others try elsewhere keeps nobody waiting long in a browser in which they have signed in before. A cookie
-of digests, signed, says for which names; so it tells whoever finds it nobody's name.
+of digests, signed, says for which names; so it tells the person who finds it nobody's name.
 """
 
 import ipaddress
@@ -66,8 +66,8 @@ SIGN_IN_ADDRESS = Limit("sign_in.address", 50, 15 * MINUTE)
 SIGN_IN_KNOWN = MINUTE
 #: The same for codes of a second factor, of which none is long: some hundred a day, there too.
 SECOND_FACTOR_KNOWN = 5 * MINUTE
-#: Wrong codes of a second factor, or wrong recovery codes, for one account: whoever tries them knows its
-#: password. A day long, so that some hundred codes a day are tried of a million.
+#: Wrong codes of a second factor, or wrong recovery codes, for one account: the person who tries them knows
+#: its password. A day long, so that some hundred codes a day are tried of a million.
 SECOND_FACTOR = Delay("second_factor.name", 5, 15 * MINUTE, 24 * 60 * MINUTE)
 #: Trips to another server to sign in there, from one address.
 ELSEWHERE_ADDRESS = Limit("elsewhere.address", 100, 15 * MINUTE)

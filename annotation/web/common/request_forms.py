@@ -106,7 +106,7 @@ def setting_field(setting: SettingField, value: Any) -> forms.Field:
 
 class RequestForm(forms.Form):
     """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
-    the defaults. `fields_shown` are those that the page has (default: all); the others are as by default.
+    the defaults. `only_fields` are those that the page has (default: all); the others are as by default.
     `files` are the paths of what was sent of fields that hold files (`received_files`). `settings` are those
     in the tables that fields hold, by the field: each has a field of its own; TOML that is sent fills them
     in. `ids` makes a field's id of its name, on a page of several forms.
@@ -125,7 +125,7 @@ class RequestForm(forms.Form):
         data: QueryDict | None = None,
         *,
         initial: Mapping[str, Any] | None = None,
-        fields_shown: Collection[str] | None = None,
+        only_fields: Collection[str] | None = None,
         files: Mapping[str, Any] | None = None,
         settings: Mapping[str, Sequence[SettingField]] | None = None,
         ids: str = "%s",
@@ -138,7 +138,7 @@ class RequestForm(forms.Form):
         self.known = {
             name: field
             for name, field in request_fields(operation.request).items()
-            if fields_shown is None or name in fields_shown
+            if only_fields is None or name in only_fields
         }
         for name, field in self.known.items():
             self.fields[name] = forms.Field(
@@ -298,7 +298,7 @@ def query_request(operation: Operation, account: Account, data: QueryDict, **add
     values = data.copy()
     for name, text in address.items():
         values[name] = text
-    form = RequestForm(operation, account, values, fields_shown=values.keys())
+    form = RequestForm(operation, account, values, only_fields=values.keys())
     if not form.is_valid():
         assert form.invalid is not None
         raise form.invalid

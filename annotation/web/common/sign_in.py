@@ -1,7 +1,7 @@
 """Signing in and out: Django's own views with our words, and not too often.
 
-Whoever has a second factor is signed in after a second step, which asks for a code; until then the session
-knows who gave the right password, and opens nothing.
+The person who has a second factor is signed in after a second step, which asks for a code; until then the
+session knows who gave the right password, and opens nothing.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def begin_session(request: HttpRequest, account: Account, *, then: str, by_passw
     """
     if not second_factor.has_second_factor(account):
         return _signed_in(request, account, then=then, by_password=by_password)
-    # Whoever knew this session's key before does not know it now.
+    # The person who knew this session's key before does not know it now.
     request.session.cycle_key()
     request.session[PENDING] = {
         "account": account.pk,

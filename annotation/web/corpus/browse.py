@@ -19,7 +19,7 @@ from annotation.protocol.terms import CATEGORIES
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.selectors.corpora import corpora_of
-from annotation.selectors.tags.kept import tag_list_of, tags_of_image
+from annotation.selectors.tags.stored import tag_list_of, tags_of_image
 from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, account_of, for_roles, for_roles_on
 from annotation.web.common.filters import filter_in, filter_query, layer_in, query_number
 from annotation.web.common.first_steps import first_steps
@@ -118,7 +118,7 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
     layer_name = layer_in(request.GET)
     seen = inspect(
         image,
-        browse.captions_shown(image),
+        browse.captions_by_number(image),
         browse.layer_rows(image, layer) if layer else None,
         size=size_of(image),
         lit=query_number(request.GET, "chain") or 0,
@@ -150,8 +150,8 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
 def _late(
     request: HttpRequest, corpus: Corpus, behind: Mapping[str, int]
 ) -> list[tuple[str, int, Campaign | None]]:
-    """The layers that are behind their answers: name, images behind, and the campaign of each where whoever
-    asks may have it brought up."""
+    """The layers that are behind their answers: name, images behind, and the campaign of each where the
+    person who asks may have it brought up."""
     account = account_of(request)
     made_by = {row.name: row for row in Campaign.objects.filter(corpus=corpus, name__in=behind)}
     return [

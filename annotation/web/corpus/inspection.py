@@ -12,8 +12,7 @@ from annotation.protocol.boxes import COVERAGE, DRAWING, EXCLUDED, QUALITY, REQU
 from annotation.protocol.state import CLOSED_STAGES, UNSEEN
 from annotation.selectors.browse import LayerRows
 from annotation.web.common.marking import MarkedCaption, mark_words
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
-from annotation.web.common.palette import hue, letters
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, hue, letters
 
 #: The stages at which a chain waits for somebody, in words.
 OPEN = {
@@ -35,7 +34,7 @@ class ChainView:
     categories: list[str]
     mentions: list[Mention] = field(default_factory=list)
     boxes: list[str] = field(default_factory=list)
-    by_machine: int = 0
+    by_model: int = 0
     lit: bool = False
 
     @property
@@ -45,12 +44,12 @@ class ChainView:
 
     @property
     def drawn_by(self) -> str:
-        """How many of its boxes a machine drew, in words; "" where people drew all."""
-        if not self.by_machine:
+        """How many of its boxes a model annotator drew, in words; "" where people drew all."""
+        if not self.by_model:
             return ""
-        if self.by_machine == len(self.boxes):
-            return _("drawn by a machine, accepted by people")
-        return _("%(count)d drawn by a machine, accepted by people") % {"count": self.by_machine}
+        if self.by_model == len(self.boxes):
+            return _("drawn by a model annotator, accepted by people")
+        return _("%(count)d drawn by a model annotator, accepted by people") % {"count": self.by_model}
 
     @property
     def verdict(self) -> str:
@@ -120,7 +119,7 @@ def inspect(
         by_chain[mention.chain_id].append(mention)
     words = {caption.pk: caption for caption in captions}
     numbered = {
-        chain.pk: _shown_chain(chain, number, by_chain[chain.pk], words, lit == number)
+        chain.pk: _chain_lines(chain, number, by_chain[chain.pk], words, lit == number)
         for number, chain in enumerate(rows.chains, start=1)
     }
     numbers = {pk: chain.number for pk, chain in numbered.items()}
@@ -151,12 +150,12 @@ def _tagged(rows: LayerRows, numbered: dict[int, ChainView]) -> list[tuple[Box, 
             letter = letters(len(chain.boxes)) if counts[link.chain_id] > 1 else ""
             tags.append(Tag(chain.number, f"{chain.number}{letter}"))
             chain.boxes.append(tags[-1].name)
-            chain.by_machine += box.machine
+            chain.by_model += box.by_model
         tagged.append((box, tags))
     return tagged
 
 
-def _shown_chain(
+def _chain_lines(
     chain: Chain, number: int, mentions: list[Mention], words: dict[int, Caption], lit: bool
 ) -> ChainView:
     records = [record for m in mentions if (record := _record(m, words))]

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import Corpus
 from annotation.selectors.browse import Filter
-from annotation.selectors.tags.kept import (
+from annotation.selectors.tags.queries import BadTagQuery, read_tag_query, written_tag
+from annotation.selectors.tags.stored import (
     TAGS_PER_PAGE,
     ScoredTag,
     frequent_tags,
@@ -23,7 +24,6 @@ from annotation.selectors.tags.kept import (
     tagged_images,
     unknown_tags,
 )
-from annotation.selectors.tags.queries import BadTagQuery, read_tag_query, written_tag
 from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, for_roles_on
 from annotation.web.common.filters import filter_query, query_number
 from phrasebox.spreadsheets import escape_formula

@@ -19,8 +19,8 @@ from annotation.instructions import CampaignText
 from annotation.models import CampaignDraft, Worker
 from annotation.queue.leases import Lease
 from annotation.task_types.base import TASK_TYPES, BadAnswer, TaskType, TranslatableText
+from annotation.task_types.displayed import DisplayedImage, displayed_image
 from annotation.task_types.practice import PRACTICE
-from annotation.task_types.shown import ShownImage, shown_image
 from annotation.web.annotator.practice import FixedPageType
 from annotation.web.annotator.task_page import InvalidForm, TaskPage, WorkSoFar, build_task_page
 from annotation.web.annotator.work_context import WorkContext
@@ -98,7 +98,7 @@ def preview_page(
 ) -> TaskPage:
     """A question laid out as its task page has it; nobody holds it."""
     return _laid_out(
-        plan, TASK_TYPES.get(posed.kind), posed.content, shown_image(posed.image), entered, problem
+        plan, TASK_TYPES.get(posed.kind), posed.content, displayed_image(posed.image), entered, problem
     )
 
 
@@ -119,7 +119,7 @@ def _laid_out(
     plan: DraftPlan,
     type_: TaskType,
     content: dict[str, Any],
-    image: ShownImage,
+    image: DisplayedImage,
     entered: dict[str, str] | None,
     problem: BadAnswer | None,
 ) -> TaskPage:

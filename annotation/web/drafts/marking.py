@@ -259,7 +259,7 @@ def _has_answer(number: int, form_data: Mapping[str, str]) -> bool:
 
 
 def _is_for(posed: PosedQuestion, number: int, form_data: Mapping[str, str]) -> bool:
-    """Whether what a card was given is about this very question: the grid is drawn anew each time."""
+    """Whether what a card was given is about this very question: the grid is drawn again each time."""
     return form_data.get(f"mark-{number}-of") == posed.stamp
 
 

@@ -39,11 +39,11 @@ from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.kinds import all_tasks, kind_of, kinds_of_tasks
 from annotation.protocol.money import currency_digits
 from annotation.selectors.corpora import corpora_of, split_names
-from annotation.selectors.tags.kept import tag_list_of
+from annotation.selectors.tags.stored import tag_list_of
 from annotation.task_types.base import TASK_TYPES, TranslatableText
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, practice_scene
 from annotation.task_types.practice.scenes import SCENE_DESCRIPTIONS
-from annotation.task_types.shown import ShownImage
 from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import TypedForm, setting_field
 from annotation.web.drafts.draft_pages import draft_frame, for_draft
@@ -68,7 +68,7 @@ class TasksCard:
     title: TranslatableText
     says: TranslatableText
     yields: TranslatableText
-    picture: ShownImage | None
+    picture: DisplayedImage | None
     kinds: tuple[TranslatableText, ...]
     chosen: bool
 

@@ -1,5 +1,5 @@
 """A campaign's settings: value, default and where that is from; their versions, and how they change. And its
-instructions and its consent text, read and written anew.
+instructions and its consent text, read and written again.
 """
 
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         account,
         form_data if request.method == "POST" else None,
         initial={"campaign_settings": settings_of(campaign.settings).as_dict()},
-        fields_shown=("campaign", "campaign_settings", "base_version", "unpaid"),
+        only_fields=("campaign", "campaign_settings", "base_version", "unpaid"),
         settings={"campaign_settings": setting_fields(campaign.tasks)},
     )
     plan, problem, status = None, "", 200
@@ -202,7 +202,7 @@ def _value_text(value: Any) -> str:
 def campaign_text_edit(
     request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT
 ) -> HttpResponse:
-    """One text of a campaign: what workers read, a form to write it anew, all versions."""
+    """One text of a campaign: what workers read, a form to write it again, all versions."""
     if kind not in (instructions.CONSENT, *campaign.kinds):
         raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})
     now = instructions.current_text(campaign=campaign, kind=kind)

@@ -20,7 +20,7 @@ from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.glance import Overview
 from annotation.selectors.campaign.progress import Funnel, TaskCounts
-from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.campaign.summaries import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
 
 #: The page that adds corpora; it belongs to no campaign.
@@ -192,18 +192,18 @@ def _images(funnel: Funnel, paged: bool) -> KeyFigure:
 
 
 def _answer_rate(seen: Overview) -> KeyFigure:
-    newest = seen.pace.newest_at
+    newest = seen.throughput.newest_at
     says = _("no answers yet")
     if newest is not None:
         says = _("%(rate)s an hour over the last day; newest answer %(ago)s ago") % {
-            "rate": _grouped(round(seen.pace.per_hour)),
+            "rate": _grouped(round(seen.throughput.per_hour)),
             "ago": timesince(newest),
         }
-    return KeyFigure(_("answers in the last hour"), _grouped(seen.pace.last_hour), says)
+    return KeyFigure(_("answers in the last hour"), _grouped(seen.throughput.last_hour), says)
 
 
 def _end(seen: Overview) -> KeyFigure:
-    progress = seen.pace
+    progress = seen.throughput
     if progress.to_come is None:
         return KeyFigure(_("expected end"), "–", _("shown once some images are finished"))
     if not progress.to_come:

@@ -16,8 +16,8 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.kinds import is_page
 from annotation.protocol.money import currency_digits
+from annotation.selectors.campaign.cached import acts_on
 from annotation.selectors.campaign.glance import overview
-from annotation.selectors.campaign.kept import acts_on
 from annotation.selectors.campaigns import campaigns_listed
 from annotation.selectors.controls import unchecked_kinds
 from annotation.selectors.corpora import campaigns_of
@@ -114,7 +114,7 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             history=worded_acts(history[:HISTORY]),
             pilot=_pilot(request, campaign, settings.pay.currency),
             planned=seen.funnel.planned if campaign.state != Campaign.CLOSED else 0,
-            at_once=settings.machine.images_at_once,
+            at_once=settings.model_annotator.images_at_once,
             deletable=not campaigns.why_not_deletable(campaign),
             pausing=RequestForm(operation_named("pause_campaign"), account_of(request)),
         ),
@@ -127,7 +127,7 @@ def _pilot(request: HttpRequest, campaign: Campaign, currency: str) -> dict[str,
         return None
     try:
         left = images_after_pilot(campaign)
-    except (CampaignError, UnknownName) as error:  # Tags may have been made anew since.
+    except (CampaignError, UnknownName) as error:  # Tags may have been made again since.
         return {"unreadable": str(error)}
     if not left:  # opened by command meanwhile
         return None

@@ -20,7 +20,7 @@ from annotation.models import Job
 from annotation.selectors.export_exclusions import missing_from_export
 
 #: Arguments that set a job apart from others of its kind.
-_TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "machine")
+_TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "model_annotator")
 
 
 @dataclass(frozen=True, slots=True)

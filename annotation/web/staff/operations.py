@@ -31,7 +31,6 @@ from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
 from annotation.web.common.request_forms import RequestForm, query_request
 from annotation.web.staff.job_lines import job_line
-from models_core.extras import MissingExtra
 from phrasebox.registry import UnknownName
 
 #: Jobs on a page, the newest.
@@ -74,7 +73,6 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
     if request.method != "POST":
         return _page(request, operation, RequestForm(operation, account, initial=request.GET.dict()))
     form, result, problem, status = RequestForm(operation, account, request.POST), None, "", 400
-    errors: Any = (jobs.JobError, MissingExtra, *operation.errors, *operation.stale)
     try:
         with received_files(operation, request.FILES) as files:
             form = RequestForm(operation, account, request.POST, files=files)
@@ -90,7 +88,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
         form.refuse(error)
     except Forbidden as error:
         return role_missing(request, *error.roles)
-    except errors as error:
+    except (*operation.errors, *operation.stale) as error:
         result, problem = None, str(error)
         status = 412 if isinstance(error, operation.stale) else 409
     fields = result_to_dict(result) if result is not None else {}
@@ -121,7 +119,6 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
     account, operation = account_of(request), _operation(name)
     if not isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
-    expected_errors: tuple[type[Exception], ...] = (MissingExtra, *operation.errors)
     try:
         file_request, _row = query_request(operation, account, request.GET)
         return file_download(operation, operation.run(file_request, OperationContext(account)))
@@ -129,7 +126,7 @@ def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
         return role_missing(request, *error.roles)
     except Invalid as error:
         raise Http404(str(error)) from error
-    except expected_errors as error:
+    except operation.errors as error:
         return render(request, "operations/refused.html", {"error": str(error)}, status=409)
 
 

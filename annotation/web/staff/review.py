@@ -141,7 +141,9 @@ def _image(request: HttpRequest, campaign: Campaign, key: str, *, problem: str =
             new=NEW,
             following=selector.next_waiting(review.open),
             reports=[
-                judgment for judgment in review.said if judgment.flag and judgment.flag.resolved_at is None
+                judgment
+                for judgment in review.judgments
+                if judgment.flag and judgment.flag.resolved_at is None
             ],
             flags=FLAGS_IN_WORDS,
             error=problem,

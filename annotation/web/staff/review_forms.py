@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from annotation.moderation.rulings import CannotRule
-from annotation.protocol.contents import BadPlainData, ruling_from
+from annotation.protocol.contents import InvalidContent, ruling_from
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.terms import Box
 
@@ -93,7 +93,7 @@ def _regrouped(chain: tuple[str, ...], data: Mapping[str, str]) -> tuple[Partiti
         raise CannotRule(_("No mention was moved: choose where each one belongs, or keep the chain."))
     try:
         ruling = ruling_from({"kind": "partition", "groups": groups})
-    except BadPlainData as error:
+    except InvalidContent as error:
         raise CannotRule(str(error)) from error
     assert isinstance(ruling, Partition)
     return ruling, [chain, *joined]

@@ -20,10 +20,9 @@ from annotation.protocol.kinds import kind_of
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume
 from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
-from annotation.selectors.review import GivenRuling, ImageUnderReview, SaidJudgment, chain_title
+from annotation.selectors.review import ImageUnderReview, ReviewedJudgment, RulingDetail, chain_title
 from annotation.web.common.marking import MarkedCaption, mark_words
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
-from annotation.web.common.palette import hue, letters
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, hue, letters
 from annotation.web.staff.wording import (
     ANSWER_ROLES_IN_WORDS,
     FLAGS_IN_WORDS,
@@ -47,7 +46,7 @@ class BoxView:
 class JudgmentInWords:
     """A judgment in words. `weight` says why it does not count, "" where it does."""
 
-    stored: SaidJudgment
+    stored: ReviewedJudgment
     question: str
     answer: str
     weight: str
@@ -58,9 +57,9 @@ class JudgmentInWords:
         return self.stored.judgment.worker.pseudonym
 
     @property
-    def by_machine(self) -> bool:
-        """Whether a machine answered."""
-        return self.stored.judgment.worker.kind == Worker.MACHINE
+    def by_model(self) -> bool:
+        """Whether a model annotator answered."""
+        return self.stored.judgment.worker.kind == Worker.MODEL
 
 
 @dataclass(slots=True)
@@ -137,7 +136,7 @@ class ReviewedChain:
 class SpokenRuling:
     """A ruling in words. `closes`: it says what became of a chain."""
 
-    stored: GivenRuling
+    stored: RulingDetail
     text: str
     closes: bool
 
@@ -188,7 +187,7 @@ def build_review_page(
         chain.lit = chain.number == lit
         names = set(stored["m"])
         chain.answers = [
-            _answered(row, superseded, chains, names) for row in review.said if names & set(row.mentions)
+            _answered(row, superseded, chains, names) for row in review.judgments if names & set(row.mentions)
         ]
         chain.moves = review.moves.get(" ".join(stored["m"]), [])
         chain.rulings = [_ruling(row, chains) for row in review.rulings if names & row.mentions]
@@ -262,7 +261,7 @@ def marked_captions(
 
 
 def _answered(
-    stored_judgment: SaidJudgment,
+    stored_judgment: ReviewedJudgment,
     superseded: Collection[str],
     chains: Sequence[ReviewedChain],
     names: Collection[str],
@@ -294,7 +293,7 @@ def _answered(
     return JudgmentInWords(stored_judgment, question, answer, weight)
 
 
-def _ruling(ruling: GivenRuling, chains: Sequence[ReviewedChain]) -> SpokenRuling:
+def _ruling(ruling: RulingDetail, chains: Sequence[ReviewedChain]) -> SpokenRuling:
     """A ruling in words; mentions that the image no longer has are shown by their ids."""
     words = {m.id: m.text for chain in chains for m in chain.mentions}
     count = Counter(words.values())

@@ -4,7 +4,7 @@ from django.urls import path
 
 from annotation.web.staff import campaign_settings, campaigns, image_order, jobs, recruiting, review, workers
 from annotation.web.staff.controls import item, items
-from annotation.web.staff.crowd import machines, payments
+from annotation.web.staff.crowd import model_annotators, payments
 from annotation.web.staff.dashboard import part
 
 urlpatterns = [
@@ -19,7 +19,11 @@ urlpatterns = [
     path("campaigns/<slug:name>/images/<str:key>/rulings/add/", review.ruling_make, name="rule"),
     path("campaigns/<slug:name>/workers/", workers.worker_list, name="workers"),
     path("campaigns/<slug:name>/payments/", payments.payments_page, name="payments"),
-    path("campaigns/<slug:name>/machines/", machines.machine_list, name="machines"),
+    path(
+        "campaigns/<slug:name>/model-annotators/",
+        model_annotators.model_annotator_list,
+        name="model_annotators",
+    ),
     path("campaigns/<slug:name>/workers/<str:pseudonym>/", workers.worker_detail, name="worker"),
     path("campaigns/<slug:name>/recruiting/", recruiting.recruiting_page, name="entry"),
     path("campaigns/<slug:name>/control-items/", items.control_item_list, name="control_item_list"),

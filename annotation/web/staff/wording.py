@@ -46,7 +46,7 @@ DRAWING_WAYS_IN_WORDS = {
     "fields": gettext_lazy("typed"),
     "": gettext_lazy("not known"),
 }
-#: Why a chain is in review: a word for lists, and a sentence for whoever has to settle it.
+#: Why a chain is in review: a word for lists, and a sentence for the person who has to settle it.
 REASONS_IN_WORDS = {
     "refused": gettext_lazy("rejected"),
     "flagged": gettext_lazy("reported"),
@@ -120,7 +120,7 @@ ACTS = {
     "set_licence": gettext_lazy("changed the licence of a corpus"),
     "mark_phrases": gettext_lazy("marked the phrases of an image"),
     "restore": gettext_lazy("restored a backup"),
-    "add_machine": gettext_lazy("added a machine"),
+    "add_model_annotator": gettext_lazy("added a model annotator"),
     "remove_caption_set": gettext_lazy("deleted captions"),
     "remove_features": gettext_lazy("deleted a feature set"),
     "remove_localization_set": gettext_lazy("deleted localizations"),
@@ -158,8 +158,8 @@ ACTS = {
     "learn_links": gettext_lazy("learned likely links from a corpus"),
     "change_answer": gettext_lazy("changed an answer"),
     "set_instructions": gettext_lazy("published a text"),
-    "add_known_items": gettext_lazy("added control items"),
-    "retire_known_items": gettext_lazy("retired control items"),
+    "add_control_items": gettext_lazy("added control items"),
+    "retire_control_items": gettext_lazy("retired control items"),
     "rule": gettext_lazy("made a ruling"),
     "withdraw_ruling": gettext_lazy("withdrew a ruling"),
     "resolve_flag": gettext_lazy("handled a report"),

@@ -22,16 +22,11 @@ from annotation.selectors.campaign.crowd import WorkerRow
 from annotation.selectors.campaign.crowd import workers as worker_rows
 from annotation.selectors.workers.reading_speed import (
     WORDS_A_MINUTE,
-    ReadingPace,
+    ReadingSpeed,
     reading_paces,
     words_in_a_caption,
 )
-from annotation.selectors.workers.trust_labels import (
-    WORKER_STATE_LABELS,
-    is_off,
-    trust_label,
-    trust_summary,
-)
+from annotation.selectors.workers.trust_labels import WORKER_STATE_LABELS, is_off, trust_label, trust_summary
 from annotation.selectors.workers.worker_table import (
     SORTS,
     WORKER_STATES,
@@ -43,7 +38,7 @@ from annotation.web.common.access import for_roles_on
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
 from annotation.web.staff.wording import kind_in_words, kinds_in_words
 from annotation.workers import payments
-from annotation.workers.messages import told_to
+from annotation.workers.messages import messages_to
 
 #: Heads of the table's columns, by what they sort by.
 HEADS = {
@@ -94,7 +89,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "workers",
             rows=[
-                _shown_row(row, figures, query.kind, pay.currency, page.paces.get(row.id))
+                _worker_line(row, figures, query.kind, pay.currency, page.paces.get(row.id))
                 for row, figures in page.rows
             ],
             suspend=act_form(request, "suspend_workers"),
@@ -104,7 +99,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             query=query,
             heads=[_head(query, sort) for sort in SORTS if _pays(campaign) or sort not in ("earned", "due")],
             paid=_pays(campaign),
-            machines_answer=bool(kinds.machine_kinds(campaign.kinds)),
+            models_answer=bool(kinds.model_kinds(campaign.kinds)),
             kinds=kinds_in_words(campaign),
             states=WORKER_STATE_LABELS.items(),
             later=_as_query(replace(query, after=page.after)) if page.after else "",
@@ -147,7 +142,7 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             reading_speed=speed if speed is not None and speed.flagged else None,
             words=round(words_in_a_caption(campaign)) if speed is not None and speed.flagged else 0,
             words_a_minute=WORDS_A_MINUTE,
-            messages_to_worker=told_to(campaign, row.id),
+            messages_to_worker=messages_to(campaign, row.id),
         ),
     )
 
@@ -157,8 +152,8 @@ def _pays(campaign: Campaign) -> bool:
     return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
 
 
-def _shown_row(
-    row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, speed: ReadingPace | None
+def _worker_line(
+    row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, speed: ReadingSpeed | None
 ) -> WorkerView:
     """A worker's line: all kinds together, or one of them."""
     return WorkerView(

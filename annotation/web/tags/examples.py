@@ -12,8 +12,8 @@ from django.utils.translation import get_language
 from annotation import instructions
 from annotation.instructions import CampaignText
 from annotation.protocol.kinds import draws
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, PracticeExample, practice_scene
-from annotation.task_types.shown import ShownImage
 from annotation.web.annotator.task_page import CaptionPiece, boxes_of, caption_pieces
 from annotation.web.common.overlay import DrawnBox, Frame
 
@@ -25,7 +25,7 @@ class _Drawn:
     """An example laid out; `answer` is what the button that was pressed says, where there are several."""
 
     example: PracticeExample
-    image: ShownImage
+    image: DisplayedImage
     boxes: list[DrawnBox]
     captions: list[list[CaptionPiece]]
     sentence: str

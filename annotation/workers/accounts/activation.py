@@ -15,10 +15,7 @@ from annotation.models import Account
 from annotation.selectors.people.accounts import AccountName
 from annotation.workers import sessions
 from annotation.workers.accounts.granting import admins_of_server
-
-
-class AccountRefused(ValueError):
-    """What cannot be done to an account; one line with the remedy."""
+from phrasebox.errors import PhraseboxError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +59,11 @@ class PasswordLink:
 
 
 def deactivate_account(request: DeactivateAccountRequest, context: OperationContext) -> AccountChange:
-    """Let nobody sign in as an account. Raises AccountRefused for one's own and for the last admin."""
+    """Let nobody sign in as an account. Raises PhraseboxError for one's own and for the last admin."""
     account = account_to_change(request.account, context)
     with database.writing():
         if admins_of_server() == {account.pk}:
-            raise AccountRefused(
+            raise PhraseboxError(
                 _("“%(name)s” is the last admin of this server: grant somebody else the role first.")
                 % {"name": request.account}
             )
@@ -84,7 +81,7 @@ def deactivate_account(request: DeactivateAccountRequest, context: OperationCont
 
 
 def reactivate_account(request: ReactivateAccountRequest, context: OperationContext) -> AccountChange:
-    """Let somebody sign in again. Raises AccountRefused for one's own account."""
+    """Let somebody sign in again. Raises PhraseboxError for one's own account."""
     account = account_to_change(request.account, context)
     with database.writing():
         changed = bool(Account.objects.filter(pk=account.pk, is_active=False).update(is_active=True))
@@ -94,7 +91,7 @@ def reactivate_account(request: ReactivateAccountRequest, context: OperationCont
 
 
 def make_password_link(request: MakePasswordLinkRequest, context: OperationContext) -> PasswordLink:
-    """A link to a new password. Raises AccountRefused where there is no password to forget."""
+    """A link to a new password. Raises PhraseboxError where there is no password to forget."""
     account = account_to_change(request.account, context)
     check_has_password(account)
     with database.writing():
@@ -105,18 +102,18 @@ def make_password_link(request: MakePasswordLinkRequest, context: OperationConte
 
 
 def account_to_change(name: str, context: OperationContext) -> Account:
-    """The account of that name. Raises AccountRefused for one's own."""
+    """The account of that name. Raises PhraseboxError for one's own."""
     if context.actor is not None and context.actor.get_username() == name:
-        raise AccountRefused(_("This is your own account: ask another admin."))
+        raise PhraseboxError(_("This is your own account: ask another admin."))
     return Account.objects.get(username=name)
 
 
 def check_has_password(account: Account) -> None:
-    """Raise AccountRefused where an account is inactive, or its owner signs in through a platform."""
+    """Raise PhraseboxError where an account is inactive, or its owner signs in through a platform."""
     if not account.is_active:
-        raise AccountRefused(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
+        raise PhraseboxError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     if not account.has_usable_password():
-        raise AccountRefused(
+        raise PhraseboxError(
             _("“%(name)s” has no password: they sign in through a platform.")
             % {"name": account.get_username()}
         )

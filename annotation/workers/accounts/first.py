@@ -1,7 +1,8 @@
 """The first account: who holds the link that the server printed makes it, and is an admin of everything.
 
 What the link ends with is drawn at random and kept in a file of DATA_DIR that only the server's user reads:
-a link signed with the server's key could be made by whoever knows the key that a development server has.
+a link signed with the server's key could be made by the person who knows the key that a development server
+has.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from django.conf import settings
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.roles import ADMIN
 from annotation.models import Account, RoleGrant
 
@@ -56,7 +57,7 @@ def is_open(token: str) -> bool:
 
 def make_first_account(*, token: str, username: str, password: str) -> Account:
     """The first account, an admin of the whole server. Raises TooLate."""
-    with exclusive_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
+    with locked_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
         if not is_open(token):
             raise TooLate("there is already an account, or this link is not the current one")
         account = Account.objects.create_user(username, password=password)

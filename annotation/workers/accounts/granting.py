@@ -13,17 +13,14 @@ from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, OneOf, OperationContext
+from annotation.common.operations import Help, OneOf, OperationContext, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
+from annotation.selectors.corpora import ScopeRequest
 from annotation.selectors.people.accounts import AccountName
-from annotation.selectors.stored_kinds import ScopeRequest
 from annotation.workers import sessions
 from annotation.workers.accounts import second_factor
-
-
-class GrantError(ValueError):
-    """A role that cannot be granted or revoked; one line with the remedy."""
+from phrasebox.errors import PhraseboxError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +62,7 @@ def revoke_granted_role(request: RevokeRoleRequest, context: OperationContext) -
 def _change(act: Callable[..., bool], request: GrantRoleRequest, context: OperationContext) -> RoleChange:
     account, (corpus, campaign) = Account.objects.get(username=request.account), request.rows()
     changed = act(account=account, role=request.role, corpus=corpus, campaign=campaign, actor=context.actor)
-    return RoleChange(
-        account=request.account,
-        role=request.role,
-        corpus=request.corpus,
-        campaign=request.campaign,
-        changed=changed,
-    )
+    return result_of(RoleChange, request, changed=changed)
 
 
 def grant(
@@ -88,9 +79,9 @@ def grant(
     """
     check_grants(actor)
     if actor is not None and account.pk == actor.pk:
-        raise GrantError(_("You cannot grant a role to yourself: ask another admin."))
+        raise PhraseboxError(_("You cannot grant a role to yourself: ask another admin."))
     if not account.is_active:
-        raise GrantError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
+        raise PhraseboxError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     with database.writing():
         role_grant = RoleGrant.objects.get_or_create(
             account=account, role=role, corpus=corpus, campaign=campaign, defaults={"granted_by": actor}
@@ -116,13 +107,13 @@ def revoke_role(
 
     They are signed out everywhere, and their tokens are void: what they had open under the role ends at once.
 
-    Raises GrantError, also where nobody could grant roles any more.
+    Raises PhraseboxError, also where nobody could grant roles any more.
     """
     check_grants(actor)
     with database.writing():
         admins = admins_of_server()
         if role == ADMIN and corpus is None and campaign is None and admins == {account.pk}:
-            raise GrantError(
+            raise PhraseboxError(
                 _("“%(name)s” is the last admin of this server: grant somebody else the role first.")
                 % {"name": account.get_username()}
             )
@@ -135,9 +126,9 @@ def revoke_role(
 
 
 def check_grants(actor: Account | None) -> None:
-    """Raise GrantError unless `actor` (None: the command line) may grant roles."""
+    """Raise PhraseboxError unless `actor` (None: the command line) may grant roles."""
     if actor is not None and not actor.has_role(ADMIN, on=WHOLE_SERVER):
-        raise GrantError(_("Only admins of the whole server can grant roles."))
+        raise PhraseboxError(_("Only admins of the whole server can grant roles."))
 
 
 def admins_of_server() -> set[int]:

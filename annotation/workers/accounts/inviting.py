@@ -18,8 +18,9 @@ from annotation.common import database
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext, StoredKind
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, StaffInvitation
-from annotation.selectors.stored_kinds import ScopeRequest
-from annotation.workers.accounts.granting import GrantError, check_grants, grant
+from annotation.selectors.corpora import ScopeRequest
+from annotation.workers.accounts.granting import check_grants, grant
+from phrasebox.errors import PhraseboxError
 
 DAYS = 7
 #: Characters of an e-mail address.
@@ -80,11 +81,11 @@ def invite_staff(
 
 
 def revoke_staff_invitation(request: RevokeStaffInvitationRequest, context: OperationContext) -> None:
-    """End a link. Raises GrantError where it was used or revoked meanwhile."""
+    """End a link. Raises PhraseboxError where it was used or revoked meanwhile."""
     with database.writing():
         waiting = StaffInvitation.objects.filter(pk=request.invitation, used_at=None, revoked_at=None)
         if not waiting.update(revoked_at=database.now()):
-            raise GrantError(_("This invitation is no longer valid."))
+            raise PhraseboxError(_("This invitation is no longer valid."))
         record(actor=context.actor, act="revoke_staff_invitation", invitation=request.invitation)
 
 
@@ -94,22 +95,24 @@ def staff_invitation_token(invitation: StaffInvitation) -> str:
 
 
 def open_staff_invitation(token: str) -> StaffInvitation:
-    """The invitation of a link. Raises GrantError where it lets nobody in: why, and whom to ask."""
+    """The invitation of a link. Raises PhraseboxError where it lets nobody in: why, and whom to ask."""
     try:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
-        raise GrantError(
+        raise PhraseboxError(
             _("This link is incomplete. Copy all of it, or ask the sender for a new one.")
         ) from None
     matching = StaffInvitation.objects.select_related("corpus", "campaign", "created_by").filter(pk=number)
     invitation = matching.first()
     if invitation is None or staff_invitation_over(invitation):
-        raise GrantError(_("This invitation was used or revoked, or is seven days old. Ask for a new one."))
+        raise PhraseboxError(
+            _("This invitation was used or revoked, or is seven days old. Ask for a new one.")
+        )
     return invitation
 
 
 def staff_invitation_over(invitation: StaffInvitation) -> bool:
-    """Whether an invitation lets nobody in any more; whoever sent it must still be allowed to."""
+    """Whether an invitation lets nobody in any more; the person who sent it must still be allowed to."""
     sender = invitation.created_by
     return (
         invitation.used_at is not None
@@ -134,7 +137,8 @@ def forget_invited_addresses() -> None:
 
 
 def accept_staff_invitation(*, invitation: StaffInvitation, username: str, password: str) -> Account:
-    """Make the account that an invitation is for. Raises GrantError, and IntegrityError for a taken name."""
+    """Make the account that an invitation is for. Raises PhraseboxError, and IntegrityError for a taken
+    name."""
     with database.writing():
         StaffInvitation.objects.select_for_update().get(pk=invitation.pk)
         open_invitation = open_staff_invitation(staff_invitation_token(invitation))

@@ -31,6 +31,7 @@ from annotation.selectors.people.accounts import AccountName
 from annotation.workers import sessions
 from annotation.workers.api_tokens import digest_of_secret
 from annotation.workers.pseudonyms import draw_pseudonym
+from phrasebox.errors import PhraseboxError
 
 _SALT = "annotation.second_factor"
 
@@ -65,10 +66,6 @@ _RECOVERY_LENGTH = 16
 #: For how long a secret that is being set up is shown again instead of a new one.
 _BEGUN_FOR = timedelta(minutes=15)
 _CODE = re.compile(r"[0-9]{6}")
-
-
-class FactorRefused(ValueError):
-    """A second factor that cannot be set up, removed or reset; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +117,14 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
     Another session of the account gets another secret. So somebody who knows only the password cannot copy
     the secret that the owner is setting up.
 
-    Raises FactorRefused where a second factor is on already: its secret is never shown again.
+    Raises PhraseboxError where a second factor is on already: its secret is never shown again.
     """
     with database.writing():
         now = database.now()
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         factor = SecondFactor.objects.filter(account=account).first()
         if factor is not None and factor.confirmed_at is not None:
-            raise FactorRefused(_("Your second factor is already on. Turn it off first to use another app."))
+            raise PhraseboxError(_("Your second factor is already on. Turn it off first to use another app."))
         if factor is not None and factor.begun_at > now - _BEGUN_FOR:
             try:
                 secret = unseal(factor.secret)
@@ -146,14 +143,14 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
 def confirm_second_factor(*, account: Account, code: str) -> list[str]:
     """Turn the second factor on, with a code that the app shows; ten recovery codes, shown this once.
 
-    Raises FactorRefused for a wrong code, and where nothing is being set up.
+    Raises PhraseboxError for a wrong code, and where nothing is being set up.
     """
     with database.writing():
         factor = SecondFactor.objects.select_for_update().filter(account=account, confirmed_at=None).first()
         if factor is None:
-            raise FactorRefused(_("Nothing is being set up: begin again."))
+            raise PhraseboxError(_("Nothing is being set up: begin again."))
         if not _uses_code(factor, code):
-            raise FactorRefused(
+            raise PhraseboxError(
                 _("This code is not right. Type the one that the app shows now, and check your clock.")
             )
         SecondFactor.objects.filter(pk=factor.pk).update(confirmed_at=database.now())
@@ -163,10 +160,10 @@ def confirm_second_factor(*, account: Account, code: str) -> list[str]:
 
 
 def renew_recovery_codes(*, account: Account) -> list[str]:
-    """Ten new recovery codes; the old ones are void. Raises FactorRefused without a second factor."""
+    """Ten new recovery codes; the old ones are void. Raises PhraseboxError without a second factor."""
     with database.writing():
         if not has_second_factor(account):
-            raise FactorRefused(_("Set up a second factor first."))
+            raise PhraseboxError(_("Set up a second factor first."))
         codes = _new_recovery_codes(account)
         record(actor=account, act="renew_recovery_codes", account=account.get_username())
     return codes
@@ -216,28 +213,28 @@ def accept_code(*, account: Account, code: str) -> Accepted | None:
 
 
 def remove_second_factor(*, account: Account) -> None:
-    """Turn one's own second factor off. Raises FactorRefused where this server asks for one."""
+    """Turn one's own second factor off. Raises PhraseboxError where this server asks for one."""
     with database.writing():
         if must_have_second_factor(account):
-            raise FactorRefused(
+            raise PhraseboxError(
                 _("This server asks your account for a second factor. An admin can reset it for another app.")
             )
         if not _forget(account):
-            raise FactorRefused(_("Your second factor is already off."))
+            raise PhraseboxError(_("Your second factor is already off."))
         record(actor=account, act="remove_second_factor", account=account.get_username())
 
 
 def reset_second_factor(request: ResetFactorRequest, context: OperationContext) -> FactorReset:
     """Forget the second factor of somebody who lost it.
 
-    Raises FactorRefused where there is none, and for one's own.
+    Raises PhraseboxError where there is none, and for one's own.
     """
     account, actor = Account.objects.get(username=request.account), context.actor
     if actor is not None and actor.pk == account.pk:
-        raise FactorRefused(_("This is your own second factor: ask another admin."))
+        raise PhraseboxError(_("This is your own second factor: ask another admin."))
     with database.writing():
         if not _forget(account):
-            raise FactorRefused(_("“%(name)s” has no second factor.") % {"name": account.get_username()})
+            raise PhraseboxError(_("“%(name)s” has no second factor.") % {"name": account.get_username()})
         ended = sessions.end_access(account)
         record(
             actor=actor,
@@ -270,10 +267,11 @@ def lacks_second_factor(account: Account) -> bool:
 
 
 def set_second_factor_rule(request: FactorRuleRequest, context: OperationContext) -> FactorRule:
-    """Say who must have a second factor. Raises FactorRefused for an actor who would be signed out by it."""
+    """Say who must have a second factor. Raises PhraseboxError for an actor who would be signed out by
+    it."""
     who, actor = request.who, context.actor
     if actor is not None and who != SignInRules.NOBODY and not has_second_factor(actor):
-        raise FactorRefused(_("Set up your own second factor first."))
+        raise PhraseboxError(_("Set up your own second factor first."))
     with database.writing():
         before = second_factor_rule()
         SignInRules.objects.update_or_create(pk=1, defaults={"second_factor": who})

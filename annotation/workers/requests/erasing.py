@@ -35,7 +35,7 @@ class ErasedAgain:
 
 
 def erase_one(request: EraseWorkerRequest, context: OperationContext) -> Erased:
-    """Erase a worker. Raises CannotErase, and Invalid where nobody is called so."""
+    """Erase a worker. Raises PhraseboxError, and Invalid where nobody is called so."""
     worker = pseudonyms.worker_called(request.worker)
     return pseudonyms.erase_worker(worker=worker, texts=request.texts, actor=context.actor)
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, NewFile, OneOf, OperationContext, Pages
+from annotation.common.operations import Help, NewFile, OneOf, OperationContext, Pages, result_of
 from annotation.models import Campaign
 from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import units
 from annotation.selectors.campaign.crowd import WorkerRow, workers
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,
@@ -27,12 +27,7 @@ from annotation.selectors.workers.choosing import (
     worker_id,
 )
 from annotation.selectors.workers.trust_labels import trust_summary
-from annotation.selectors.workers.worker_table import (
-    SORTS,
-    WorkerTableRequest,
-    worker_page,
-    worker_rows_of,
-)
+from annotation.selectors.workers.worker_table import SORTS, WorkerTableRequest, worker_page, worker_rows_of
 from annotation.workers.payments import currency_of
 from phrasebox.spreadsheets import escape_formula
 
@@ -90,7 +85,7 @@ class CampaignWorker:
 
     worker: str
     erased: bool
-    machine: bool
+    is_model: bool
     answers: int
     seconds: float
     earned: str
@@ -159,7 +154,7 @@ def _campaign_worker(row: WorkerRow, currency: str) -> CampaignWorker:
     return CampaignWorker(
         worker=row.pseudonym,
         erased=row.erased,
-        machine=row.machine,
+        is_model=row.is_model,
         answers=row.answers,
         seconds=row.seconds,
         earned=text(row.earned),
@@ -167,19 +162,5 @@ def _campaign_worker(row: WorkerRow, currency: str) -> CampaignWorker:
         paid=text(row.paid),
         due=text(row.due),
         hourly=text(row.hourly) if row.hourly is not None else None,
-        kinds=tuple(
-            WorkerAtKind(
-                kind=trust_row.kind,
-                state=trust_row.state,
-                blocked=trust_row.blocked,
-                reason=trust_row.reason,
-                withdrawn_at=trust_row.withdrawn_at,
-                answers=trust_row.answers,
-                checked=trust_row.known,
-                right=trust_row.right,
-                accuracy=trust_row.accuracy,
-                median_seconds=trust_row.median_seconds,
-            )
-            for trust_row in row.kinds
-        ),
+        kinds=tuple(result_of(WorkerAtKind, trust_row, checked=trust_row.known) for trust_row in row.kinds),
     )

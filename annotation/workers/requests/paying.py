@@ -10,16 +10,10 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import (
-    Help,
-    Listing,
-    NewFile,
-    OperationContext,
-    invalid,
-)
+from annotation.common.operations import Help, Listing, NewFile, OperationContext, invalid
 from annotation.models import Campaign, Payout
 from annotation.protocol.money import amount_text
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import (
     ChosenWorkers,
     Pseudonym,
@@ -164,7 +158,7 @@ def pay_workers(request: PayRequest, context: OperationContext) -> PaidWorkers:
 
 
 def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWorkers:
-    """Record a payment. Raises PaymentError, and Invalid for an amount that is none."""
+    """Record a payment. Raises PhraseboxError, and Invalid for an amount that is none."""
     campaign = request.row()
     payout = payments.pay(
         worker=worker_id(request.worker, campaign),

@@ -8,11 +8,11 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.addresses import full_address
-from annotation.common.operations import Help, Listing, OperationContext, invalid
+from annotation.common.operations import Help, Listing, OperationContext, invalid, result_of
 from annotation.models import Study, Visit
-from annotation.selectors.stored_kinds import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest
 from annotation.workers import confirmation, platform_visits
-from annotation.workers.platform_visits import MOST_WANTED, PROLIFIC, PlatformName
+from annotation.workers.platform_visits import MOST_ANSWERS_REQUIRED, PROLIFIC, PlatformName
 
 #: What Prolific is to fill in.
 _PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -33,7 +33,9 @@ class SaveStudyRequest(CampaignRequest):
     study: Annotated[
         str, Field(max_length=100), Help(_("Id of the study"), _("Prolific's; other platforms give none"))
     ] = ""
-    answers: Annotated[int, Field(ge=1, le=MOST_WANTED), Help(_("Answers needed from each participant"))] = 20
+    answers: Annotated[
+        int, Field(ge=1, le=MOST_ANSWERS_REQUIRED), Help(_("Answers needed from each participant"))
+    ] = 20
     completion_code: Annotated[Code, Help(_("Code for complete"))] = ""
     screen_out_code: Annotated[Code, Help(_("Code for screened out"))] = ""
 
@@ -148,15 +150,11 @@ def _campaign_study(row: Study) -> CampaignStudy:
 
 def study_visit(row: Visit) -> StudyVisit:
     """What is known of a submission."""
-    return StudyVisit(
+    return result_of(
+        StudyVisit,
+        row,
         submission=row.external_id,
         study=row.study.external_id or row.study.provider,
-        participant=row.participant,
         worker=row.identity.worker.pseudonym,
-        verification=row.verification,
-        verified_by=row.verified_by,
-        begun_at=row.begun_at,
         answered=platform_visits.answers_of_visit(row),
-        outcome=row.outcome,
-        reported=row.reported,
     )

@@ -15,8 +15,7 @@ from annotation.formats import FORMATS
 from annotation.management.base import ReportCommand, peak_mib, with_progress
 from annotation.selectors.export_exclusions import missing_from_export
 from config.sample import sample_records
-from phrasebox.registry import UnknownName
-from phrasebox.text_files import FormatError, whole_file
+from phrasebox.text_files import whole_file
 from scenes.sheet import contact_sheet
 
 #: Where the pictures go, within OUT.
@@ -33,7 +32,7 @@ class Command(ReportCommand):
         "them. The same seed gives the same images; a larger corpus begins with the smaller one. "
         "Import it with `import_corpus NAME OUT --format jsonl --images OUT/images`."
     )
-    expected_errors = (UnknownName, FormatError, OSError)
+    expected_errors = (OSError,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -1,13 +1,12 @@
-"""Having a machine of a campaign propose boxes for images that were opened since it learnt."""
+"""Having a model annotator of a campaign propose boxes for images that were opened since it learnt."""
 
 from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from annotation.campaigns import CampaignError
-from annotation.campaigns.machines import PROPOSE_JOB
+from annotation.campaigns.model_annotators import PROPOSE_JOB
 from annotation.jobs import JobError, JobProgress, job_kind
-from evaluation.services.machines.teaching import propose_boxes
+from evaluation.services.model_annotators.training import propose_boxes
 from evaluation.services.phases import PhaseShares
 from models_core.estimators.base import Method
 
@@ -26,13 +25,14 @@ class Phases(PhaseShares):
 
 @job_kind(
     PROPOSE_JOB,
-    title=gettext_lazy("Boxes of a machine for further images"),
-    expected_errors=(JobError, CampaignError, OSError, ValueError),
+    title=gettext_lazy("Boxes of a model annotator for further images"),
+    expected_errors=(OSError, ValueError),
 )
-def propose_boxes_job(progress: JobProgress, *, machine: str) -> dict[str, Any]:
-    """Store the machine's boxes for images that lack them; a killed job goes on with those that still do."""
+def propose_boxes_job(progress: JobProgress, *, model_annotator: str) -> dict[str, Any]:
+    """Store the model annotator's boxes for images that lack them; a killed job goes on with those that still
+    do."""
     if progress.campaign is None:
         raise JobError("this job is of a campaign, and none was given")
     return propose_boxes(
-        campaign=progress.campaign.name, model_annotator=machine, report_progress=Phases(progress)
+        campaign=progress.campaign.name, model_annotator=model_annotator, report_progress=Phases(progress)
     ).as_dict()

@@ -24,11 +24,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.models import System
 from evaluation.selectors import names_of
-from evaluation.services.alignments.localizing import (
-    boxed_mentions,
-    is_localized,
-    mentions_localized,
-)
+from evaluation.services.alignments.localizing import boxed_mentions, is_localized, mentions_localized
 from evaluation.services.common import InputError, check_same_corpus
 from evaluation.services.features.store import feature_set
 from evaluation.services.phases import PhaseShares
@@ -246,13 +242,13 @@ class _Decoder:
             raise InputError(
                 f"system {request.system!r} does not align words with regions; name one of recipe BRNN"
             )
-        regions = request.regions or stored.facts.get("regions", "")
+        regions = request.regions or stored.metadata.get("regions", "")
         if not regions:
             raise InputError(
                 f"system {request.system!r} was trained on whole images; name a set of regions of theirs"
             )
-        corpus = str(stored.facts["corpus"])
-        check_described_alike(request.system, stored.facts, corpus, Sources(regions=regions))
+        corpus = str(stored.metadata["corpus"])
+        check_described_alike(request.system, stored.metadata, corpus, Sources(regions=regions))
         dataset = examples_from(corpus, Sources(regions=regions))
         chosen = feature_set(corpus, regions)
         if request.gold:

@@ -22,29 +22,24 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
-from annotation.common.plain_text import with_known
 from annotation.protocol.campaign_settings import settings_of
+from annotation.selectors.corpora import row_named
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import BATCH_FORMAT, asked_pairs_of, judgments_source, names_of
-from evaluation.services.batches.sources import counted_by_name, earlier
-from evaluation.services.batches.stored_answers import (
-    Answers,
-    BatchError,
-    answers_of_batches,
-    judges_named,
-)
+from evaluation.services.batches.stamps import counted_by_name, earlier
+from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches, judges_named
 from evaluation.services.common import work_lock
 from evaluation.services.judgments.importing import (
-    JudgmentsPlace,
     JudgmentsReport,
+    JudgmentsTarget,
     digest_of_judgments,
     store_judgments,
 )
 from evaluation.services.phases import ProgressCallback, part_of_progress, report_steps, silent
 from evaluation.services.stored_kinds import BATCHES
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 #: What a batch's answers are, by what its campaign asks.
 
@@ -107,12 +102,8 @@ def collect_judgments(request: CollectRequest, context: OperationContext) -> Col
 
 
 def batch_named(name: str) -> Batch:
-    """The batch of that name; raises BatchError listing what exists."""
-    batch = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").filter(name=name).first()
-    if batch is None:
-        names = Batch.objects.values_list("name", flat=True)
-        raise with_known(BatchError(f"unknown batch {name!r}"), names)
-    return batch
+    """The batch of that name; raises UnknownName listing what exists."""
+    return row_named(Batch.objects.select_related("campaign__corpus", "corpus", "judgments"), name)
 
 
 def collect(
@@ -192,7 +183,7 @@ def _reinstated(batch: Batch) -> set[str]:
 
 
 def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
-    """Raise BatchError for whoever has no answers from before they were reinstated."""
+    """Raise BatchError for the person who has no answers from before they were reinstated."""
     there = _reinstated(batch)
     for judge in count:
         if judge not in there:
@@ -262,7 +253,7 @@ def _store_answers(
         report_progress=part_of_progress(report_progress, 0.2, 1.0),
         phase="keeping judgments",
     )
-    target = JudgmentsPlace(
+    target = JudgmentsTarget(
         corpus=corpus,
         name=name,
         format=f"{BATCH_FORMAT}{batch.campaign.tasks}",
@@ -274,5 +265,6 @@ def _store_answers(
 
 
 def short_of(batch: Batch, answers: Answers, pairs: Collection[tuple[int, int]]) -> int:
-    """How many of the pairs `asked` have fewer answers than the batch wants; answers of any batch count."""
+    """How many of the pairs `selected` have fewer answers than the batch wants; answers of any batch
+    count."""
     return sum(len(answers.of.get(pair, ())) < batch.judges for pair in pairs)

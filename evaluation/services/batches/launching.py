@@ -15,13 +15,7 @@ from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.comparison.query_sets import store_queries
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
-from evaluation.services.batches.planning import (
-    BatchRequest,
-    BatchSize,
-    Plan,
-    page_fill_numbers,
-    plan,
-)
+from evaluation.services.batches.planning import BatchRequest, BatchSize, Plan, page_fill_numbers, plan
 from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.common import check_name, work_lock
 from evaluation.services.phases import ProgressCallback, part_of_progress
@@ -59,12 +53,12 @@ def launch(
                     f"batch {name!r} already exists with other runs or settings; choose another name"
                 )
             return Launched(existing, True, None)
-        if not len(plan.asked) and plan.askable:
+        if not len(plan.selected) and plan.askable:
             raise BatchError(
                 "there is nothing to ask in rounds: existing judgments already determine the order of the "
                 f"systems; leave the order out to ask all {plan.askable} pairs"
             )
-        if not len(plan.asked):
+        if not len(plan.selected):
             raise BatchError(
                 f"there is nothing to ask: of {plan.pooled_pairs} pairs {plan.originals} are originals, "
                 f"{plan.filtered} are filtered out and {plan.known} are already judged; freeze the "
@@ -72,7 +66,7 @@ def launch(
             )
         if known_from is not None:
             check_known(plan, known_from)
-        pairs, fillers = plan.pooled.called(plan.asked), plan.pooled.by_image(plan.fillers)
+        pairs, fillers = plan.pooled.called(plan.selected), plan.pooled.by_image(plan.fillers)
         with database.writing():
             campaign = campaigns.create_campaign(
                 name=name,
@@ -99,7 +93,7 @@ def launch(
                 reused=list(plan.reused),
                 digest=plan.digest,
                 strategy=plan.strategy,
-                rounds={"share": plan.share, "asked": [opened.pairs], "tau": None, "ended": ""}
+                rounds={"share": plan.share, "selected": [opened.pairs], "tau": None, "ended": ""}
                 if plan.strategy
                 else {},
                 numbers={

@@ -7,7 +7,7 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OperationContext, StoredThing
+from annotation.common.operations import Help, Named, OperationContext, StoredThing, result_of
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text
@@ -26,7 +26,7 @@ class BatchesRequest(ArchivableRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSummary:
-    """A batch: pairs pooled from runs, and the campaign that asks about them. `asked`: pairs; `judgments`:
+    """A batch: pairs pooled from runs, and the campaign that asks about them. `selected`: pairs; `judgments`:
     the newest set that was collected; `archived`: lists leave it out."""
 
     name: str
@@ -36,7 +36,7 @@ class BatchSummary:
     threshold: float | None
     judges: int
     strategy: str
-    asked: int
+    selected: int
     judgments: str | None
     digest: str
     created_at: datetime
@@ -72,18 +72,17 @@ class BatchStatus:
 
 def batch_summary(row: Batch) -> BatchSummary:
     """What is stored of a batch."""
-    return BatchSummary(
-        name=row.name,
+    return result_of(
+        BatchSummary,
+        row,
         corpus=row.corpus.name,
         campaign=row.campaign.name,
         depth=row.depth,
         threshold=row.threshold,
         judges=row.judges,
         strategy=row.strategy,
-        asked=row.numbers["asked"],
+        selected=row.numbers["selected"],
         judgments=row.judgments.name if row.judgments is not None else None,
-        digest=row.digest,
-        created_at=row.created_at,
         archived=row.archived_at is not None,
     )
 

@@ -9,7 +9,7 @@ from evaluation.services.batches.pooled_runs import PooledRuns
 from evaluation.services.batches.stored_answers import Answers, BatchError
 from phrasebox.pooling.active import NextPairs, RoundRule, choose_next_pairs, stop_for
 from phrasebox.pooling.pools import PairIds, PairPool
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 #: The share of the pairs that can be asked which a round asks at most. Decided.
 SHARE = 0.05
@@ -47,12 +47,12 @@ def next_pairs_of_round(
     whole: PairPool,
     candidates: PairIds,
     *,
-    asked_pairs: PairIds,
+    selected_pairs: PairIds,
     answers: Answers,
     tasks: str,
     choice: RoundChoice,
 ) -> NextPairs:
-    """What to ask next of `candidates`, where `asked` were asked or are known; both are sorted.
+    """What to ask next of `candidates`, where `selected` were asked or are known; both are sorted.
 
     Raises UnknownName for a strategy nobody knows, BatchError for a share that is none, BadPool.
     """
@@ -67,7 +67,7 @@ def next_pairs_of_round(
         runs.shortlists,
         whole,
         candidates,
-        asked_pairs=asked_pairs,
+        selected_pairs=selected_pairs,
         relevant=np.sort(pairs[held]),
         rule=RoundRule(
             choice.strategy,

@@ -1,7 +1,7 @@
 """What a batch would ask about, and cost: its runs pooled, and what needs no judge left out.
 
 A pair is asked about that is no original, that the filter leaves, and that has fewer answers in store than
-wanted. One with some answers, but too few, is asked about anew by as many judges as any other, since a page
+wanted. One with some answers, but too few, is asked about again by as many judges as any other, since a page
 has one number of judges; all its answers count. With a strategy a first round of these pairs is planned.
 
 Source: Hodosh et al. 2013, section 4.3.2.
@@ -25,9 +25,8 @@ from annotation.protocol.campaign_settings import CampaignSettings, settings_of_
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.protocol.paging import Filling
 from annotation.selectors.campaign.cost import money
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, corpus_named
 from annotation.selectors.pair_judgments import seconds_an_answer
-from annotation.selectors.stored_kinds import CORPORA
 from annotation.task_types.base import TASK_TYPES
 from evaluation.models import Batch, Run
 from evaluation.pair_tasks import USUAL_TASKS, all_pair_tasks, pair_tasks
@@ -40,7 +39,7 @@ from evaluation.services.batches.next_pairs import (
     split_by_filter,
 )
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
-from evaluation.services.batches.sources import earlier
+from evaluation.services.batches.stamps import earlier
 from evaluation.services.batches.stored_answers import BatchError, answers_of_batches, reusable
 from evaluation.services.phases import ProgressCallback, part_of_progress, silent
 from evaluation.services.stored_kinds import JUDGMENT_SETS, STORED_RUNS
@@ -74,7 +73,7 @@ class BatchSize:
     """The size and the cost of a batch.
 
     Of the `pooled` pairs, `originals` need no judge, `filtered` are unlikely, `known` have enough answers,
-    and `askable` can be asked, of which `asked` are in the first round; `begun` have some answers. On
+    and `askable` can be asked, of which `selected` are in the first round; `begun` have some answers. On
     `task_count` pages or as many graded pairs, with `fillers` among them, `answers` make `judgments` of the
     pairs asked; `missing` captions, `short_blocks` of the `blocks` are incomplete. An answer takes
     `seconds_an_answer`, as in the batch `measured_on` ("": assumed). It costs so many `micros`,
@@ -86,7 +85,7 @@ class BatchSize:
     filtered: int
     known: int
     begun: int
-    asked: int
+    selected: int
     task_count: int
     fillers: int
     missing: int
@@ -106,15 +105,15 @@ class BatchSize:
 
 @dataclass(frozen=True)
 class Plan:
-    """A batch before it is launched. `asked` and `fillers` are pairs of `pooled`'s space.
+    """A batch before it is launched. `selected` and `fillers` are pairs of `pooled`'s space.
 
     Of the `fillers`, which pages may be filled up with, `filling` says how many are, and what is missing:
     it is counted on the pages that the batch will open.
 
     Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
-    (`begun`: some, but too few), and the rest is `asked`. `seconds` an answer takes, as measured or
+    (`begun`: some, but too few), and the rest is `selected`. `seconds` an answer takes, as measured or
     assumed (`measured` is the batch it was measured on, else ""). Of the pairs that it `may_ask` all are
-    `asked`; with a `strategy` a first round of them, a `share` at most, and the price is that round's.
+    `selected`; with a `strategy` a first round of them, a `share` at most, and the price is that round's.
     """
 
     corpus: str
@@ -126,7 +125,7 @@ class Plan:
     reused: tuple[str, ...]
     digest: str
     pooled: PooledRuns
-    asked: PairIds
+    selected: PairIds
     fillers: PairIds
     pooled_pairs: int
     originals: int
@@ -165,7 +164,7 @@ class Plan:
             filtered=self.filtered,
             known=self.known,
             begun=self.begun,
-            asked=len(self.asked),
+            selected=len(self.selected),
             task_count=self.price.tasks,
             **page_fill_numbers(self.filling),
             answers=self.price.answers,
@@ -322,7 +321,7 @@ def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -
             pooled_runs,
             whole,
             likely,
-            asked_pairs=np.intersect1d(likely, enough),
+            selected_pairs=np.intersect1d(likely, enough),
             answers=answers,
             tasks=tasks,
             choice=RoundChoice(strategy, share, len(may_ask)),
@@ -365,7 +364,7 @@ def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -
             },
         ),
         pooled=pooled_runs,
-        asked=to_ask,
+        selected=to_ask,
         fillers=fillers,
         pooled_pairs=len(whole.pairs),
         originals=len(whole.pairs) - len(candidates),

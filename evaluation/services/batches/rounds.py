@@ -1,7 +1,7 @@
 """Asking in rounds: what the answers so far say to ask next, until the order of the systems is stable.
 
 A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a round is answered,
-`ask_next_round` pools its runs anew and asks the next pairs in the same campaign, of the same people; or it
+`ask_next_round` pools its runs again and asks the next pairs in the same campaign, of the same people; or it
 ends the batch, and what was never asked stays unjudged: bpref and judged@k tell so. It stays ended while the
 answers are those it ended by; where they are others, the next round is chosen once more.
 """
@@ -21,7 +21,7 @@ from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import ROLE_WANTED
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.campaign.progress import open_tasks_by_kind
-from annotation.selectors.pair_judgments import asked_pairs, page_filling
+from annotation.selectors.pair_judgments import page_filling, selected_pairs
 from evaluation.models import Batch, BatchRun
 from evaluation.services.batches.collecting import answers_of, batch_named
 from evaluation.services.batches.next_pairs import (
@@ -49,7 +49,7 @@ STABLE, EXHAUSTED = "stable", "exhausted"
 class RoundStatus:
     """How far a batch is with its rounds. `ended` says why there are no more, "" where one was asked.
 
-    `asked` of `askable` pairs were asked by `rounds` rounds in all, `pairs` of them now; `tau` is the
+    `selected` of `askable` pairs were asked by `rounds` rounds in all, `pairs` of them now; `tau` is the
     smallest Kendall's tau with the last rankings, None before there are enough of them. `outdated`: the batch
     had ended, but its answers have changed since, so that neither why nor its tau holds.
     """
@@ -57,7 +57,7 @@ class RoundStatus:
     batch: str
     rounds: int
     pairs: int
-    asked: int
+    selected: int
     askable: int
     tau: float | None
     ended: str
@@ -79,7 +79,7 @@ def number_round(request: NextRoundRequest, context: OperationContext) -> NextRo
     """The request of the round after the last one; raises BatchError for a batch that has none."""
     batch = batch_named(request.batch)
     _check_rounds(batch)
-    return request if request.round is not None else replace(request, round=len(batch.rounds["asked"]) + 1)
+    return request if request.round is not None else replace(request, round=len(batch.rounds["selected"]) + 1)
 
 
 def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
@@ -123,14 +123,14 @@ def ask_next_round(
         report_progress("reading answers", 0.5)
         answers, _ = answers_of(batch)
         enough, some = known_pairs(pooled_runs, answers, batch.judges)
-        requested_before, displayed_pairs = asked_and_displayed_pairs(pooled_runs, batch)
+        requested_before, displayed_pairs = selected_and_displayed_pairs(pooled_runs, batch)
         report_progress("leaving unlikely pairs out", 0.7)
         candidates, unlikely = split_by_filter(pooled_runs, whole.to_judge, batch.threshold)
         chosen = next_pairs_of_round(
             pooled_runs,
             whole,
             candidates,
-            asked_pairs=np.union1d(requested_before, enough),
+            selected_pairs=np.union1d(requested_before, enough),
             answers=answers,
             tasks=batch.campaign.tasks,
             choice=RoundChoice(batch.strategy, batch.rounds["share"], batch.numbers["askable"]),
@@ -158,9 +158,9 @@ def _check_answered(batch: Batch) -> None:
         )
 
 
-def asked_and_displayed_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
+def selected_and_displayed_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
     """The pairs that the batch asked for so far, and all that it showed; both sorted."""
-    rows = list(asked_pairs(batch.campaign))
+    rows = list(selected_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
     pairs, ours = runs.numbers(ids[:, 0], ids[:, 1])
     for_it = np.array([role == ROLE_WANTED for *_, role in rows], dtype=bool)[ours]
@@ -184,11 +184,11 @@ def _written(
                 campaign=batch.campaign,
                 pairs=pairs,
                 fillers=fillers,
-                round=len(rounds["asked"]) + 1,
+                round=len(rounds["selected"]) + 1,
                 actor=actor,
             )
-            rounds["asked"] = [*rounds["asked"], opened.pairs]
-            numbers["asked"] += opened.pairs
+            rounds["selected"] = [*rounds["selected"], opened.pairs]
+            numbers["selected"] += opened.pairs
             numbers["task_count"] += opened.tasks
             numbers |= page_fill_numbers(page_filling(batch.campaign))
             numbers |= _paid(batch, opened)
@@ -218,9 +218,9 @@ def round_status(batch: Batch, pairs: int = 0) -> RoundStatus:
     outdated = is_ending_outdated(batch)
     return RoundStatus(
         batch=batch.name,
-        rounds=len(batch.rounds["asked"]),
+        rounds=len(batch.rounds["selected"]),
         pairs=pairs,
-        asked=batch.numbers["asked"],
+        selected=batch.numbers["selected"],
         askable=batch.numbers["askable"],
         tau=None if outdated else batch.rounds["tau"],
         ended="" if outdated else batch.rounds["ended"],

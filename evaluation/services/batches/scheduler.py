@@ -36,7 +36,7 @@ def ask_next_rounds() -> int:
     for batch in in_rounds.select_related("campaign", "corpus", "judgments").order_by("pk"):
         if batch.rounds["ended"] and not is_ending_outdated(batch):
             continue
-        arguments = {"batch": batch.name, "round": len(batch.rounds["asked"]) + 1}
+        arguments = {"batch": batch.name, "round": len(batch.rounds["selected"]) + 1}
         if _in_vain(newest.get(_of(arguments))) or not _answered(batch):
             continue
         jobs.enqueue(kind=_KIND, arguments=arguments, corpus=batch.corpus)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.paging import Filling
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.campaign.cost import costs, money
 from annotation.selectors.campaign.glance import forecast_from
-from annotation.selectors.campaign.kept import kept_figure
-from annotation.selectors.campaign.progress import funnel, open_tasks_by_kind, pace
+from annotation.selectors.campaign.progress import funnel, open_tasks_by_kind, throughput
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.models import Batch, BatchRun
 from evaluation.pair_tasks import pair_tasks
@@ -27,7 +27,7 @@ from evaluation.services.batches.collecting import answers_of, batch_named, is_c
 from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
 from evaluation.services.batches.reassignment import Reassignment, plan_reassignment
-from evaluation.services.batches.rounds import RoundStatus, asked_and_displayed_pairs, round_status
+from evaluation.services.batches.rounds import RoundStatus, round_status, selected_and_displayed_pairs
 from evaluation.services.batches.stamps import batch_stamp
 from evaluation.services.batches.stored_answers import Answers
 from phrasebox.agreement.coefficients import as_ratings, krippendorff
@@ -35,7 +35,7 @@ from phrasebox.agreement.estimates import Estimate
 from phrasebox.pooling.omissions import OmittedSystem, leave_out
 from phrasebox.pooling.pools import PairIds, among, pool
 from phrasebox.pooling.unlikely import FilterLoss, filter_loss
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.qrels import AnyRule
 
 #: The level at which Krippendorff's alpha takes the answers.
@@ -108,8 +108,8 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     # Reading all rankings takes longest, and most states need none of them.
     load_runs = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
-    asked_pairs = asked_pairs_of(batch)
-    short = short_of(batch, answers, asked_pairs)
+    selected_pairs = asked_pairs_of(batch)
+    short = short_of(batch, answers, selected_pairs)
     reused, lacking = _reused(batch, load_runs, answers)
     return BatchState(
         batch=name,
@@ -124,7 +124,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         numbers=batch.numbers,
         open=sum(person.open for person in counts[1].values()),
         answers_to_come=answers_to_come,
-        judged=batch.numbers["asked"] - short,
+        judged=batch.numbers["selected"] - short,
         short=short,
         reused=reused,
         lacking=lacking,
@@ -133,12 +133,12 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
         collected=is_collected(batch, answers, who),
         earned=money(cost.earned, pay.currency),
         to_come=money(coming.pay, pay.currency) if coming.pay is not None else "",
-        ends_at=pace(campaign, fresh=True, counts=counts).ends_at if answers_to_come else None,
+        ends_at=throughput(campaign, fresh=True, counts=counts).ends_at if answers_to_come else None,
         people=people,
         unused={judge: person.unused for judge, person in people.items() if person.unused and person.answers},
         top_up=plan_reassignment(batch, people),
         filling=page_filling(campaign),
-        agreement=_agreement(answers, asked_pairs, pair_tasks(campaign.tasks).level),
+        agreement=_agreement(answers, selected_pairs, pair_tasks(campaign.tasks).level),
         loss=_loss(batch, load_runs, answers),
         omissions=_omissions(batch, load_runs(), answers, measure) if omissions and answers.of else None,
         rounds=round_status(batch) if batch.strategy else None,
@@ -148,7 +148,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
 def cached_batch_state(batch: Batch, *, fresh: bool = False) -> BatchState:
     """As `batch_state`; answers of the last minute may be missing, and what anybody decided never is."""
     what = f"batch-state-{batch_stamp(batch, answers=False)}"
-    return kept_figure(batch.campaign, what, lambda: batch_state(batch.name), fresh=fresh)
+    return cached_figure(batch.campaign, what, lambda: batch_state(batch.name), fresh=fresh)
 
 
 def _reused(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -> tuple[int, int]:
@@ -162,18 +162,18 @@ def _reused(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers)
     runs = load_runs()
     whole = pool(runs.shortlists, runs.space, depth=batch.depth)
     candidates, _ = split_by_filter(runs, whole.to_judge, batch.threshold)
-    asked_pairs, _ = asked_and_displayed_pairs(runs, batch)
+    selected_pairs, _ = selected_and_displayed_pairs(runs, batch)
     enough, _ = known_pairs(runs, answers, batch.judges)
-    now = min(before, int(among(np.setdiff1d(candidates, asked_pairs), enough).sum()))
+    now = min(before, int(among(np.setdiff1d(candidates, selected_pairs), enough).sum()))
     return now, before - now
 
 
-def _agreement(answers: Answers, asked_pairs: Collection[tuple[int, int]], level: str) -> Estimate:
+def _agreement(answers: Answers, selected_pairs: Collection[tuple[int, int]], level: str) -> Estimate:
     """How far the answers agree about the pairs that the batch asks for."""
     grades_of_pairs: Sequence[list[float]] = [
         list(grades_by_judge.values())
         for pair, grades_by_judge in answers.of.items()
-        if pair in asked_pairs and len(grades_by_judge) > 1
+        if pair in selected_pairs and len(grades_by_judge) > 1
     ]
     if not grades_of_pairs:
         return Estimate(None, 0, "no pair has two judgments yet")

@@ -28,11 +28,11 @@ from evaluation.selectors import names_of
 from evaluation.services.alignments.localizing import boxed_mentions
 from evaluation.services.captions.figures import (
     CaptionScoring,
+    Documents,
     caption_figures,
     notes_on_cuts,
     remarks_on_intervals,
 )
-from evaluation.services.captions.references import Documents
 from evaluation.services.captions.scores import caption_labels
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError

@@ -17,10 +17,11 @@ from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.captions.figures import (
     CaptionScoring,
     caption_figures,
+    documents_of,
     notes_on_cuts,
+    references_by_image,
     remarks_on_intervals,
 )
-from evaluation.services.captions.references import documents_of, references_by_image
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
 from phrasebox.formats.candidate_captions import Candidate, read_candidates

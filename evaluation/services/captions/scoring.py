@@ -9,11 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.subsets import subset_named
-from evaluation.services.captions.figures import CaptionScoring
-from evaluation.services.captions.references import subset_of_documents
+from evaluation.services.captions.figures import CaptionScoring, subset_of_documents
 from evaluation.services.captions.region_scores import (
     RegionReferences,
     remarks_on_region_captions,

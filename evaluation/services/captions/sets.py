@@ -9,13 +9,12 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, NewFile, OperationContext
-from annotation.common.plain_text import with_known
+from annotation.selectors.corpora import row_named
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import CAPTION_SETS
-from phrasebox.registry import UnknownName
 from phrasebox.text_files import whole_file
 
 
@@ -56,11 +55,7 @@ def download_caption_set(request: DownloadCaptionSetRequest, context: OperationC
 
 def caption_set_named(name: str) -> CaptionSet:
     """The published set; raises UnknownName listing what exists."""
-    there = CaptionSet.objects.filter(published=True).select_related("corpus", "made_by")
-    caption_set = there.filter(name=name).first()
-    if caption_set is None:
-        raise with_known(UnknownName(f"unknown caption set {name!r}"), there.values_list("name", flat=True))
-    return caption_set
+    return row_named(CaptionSet.objects.filter(published=True).select_related("corpus", "made_by"), name)
 
 
 def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:

@@ -178,8 +178,8 @@ def _fill(
         texts += [[row.image_id, row.box, row.text] for row in chunk]
     known = writer.training_captions()
     caption_set.caption_count, caption_set.image_count = len(texts), len(places)
-    caption_set.distinct = len({text for *_place, text in texts})
-    caption_set.in_training = sum(text in known for *_place, text in texts)
+    caption_set.distinct = len({text for *_ids, text in texts})
+    caption_set.in_training = sum(text in known for *_ids, text in texts)
     names = writer.dataset.names.image_name
     caption_set.digest = digest_of_parts([[names[pk], box, text] for pk, box, text in texts])
 
@@ -217,17 +217,17 @@ class _Writer:
                 f"system {request.system!r} aligns dependency edges, not words: it finds no parts of "
                 "sentences; name one of recipe BRNN"
             )
-        corpus = str(stored.facts["corpus"])
+        corpus = str(stored.metadata["corpus"])
         chosen_sources = Sources(features=request.features, regions=request.regions)
         if not (chosen_sources.features or chosen_sources.regions):
-            chosen_sources = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
+            chosen_sources = Sources(**{key: stored.metadata.get(key, "") for key in REMEMBERED_FILES})
         if aligns and not chosen_sources.regions:
             raise InputError(
                 f"system {request.system!r} aligns regions with words: it finds captions of regions alone; "
                 "name a feature set of regions"
             )
         chosen_sources = chosen_sources.settled(corpus)
-        remarks = check_described_alike(request.system, stored.facts, corpus, chosen_sources)
+        remarks = check_described_alike(request.system, stored.metadata, corpus, chosen_sources)
         boxes = feature_set(corpus, chosen_sources.regions).boxes() if chosen_sources.regions else None
         return cls(
             stored, examples_from(corpus, replace(chosen_sources, lemmas="")), chosen_sources, boxes, remarks

@@ -5,14 +5,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
+from annotation.common.readers import stream
 from evaluation.comparison.provenance import UNDECLARED, Declaration
-from evaluation.formats.feature_files import DescribedItems, FeatureFile, block_rows, open_features
+from evaluation.formats.feature_files import DescribedItems, block_rows
+from evaluation.formats.sent_files import SentIds, read_feature_rows, read_features
 from evaluation.selectors import image_sizes, names_of, words_of
 from evaluation.services.common import InputError, check_file
 from evaluation.services.features.store import (
@@ -89,11 +91,11 @@ def import_features(request: FeatureImport, *, progress: PhaseProgress = no_prog
     check_file(request.path, "a file of features")
     learned = request.declared.images()
     understood, called = _items(request)
-    file = open_features(request.path, _ITEMS[request.kind], request.ids)
+    file = _read(request)
     rows, ids, remarks = _matched(file.ids, understood, called, request)
     boxes = None
-    if request.kind == "region" and file.boxes is not None:
-        boxes, within, of_boxes = _clipped(np.asarray(file.boxes)[rows], ids, request)
+    if file.boxes is not None:
+        boxes, within, of_boxes = _clipped(file.boxes[rows], ids, request)
         rows, ids = rows[within], [ids[index] for index in within]
         remarks += of_boxes
     origin = {
@@ -109,7 +111,7 @@ def import_features(request: FeatureImport, *, progress: PhaseProgress = no_prog
         name=request.name,
         kind=request.kind,
         ids=ids,
-        dimensions=file.shape[1],
+        dimensions=file.dimensions,
         dtype=request.dtype,
         origin=origin,
         boxes=boxes,
@@ -117,6 +119,36 @@ def import_features(request: FeatureImport, *, progress: PhaseProgress = no_prog
     )
     stored, created = write_set(new, lambda done: _chosen(file, rows, done), progress=progress)
     return ImportedFeatures(stored, not created, [*remarks, *_constant_columns(stored.vectors())])
+
+
+@dataclass(frozen=True, slots=True)
+class _FeatureFile:
+    """What each row of a file is of, how many numbers it has, and the boxes of regions."""
+
+    request: FeatureImport
+    ids: tuple[str, ...]
+    dimensions: int
+    boxes: NDArray[Any] | None
+
+    def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
+        """The rows from `start` on, some at a time."""
+        request = self.request
+        most = block_rows(self.dimensions)
+        return stream(read_feature_rows, request.path, _ITEMS[request.kind], request.ids, start, most)
+
+
+def _read(request: FeatureImport) -> _FeatureFile:
+    parts = stream(read_features, request.path, _ITEMS[request.kind], request.ids)
+    _, dimensions = cast(tuple[int, int], next(parts))
+    ids: list[str] = []
+    boxes: list[NDArray[Any]] = []
+    for part in parts:
+        if isinstance(part, SentIds):
+            ids += part.ids
+        else:
+            boxes.append(cast(NDArray[Any], part))
+    no_boxes = np.empty((0, 4)) if request.kind == "region" else None
+    return _FeatureFile(request, tuple(ids), dimensions, np.concatenate(boxes) if boxes else no_boxes)
 
 
 def _items(request: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
@@ -210,7 +242,7 @@ def count_ids(ids: Collection[str]) -> str:
     return f"{len(ids)} ids ({first}{more})"
 
 
-def _chosen(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
+def _chosen(file: _FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
     """The rows that are kept, from the one of number `done` on."""
     if done >= len(rows):
         return
@@ -225,7 +257,7 @@ def _chosen(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[ND
         start += len(block)
 
 
-def _moved(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
+def _moved(file: _FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
     """The same, of rows in another order than the file's, which formats do not read: by a copy on disk."""
     # Where the set goes: temporary folders may be memory.
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy:
@@ -233,8 +265,8 @@ def _moved(file: FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDA
             dtype = block.dtype
             copy.write(np.ascontiguousarray(block).tobytes())
         copy.flush()
-        held = np.memmap(copy, dtype, mode="r", shape=file.shape)
-        step = block_rows(file.shape[1])
+        held = np.memmap(copy, dtype, mode="r", shape=(len(file.ids), file.dimensions))
+        step = block_rows(file.dimensions)
         for start in range(done, len(rows), step):
             yield np.asarray(held[rows[start : start + step]])
 

@@ -20,13 +20,7 @@ from django.conf import settings
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import CorpusNames, names_of
-from evaluation.services.common import (
-    InputError,
-    check_file,
-    recover_folder,
-    replace_folder,
-    work_lock,
-)
+from evaluation.services.common import InputError, check_file, recover_folder, replace_folder, work_lock
 from evaluation.services.features.importing import count_ids
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest

@@ -8,21 +8,17 @@ from typing import Any, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.common.readers import stream
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
-from evaluation.formats.box_files import GivenBox, read_boxes
+from evaluation.formats.box_files import FileBox, read_boxes
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import InputError, check_file, check_name, phase_cache
-from evaluation.services.features.extraction import (
-    check_declared,
-    declared_network,
-    layout_of,
-    network_of,
-)
+from evaluation.services.features.extraction import check_declared, declared_network, layout_of, network_of
 from evaluation.services.features.importing import count_ids
 from evaluation.services.features.store import FeatureSet, NewSet, digest_of_pictures, write_set
 from models_core.features.image.cnn import CNNSettings
@@ -307,9 +303,9 @@ class _FileBoxes:
         Raises FormatError naming the line that is wrong, InputError where no box is of the corpus.
         """
         place_of = {name: index for index, (name, _) in enumerate(self.images)}
-        boxes_of_images: list[list[GivenBox]] = [[] for _ in self.images]
+        boxes_of_images: list[list[FileBox]] = [[] for _ in self.images]
         of_corpus = 0
-        for file_box in read_boxes(self.path):
+        for file_box in stream(read_boxes, self.path):
             image = self.names.image.get(file_box.image)
             if image is None:
                 self.unknown.setdefault(file_box.image)
@@ -348,5 +344,5 @@ class _FileBoxes:
         return clipped_box
 
 
-def _best(boxes: list[GivenBox], limit: int) -> list[GivenBox]:
+def _best(boxes: list[FileBox], limit: int) -> list[FileBox]:
     return sorted(boxes, key=lambda file_box: -file_box.score)[:limit]

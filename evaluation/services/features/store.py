@@ -37,7 +37,7 @@ NUMBER_TYPES = ("float32", "float16")
 
 _FORMAT, _VERSION = "phrasebox-features", 1
 _VECTORS, _IDS, _BOXES, _LEARNED = "vectors.npy", "ids.json", "boxes.npy", "learned.npy"
-#: What an origin says as whoever added the set declares it.
+#: What an origin says as the person who added the set declares it.
 TRAINED_ON, NETWORK = DECLARED = ("trained_on", "network")
 _MANIFEST, _WRITTEN = "manifest.json", "written.json"
 
@@ -130,7 +130,7 @@ def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
 
 
 def sets_in_words(corpus: str) -> str:
-    """What depends on a corpus here, for whoever would delete it; "" for nothing."""
+    """What depends on a corpus here, for the person who would delete it; "" for nothing."""
     labels = ", ".join(stored.label for stored in feature_sets(corpus))
     return _("feature sets %(names)s") % {"names": labels} if labels else ""
 
@@ -258,7 +258,7 @@ def _fill(
 ) -> None:
     """Write the rows, from where the same was left."""
     before = json.loads((part / _WRITTEN).read_text()) if (part / _WRITTEN).is_file() else {}
-    if before.get("asked") != specification:
+    if before.get("specification") != specification:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         before = {"rows": 0}
@@ -286,7 +286,7 @@ def _fill(
         vectors[done : done + len(rows)] = rows
         vectors.flush()
         done += len(rows)
-        _write(part / _WRITTEN, {"asked": specification, "rows": done})
+        _write(part / _WRITTEN, {"specification": specification, "rows": done})
     if done != total:
         shutil.rmtree(part, ignore_errors=True)
         raise InputError(f"feature set {new.name!r} has {total} ids and {done} rows; expected as many")

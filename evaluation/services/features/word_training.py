@@ -45,7 +45,7 @@ class WordTraining(CheckedRecord):
     negative: Annotated[int, Field(ge=1, le=50, description="Wrong words beside each right one")] = 5
     epochs: Annotated[int, Field(ge=1, le=1000, description="How often the captions are read")] = 10
     least: Annotated[int, Field(ge=1, description="Words that come less often get no vector")] = 2
-    seed: Annotated[int, Field(ge=0, lt=2**31, description="Of all dice")] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**31, description="Seed of all random numbers")] = 0
 
 
 def train_word_vectors(

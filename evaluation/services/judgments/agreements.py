@@ -9,8 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
+from annotation.common.readers import stream
 from annotation.common.roles import RESEARCHER
 from evaluation.formats.figure_basis import FigureBasis
+from evaluation.formats.sent_files import read_judged_pairs
 from evaluation.models import JudgmentSet
 from evaluation.selectors import judged_pairs, names_of
 from evaluation.services.common import MOST_READ
@@ -24,7 +26,7 @@ from phrasebox.agreement.summary import (
     agreement_between,
     agreement_within,
 )
-from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
+from phrasebox.formats import JudgedPair
 from phrasebox.text_files import text_size
 
 _File = Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)]
@@ -102,8 +104,7 @@ class _Source:
             pairs = judged_pairs(self.row, names_of(self.row.corpus.name))
             return list(context.progress_of(self.row.name, self.row.pair_count)(pairs))
         assert self.path is not None
-        reader = JUDGMENT_FORMATS.get(self.format)
-        return list((reader.counting_repeats() if repeats else reader).read(self.path))
+        return list(stream(read_judged_pairs, self.path, self.format, repeats))
 
 
 def agreement_of_sets(request: AgreementRequest, context: OperationContext) -> Agreement:

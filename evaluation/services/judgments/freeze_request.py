@@ -17,8 +17,7 @@ from annotation.common.operations import (
     OperationContext,
     request_fields,
 )
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.query_sets import queries_named
 from evaluation.comparison.subsets import Subset, subset_from_file, subset_named
 from evaluation.services.common import MOST_READ

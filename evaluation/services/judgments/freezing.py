@@ -69,12 +69,12 @@ _INSERT = (
 class QrelsReport:
     """A snapshot. `unchanged`: the newest of its name holds the same already, made of the same.
 
-    `asked` counts the queries that were asked, by kind ("image", "caption"), as far as that is known, and
-    `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many pairs would
-    be relevant under each rule of its kind; `pool` describes the protocol, and is empty elsewhere.
-    `excluded` pairs do not take part in a subset, or are about what the corpus lacks, and `lacking` names the
-    first of that. `asks` is what the rankings are for, "" for both. Of a batch's judgments, `pairs_judged` of
-    the `pairs_asked` had enough answers.
+    `queries_by_kind` counts the queries that were asked, by kind ("image", "caption"), as far as that is
+    known, and `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many
+    pairs would be relevant under each rule of its kind; `pool` describes the protocol, and is empty
+    elsewhere. `excluded` pairs do not take part in a subset, or are about what the corpus lacks, and
+    `lacking` names the first of that. `asks` is what the rankings are for, "" for both. Of a batch's
+    judgments, `pairs_judged` of the `pairs_selected` had enough answers.
     """
 
     qrels: str
@@ -82,7 +82,7 @@ class QrelsReport:
     settings: str
     digest: str
     unchanged: bool
-    asked: dict[str, int]
+    queries_by_kind: dict[str, int]
     queries: int
     rows: int
     relevant: int
@@ -93,7 +93,7 @@ class QrelsReport:
     excluded: int = 0
     lacking: tuple[str, ...] = ()
     asks: str = ""
-    pairs_asked: int | None = None
+    pairs_selected: int | None = None
     pairs_judged: int | None = None
 
 
@@ -194,7 +194,7 @@ def _judged_of_batch(
     """How many pairs a batch had asked about, and of how many the judgments hold enough answers."""
     if batch is None:
         return {}
-    pairs_asked = {
+    pairs_selected = {
         (image, caption)
         for image, caption in asked_pairs_of(batch)
         if subset is None or subset.images.issuperset((image, names.owner[caption]))
@@ -204,7 +204,7 @@ def _judged_of_batch(
         for pair in pairs
         if len(pair.grades) >= batch.judges
     }
-    return {"pairs_asked": len(pairs_asked), "pairs_judged": len(pairs_asked & enough)}
+    return {"pairs_selected": len(pairs_selected), "pairs_judged": len(pairs_selected & enough)}
 
 
 def _inside(pair: JudgedPair, subset: Subset, names: CorpusNames, images: Mapping[str, int]) -> bool:
@@ -284,7 +284,7 @@ def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
 def remove_qrels(*, name: str, actor: Any = None) -> None:
     """Remove one version (NAME:VERSION, or NAME for the newest) with its rows; what it was made of stays.
 
-    Raises UnknownName, Busy, and InUse where a report was made from it.
+    Raises UnknownName, Busy, and PhraseboxError where a report was made from it.
     """
     remove_stored(snapshot_named(name), actor)
 
@@ -383,14 +383,14 @@ def _freeze(
         settings=content_version.settings.described(),
         digest=content_version.digest,
         unchanged=content_version is previous,
-        asked=(counts := {kind: len(ids) for kind, ids in content.queries.items()}),
+        queries_by_kind=(counts := {kind: len(ids) for kind, ids in content.queries.items()}),
         queries=counts.get(source.get("asks") or IMAGE, len({row.query for row in content_version.rows})),
         rows=len(content_version.rows),
         relevant=sum(row.relevance >= settings.rule.level for row in content_version.rows),
         unjudged=sum(not row.judged for row in content_version.rows),
         by_rule=relevant_by_rule(content.pairs, content.originals, like=settings.rule),
         pool=source.get("pool", ""),
-        pairs_asked=content.of_batch.get("pairs_asked"),
+        pairs_selected=content.of_batch.get("pairs_selected"),
         pairs_judged=content.of_batch.get("pairs_judged"),
     )
 
@@ -490,7 +490,7 @@ def _write(
 def _newest_version(name: str) -> int:
     """The highest version that was ever given under this name, 0 where there was none: tables cite
     NAME:VERSION, so a removed one is not given again."""
-    logged = audit.told_of("freeze_qrels", "qrels", f"{name}:")
+    logged = audit.audit_values("freeze_qrels", "qrels", f"{name}:")
     versions = (qrels.rpartition(":")[2] for qrels in logged)
     return max((int(version) for version in versions if version.isdecimal()), default=0)
 

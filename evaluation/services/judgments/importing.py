@@ -10,6 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,8 +23,9 @@ from annotation import audit
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
 from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.readers import stream
+from annotation.selectors.corpora import CORPORA, corpus_named
+from evaluation.formats.sent_files import read_judged_pairs
 from evaluation.models import JudgmentSet, PairAnswers
 from evaluation.selectors import CorpusNames, judgment_set, names_of
 from evaluation.services.common import (
@@ -117,7 +119,7 @@ class JudgmentsImport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgmentsPlace:
+class JudgmentsTarget:
     """Where judgments are kept, and what is said of them: the set's name, format, source and scale, and
     whether simulated workers answered."""
 
@@ -139,14 +141,12 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
     began, format = time.monotonic(), request.format
     scale = scale_named(request.scale) if request.scale is not None else None
     reader = JUDGMENT_FORMATS.get(format)
-    if request.repeats:
-        reader = reader.counting_repeats()
     if scale is not None and reader.scale is not None and scale != reader.scale:
         raise InputError(
             f"format {format!r} has answers on the scale {reader.scale.name}, not {scale.name}; leave it out"
         )
     check_file(request.file, f"judgments in the format {format}")
-    target = JudgmentsPlace(
+    target = JudgmentsTarget(
         corpus=request.corpus,
         name=request.name or format,
         format=format,
@@ -154,12 +154,13 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
         scale=scale or reader.scale,
         skip_unknown=request.skip_unknown,
     )
-    return store_judgments(reader.read(request.file), target, began=began, actor=context.actor)
+    with closing(stream(read_judged_pairs, request.file, format, request.repeats)) as pairs:
+        return store_judgments(pairs, target, began=began, actor=context.actor)
 
 
 def store_judgments(
     pairs: Iterable[JudgedPair],
-    target: JudgmentsPlace,
+    target: JudgmentsTarget,
     *,
     began: float | None = None,
     counted: Mapping[str, Sequence[str]] | None = None,
@@ -214,8 +215,8 @@ def store_judgments(
 
 
 def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
-    """Remove judgments with their answers; raises UnknownName, Busy, and InUse where qrels were frozen from
-    them, or a batch collected them."""
+    """Remove judgments with their answers; raises UnknownName, Busy, and PhraseboxError where qrels were
+    frozen from them, or a batch collected them."""
     remove_stored(judgment_set(corpus, name), actor)
 
 
@@ -230,7 +231,7 @@ def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str
 def _write(
     rows: Iterator[PairAnswers],
     reader: _RowReader,
-    target: JudgmentsPlace,
+    target: JudgmentsTarget,
     counted: Mapping[str, Sequence[str]],
     actor: Any,
 ) -> None:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import Help, Named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.operations import Help, Named, result_of
+from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.query_sets import CAPTION, IMAGE, query_remarks
 from evaluation.models import JudgmentSet, QrelsSnapshot
 from evaluation.selectors import counts_of
@@ -74,12 +74,13 @@ class QueriesByKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QrelsDetail(QrelsSummary):
-    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of `pairs_asked`
-    had enough answers when they were frozen. `remarks` say what is not known, and how to freeze again."""
+    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of
+    `pairs_selected` had enough answers when they were frozen. `remarks` say what is not known, and how to
+    freeze again."""
 
     queries: int
-    asked: QueriesByKind
-    pairs_asked: int | None
+    queries_by_kind: QueriesByKind
+    pairs_selected: int | None
     pairs_judged: int | None
     remarks: tuple[str, ...]
     relevant: int
@@ -89,17 +90,8 @@ class QrelsDetail(QrelsSummary):
 
 def judgment_summary(row: JudgmentSet) -> JudgmentSummary:
     """What lists say of a set of judgments."""
-    return JudgmentSummary(
-        name=row.name,
-        corpus=row.corpus.name,
-        format=row.format,
-        pairs=row.pair_count,
-        answers=row.answer_count,
-        scale=row.scale,
-        skipped=row.skipped,
-        simulated=row.simulated,
-        digest=row.digest,
-        created_at=row.created_at,
+    return result_of(
+        JudgmentSummary, row, corpus=row.corpus.name, pairs=row.pair_count, answers=row.answer_count
     )
 
 
@@ -114,19 +106,12 @@ def judgment_detail(row: JudgmentSet) -> JudgmentDetail:
 
 def qrels_summary(row: QrelsSnapshot) -> QrelsSummary:
     """What lists say of a version of qrels."""
-    return QrelsSummary(
-        name=row.name,
-        version=row.version,
+    return result_of(
+        QrelsSummary,
+        row,
         corpus=row.corpus.name,
         judgments=row.judgments.name if row.judgments is not None else None,
-        pool=row.pool,
-        subset=row.subset,
-        rule=row.rule,
-        originals=row.originals,
-        asks=row.asks,
         rows=row.row_count,
-        digest=row.digest,
-        created_at=row.created_at,
     )
 
 
@@ -137,10 +122,10 @@ def described_qrels(row: QrelsSnapshot) -> QrelsDetail:
     return QrelsDetail(
         **asdict(qrels_summary(row)),
         queries=counts.queries,
-        asked=QueriesByKind(
+        queries_by_kind=QueriesByKind(
             image=counts.queries_by_kind.get(IMAGE), caption=counts.queries_by_kind.get(CAPTION)
         ),
-        pairs_asked=row.pairs_asked,
+        pairs_selected=row.pairs_selected,
         pairs_judged=row.pairs_judged,
         remarks=() if counts.keywords else tuple(query_remarks(row)),
         relevant=counts.relevant,

@@ -23,9 +23,10 @@ from annotation.common.operations import (
     OperationContext,
     request_fields,
 )
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.readers import stream
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.query_sets import CAPTION, IMAGE, as_queries, queries_named
+from evaluation.formats.sent_files import read_qrels_lines
 from evaluation.models import QrelsRow, QrelsSnapshot
 from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_of, snapshot_named
 from evaluation.services.common import MOST_READ, InputError, check_file
@@ -46,7 +47,7 @@ from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from phrasebox.metrics.judgments import POOLED
 from phrasebox.relevance.grades import GREATEST_GAIN
-from phrasebox.relevance.qrels import GivenRelevance, Qrel, QrelsSettings, rule_named
+from phrasebox.relevance.qrels import FileRelevance, Qrel, QrelsSettings, rule_named
 from phrasebox.text_files import text_size, whole_file
 
 #: What imported qrels may be for: rankings for images, for captions, or both.
@@ -152,13 +153,13 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     if request.format in JUDGMENT_FORMATS:
         return _judged(request, query_choice, context)
     names, file_name = names_of(request.corpus), path.name
-    rows = list(QRELS_FORMATS.get(request.format).read(path))
+    rows = list(stream(read_qrels_lines, path, request.format))
     side = _queries(rows, names, asks, file_name)
     known_rows, lacking = _known(rows, names, side, file_name, skip_unknown=request.skip_unknown)
     queries = query_choice or _queries_in(rows, names, side, both=asks == BOTH)
     report = freeze_rows(
         name,
-        QrelsSettings(GivenRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
+        QrelsSettings(FileRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
         known_rows,
         queries,
         names,

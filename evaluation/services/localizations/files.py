@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.readers import stream
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.subsets import subset_named
+from evaluation.formats.sent_files import read_json_lines
 from evaluation.models import LocalizationSet, System
 from evaluation.selectors import CorpusNames, captions_as_counted, digest_of_images, image_sizes, names_of
 from evaluation.services.common import MOST_READ, InputError, check_file
@@ -49,7 +50,7 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS
 from models_core import storage
 from models_core.features.text.phrases import phrase_text
-from phrasebox.text_files import FormatError, lines, short_repr, text_size, whole_file
+from phrasebox.text_files import FormatError, short_repr, text_size, whole_file
 
 #: The largest number that a region or a score may have: they are kept in single precision.
 _LARGEST = float(np.finfo(np.float32).max)
@@ -224,21 +225,15 @@ class _Reader:
 
     def _read(self, keys: tuple[str, ...], read: Callable[[dict[str, Any], int], _Line]) -> Iterator[_Line]:
         """What lines of one of the two kinds hold; those of the other are passed over."""
-        for number, text in lines(self.path):
-            if not text.strip():
-                continue
-            expected = _MENTION
+        for number, data in stream(read_json_lines, self.path, ", ".join(_MENTION)):
             try:
-                data = json.loads(text)
-                if not isinstance(data, dict):
-                    raise ValueError("is no object")
                 expected = _PHRASE if "detections" in data else _MENTION
                 if {"regions", "detections"} <= data.keys():
                     raise ValueError("has regions and detections; put them into lines of their own")
                 if expected is not keys:
                     continue
                 record = read(data, number)
-            except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            except (ValueError, TypeError, KeyError, OverflowError) as error:
                 what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
                 raise FormatError(
                     what, file=self.path, line=number, expected=f"an object of {', '.join(expected)}"

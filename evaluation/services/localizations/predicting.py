@@ -64,7 +64,7 @@ from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.metrics.localization import best_detections
 from phrasebox.text.tokens import plain_words
 
@@ -176,13 +176,13 @@ class _Localizer:
         stored = system_named(request.system)
         check_predicts(stored.recipe, "localizations")
         corpus = system.corpus.name
-        label = request.regions or str(stored.facts.get("regions", ""))
+        label = request.regions or str(stored.metadata.get("regions", ""))
         regions = feature_set(corpus, Sources(regions=label).settled(corpus).regions)
         check_proposed(regions)
         sources = Sources(regions=regions.label)
-        remarks = check_described_alike(request.system, stored.facts, corpus, sources)
+        remarks = check_described_alike(request.system, stored.metadata, corpus, sources)
         layer = layer_to_read(
-            corpus_named(corpus), request.layer or str(stored.facts.get("layer", "")) or None
+            corpus_named(corpus), request.layer or str(stored.metadata.get("layer", "")) or None
         )
         if layer is None:
             raise InputError(f"corpus {corpus!r} has no layer; import or annotate mentions first")

@@ -15,8 +15,7 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
 from annotation.protocol.terms import CATEGORIES
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.missing import WORST
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.figure_basis import FigureBasis, basis_from_dict

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.common.plain_text import with_known
+from annotation.selectors.corpora import row_named
 from evaluation.models import LocalizationSet, PhraseDetections, PhraseLocalization
 from evaluation.selectors import names_of
 from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from models_core.phase_cache import digest_of_parts
-from phrasebox.registry import UnknownName
 
 #: A row of packed regions: xmin, ymin, xmax, ymax, score.
 REGION_NUMBERS = 5
@@ -72,13 +71,7 @@ def localization_set_values(row: LocalizationSet) -> dict[str, Any]:
 
 def localization_set_named(name: str) -> LocalizationSet:
     """The published set; raises UnknownName listing what exists."""
-    there = LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by")
-    localization_set = there.filter(name=name).first()
-    if localization_set is None:
-        raise with_known(
-            UnknownName(f"unknown localization set {name!r}"), there.values_list("name", flat=True)
-        )
-    return localization_set
+    return row_named(LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by"), name)
 
 
 def write_rows(

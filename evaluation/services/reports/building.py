@@ -21,10 +21,10 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from annotation import audit
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import NewFile, OperationContext, invalid
-from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
+from annotation.selectors.corpora import row_named
 from evaluation.figures.files import as_pdf, as_svg
 from evaluation.formats.figure_tables import as_csv
 from evaluation.models import Batch, Report, ReportRun, Run
@@ -32,7 +32,6 @@ from evaluation.reporting import document
 from evaluation.reporting.document import BatchNumbers
 from evaluation.reporting.layout import report_json, table_files
 from evaluation.selectors import snapshot_named
-from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.common import recover_folder, replace_folder
 from evaluation.services.reports.findings import FindingsProgress, compute_findings
 from evaluation.services.reports.request import (
@@ -49,8 +48,7 @@ from evaluation.services.reports.request import (
 from evaluation.services.request_fields import check_images
 from evaluation.services.stored import remove_stored
 from evaluation.services.stored_kinds import REPORTS
-from phrasebox.metrics.table import UnknownMeasure
-from phrasebox.pooling.pools import BadPool
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
@@ -86,11 +84,11 @@ def check_report(request: ReportRequest, context: OperationContext) -> ReportReq
 def build_report(request: ReportRequest, context: OperationContext) -> BuiltReport:
     """Build the report, in DATA_DIR/reports/NAME.
 
-    Raises UnknownName, UnknownMeasure, NotComparable, BatchError, InputError, Busy, else ReportError;
+    Raises UnknownName, UnknownMeasure, PhraseboxError, BatchError, InputError, Busy, else ReportError;
     then what was there stays as it was, and nothing else is left.
     """
     name, progress = request.name, _progress(context)
-    with exclusive_folder(
+    with locked_folder(
         f"report.{name}", busy=f"report {name!r} is already being built; wait until it is finished"
     ) as work:
         target = report_folder(name)
@@ -157,11 +155,7 @@ def remove_report(name: str, *, actor: Any = None) -> None:
 
 def report_named(name: str) -> Report:
     """The report of that name; raises UnknownName listing what exists."""
-    row = Report.objects.select_related("corpus", "qrels", "batch").filter(name=name).first()
-    if row is None:
-        names = Report.objects.values_list("name", flat=True)
-        raise with_known(UnknownName(f"unknown report {name!r}"), names)
-    return row
+    return row_named(Report.objects.select_related("corpus", "qrels", "batch"), name)
 
 
 def report_folder(name: str) -> Path:
@@ -205,7 +199,7 @@ def outdated_reports(
 def _changed(row: Report, numbers: Callable[[Batch], BatchNumbers], sources: ReportSources) -> list[str]:
     try:
         return document.changed_inputs(row.inputs, inputs_now(row, numbers, sources))
-    except (UnknownName, UnknownMeasure, BatchError, BadPool, ReportError) as error:
+    except (UnknownName, PhraseboxError) as error:
         return [str(error)]
 
 
@@ -234,7 +228,7 @@ def _files(inquiry: ReportRows, progress: FindingsProgress) -> dict[str, bytes]:
 
 
 def _page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
-    """The report as one page that needs nothing else, in English whoever builds it."""
+    """The report as one page that needs nothing else, in English for every reader."""
     with translation.override("en"):
         return render_to_string(
             "evaluation/report_document.html", {"report": report, "sections": illustrated(report, pictures)}

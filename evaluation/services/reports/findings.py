@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from annotation.common.operations import result_of
 from evaluation.comparison.provenance import with_provenance
 from evaluation.comparison.ranked_runs import Placed, RunPool, pool_of, rank_in_pools
 from evaluation.comparison.scoring import (
@@ -37,9 +38,8 @@ from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.metrics.scoring import evaluate
-from phrasebox.relevance.grades import GradedRule
-from phrasebox.relevance.pairs import JudgedPair
-from phrasebox.relevance.qrels import GivenRelevance, rule_named
+from phrasebox.relevance.grades import GradedRule, JudgedPair
+from phrasebox.relevance.qrels import FileRelevance, rule_named
 
 #: Told by name, with how many steps of all are done.
 FindingsProgress = Callable[[str, int, int], None]
@@ -53,7 +53,7 @@ _DEEPEST = 10
 
 
 def compute_findings(rows: ReportRows, progress: FindingsProgress) -> ReportDocument:
-    """Everything computed. Raises NotComparable, UnknownMeasure, AgreementError."""
+    """Everything computed. Raises PhraseboxError, UnknownMeasure, AgreementError."""
     steps = _Steps(rows, progress)
     directions = [_direction(rows, direction, steps) for direction in rows.runs]
     steps("agreement of the judges")
@@ -131,17 +131,7 @@ def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTabl
         for tests_of_run in by_run.values()
     ]
     tests = [
-        SignificanceTest(
-            run=test.run,
-            label=labels[test.run],
-            measure=test.measure,
-            difference=finite_or_none(test.difference),
-            test=test.test,
-            p=test.p,
-            adjusted=test.adjusted,
-            mark=test.mark,
-            reason=test.reason,
-        )
+        result_of(SignificanceTest, test, label=labels[test.run], difference=finite_or_none(test.difference))
         for test in adjusted_by_holm(in_order)
     ]
     remarks = remarks_on(list(scored.values()))
@@ -170,7 +160,7 @@ def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> S
         return named
     usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else REPORT_MEASURES
     rule = rule_named(snapshot.rule)
-    if isinstance(rule, GradedRule) or (isinstance(rule, GivenRelevance) and (pool.judged.grade > 1).any()):
+    if isinstance(rule, GradedRule) or (isinstance(rule, FileRelevance) and (pool.judged.grade > 1).any()):
         usual = [*usual, *GRADED]
     if pool.judged.original.any():
         return usual

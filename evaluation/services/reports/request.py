@@ -13,12 +13,11 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import FieldError, Help, Named, OneOf
-from annotation.selectors.campaign.kept import kept_figure
+from annotation.common.operations import FieldError, Help, Named, OneOf, result_of
+from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.corpora import corpus_named
 from annotation.selectors.pair_judgments import discarded_judges
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
-from evaluation.comparison.ranked_runs import NotComparable
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, TagSet
 from evaluation.reporting.document import REPORT_DEFINITION, BatchNumbers
@@ -29,6 +28,7 @@ from evaluation.services.batches.state import batch_state
 from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS, QRELS, STORED_RUNS, TAG_SETS
 from evaluation.services.tagging.sets import tag_set_named
 from phrasebox.agreement.estimates import MOST_RESAMPLES
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.table import METRICS
 from phrasebox.registry import UnknownName
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
@@ -39,7 +39,7 @@ _CACHE_SECONDS = 24 * 3600
 _PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
 
 
-class ReportError(ValueError):
+class ReportError(PhraseboxError):
     """A report that cannot be built; one line with the remedy."""
 
 
@@ -136,7 +136,7 @@ def system_of(run: Run) -> str:
 def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
     """The rows that were asked for; `by_path`: a split may be a file of names.
 
-    Raises UnknownName, UnknownMeasure, BatchError, InputError, NotComparable, FormatError, else
+    Raises UnknownName, UnknownMeasure, BatchError, InputError, PhraseboxError, FormatError, else
     ReportError."""
     snapshot = snapshot_named(request.qrels)
     try:
@@ -146,7 +146,7 @@ def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
     runs = [run_named(name) for name in request.runs]
     for run in runs:
         if run.corpus_id != snapshot.corpus_id:
-            raise NotComparable(
+            raise PhraseboxError(
                 f"run {run.name!r} is of corpus {run.corpus.name!r}, qrels '{snapshot}' of "
                 f"{snapshot.corpus.name!r}; leave it out"
             )
@@ -257,9 +257,9 @@ def inputs_now(
 
 
 def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
-    """A batch as a report shows it: kept until anything changes that it is made from, or counted anew."""
+    """A batch as a report shows it: kept until anything changes that it is made from, or counted again."""
     what = f"batch-numbers-{batch_stamp(batch, answers=True)}"
-    return kept_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_CACHE_SECONDS)
+    return cached_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_CACHE_SECONDS)
 
 
 def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
@@ -422,19 +422,10 @@ def _numbers(batch: Batch) -> BatchNumbers:
     with translation.override("en"):
         now = batch_state(batch.name)
     withdrawn = discarded_judges(batch.campaign)
-    return BatchNumbers(
-        batch=now.batch,
-        tasks=now.tasks,
-        state=now.state,
-        depth=now.depth,
-        threshold=now.threshold,
+    return result_of(
+        BatchNumbers,
+        now,
         answers_per_pair=now.judges,
-        numbers=now.numbers,
-        judged=now.judged,
-        short=now.short,
-        lacking=now.lacking,
-        answers=now.answers,
-        earned=now.earned,
         filling=asdict(now.filling),
         judges=sum(
             person.answers > person.excluded and name not in withdrawn for name, person in now.people.items()

@@ -9,15 +9,7 @@ from django.core.cache import cache
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import (
-    Help,
-    Named,
-    NewFile,
-    OneOf,
-    OperationContext,
-    invalid,
-    read_result,
-)
+from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext, invalid, read_result
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, per_query_rows, score_run
 from evaluation.comparison.missing import REFUSE, missing_choices
 from evaluation.comparison.query_sets import ASKS
@@ -129,7 +121,7 @@ class MeasureFigure:
 class RunScores:
     """A run's figures under one version of qrels.
 
-    `basis` says what they are of, `queries` is their number of the `asked` ones, `missing` those that the run
+    `basis` says what they are of, `queries` is their number of `total_queries`, `missing` those that the run
     does not rank, `unranked` what became of them, `candidates` the items that it chose from, of `items` that
     the qrels know. `provenance` says by the run's name what its system has seen of these images.
     """
@@ -145,7 +137,7 @@ class RunScores:
     pool: str
     basis: dict[str, Any]
     queries: int
-    asked: int
+    total_queries: int
     missing: int
     candidates: int | None
     whole: bool | None
@@ -171,7 +163,7 @@ class RunComparison:
     unranked: str
     basis: dict[str, Any]
     queries: int
-    asked: int
+    total_queries: int
     systems: tuple[dict[str, Any], ...]
     tests: tuple[dict[str, Any], ...]
     apart: Any
@@ -182,7 +174,7 @@ class RunComparison:
 
 
 def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunScores:
-    """A run's figures; raises UnknownName, NotComparable, BadSubset, UnknownMeasure, FormatError."""
+    """A run's figures; raises UnknownName, PhraseboxError, BadSubset, UnknownMeasure, FormatError."""
     run = run_named(request.run)
     snapshot, subset = _conditions(request, [run], context)
 

@@ -8,9 +8,10 @@ statement at the end.
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from django.db import transaction
@@ -21,25 +22,18 @@ from pydantic import Field
 from annotation.common import database
 from annotation.common.database import chunks
 from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.readers import stream
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.scoring import differing_by_ties
+from evaluation.formats.sent_files import SentFile, SentMatrix, read_rankings
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
-from evaluation.services.declarations import (
-    ARRAYS_UPLOAD,
-    IdsBeside,
-    TrainedOn,
-    declared_training,
-)
-from evaluation.services.runs.directions import direction_choices
+from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
+from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
-from phrasebox.formats.embeddings import read_sides, scores_of
-from phrasebox.formats.scores import ScoreMatrix, read_scores
-from phrasebox.formats.trec import read_run, still_apart, write_run
-from phrasebox.scoring.ranking import best_by_strip
+from phrasebox.formats.trec import write_run
 from phrasebox.text_files import whole_file
 
 #: Raised where what the digest covers changes.
@@ -48,7 +42,7 @@ RUN_FORMATS = ("trec", "scores", "embeddings")
 #: How many items of each ranking are kept of a score matrix.
 RUN_DEPTH = 1_000
 #: What becomes of equal scores in a file: they stay, or are written a hair apart.
-KEEP, BREAK = ("keep", "break")
+KEEP_TIES, BREAK_TIES = ("keep", "break")
 
 
 def _format_choices() -> dict[str, Any]:
@@ -56,7 +50,7 @@ def _format_choices() -> dict[str, Any]:
 
 
 def _tie_choices() -> dict[str, Any]:
-    return {KEEP: _("kept"), BREAK: _("broken")}
+    return {KEEP_TIES: _("kept"), BREAK_TIES: _("broken")}
 
 
 #: Rankings written at once.
@@ -169,35 +163,32 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
     names = names_of(request.corpus)
     declared = declared_training(request.trained_on, context)
     images = declared.images()
-    remarks: tuple[str, ...] = ()
-    if request.format == "trec":
-        read = read_run(request.file)
-        system, depth, number = system or read.tag, 0, len(read.rankings)
-        rankings: Iterable[NamedRanking] = ((query, *result) for query, result in read.rankings.items())
-    else:
-        if request.format == "scores":
-            matrix = read_scores(request.file)
-        else:
-            matrix = scores_of(*read_sides(request.file, request.captions), cosine=not request.inner_products)
-        remarks, number = (
-            matrix.remarks,
-            len(matrix.images if direction == Run.ANNOTATION else matrix.captions),
-        )
-        rankings = best_ranked(matrix, direction, depth)
-    registry.check_declaration(system, request.corpus, declared.trained_on)
-    report = _store(
-        RunMetadata(name, direction, system, request.format, source, digest_of_files(request.files), depth),
-        rankings,
-        names,
-        context.progress_of("rankings", number),
-        began,
+    sent = SentMatrix(
+        format=request.format,
+        file=request.file,
+        captions=request.captions,
+        cosine=not request.inner_products,
     )
+    with closing(stream(read_rankings, sent, depth, direction == Run.SEARCH)) as parts:
+        sent_file = cast(SentFile, next(parts))
+        if request.format == "trec":
+            system, depth = system or sent_file.tag, 0
+        registry.check_declaration(system, request.corpus, declared.trained_on)
+        report = _store(
+            RunMetadata(
+                name, direction, system, request.format, source, digest_of_files(request.files), depth
+            ),
+            cast(Iterator[NamedRanking], parts),
+            names,
+            context.progress_of("rankings", sent_file.number),
+            began,
+        )
     row = run_named(name)
     requested = registry.requested_by(context)
     registry.link_output(row, system, requested, trained_on=declared.trained_on, images=images)
     if not report.unchanged:
         registry.note_addition("add_run", requested, run=name, corpus=request.corpus)
-    return replace(report, remarks=remarks)
+    return replace(report, remarks=sent_file.remarks)
 
 
 def store_run(
@@ -275,7 +266,7 @@ class ExportRunRequest:
         str,
         OneOf(_tie_choices),
         Help(_("Equal scores"), _("Stay as they are, or are made to differ slightly, in the run's order")),
-    ] = KEEP
+    ] = KEEP_TIES
     qrels: Annotated[
         str | None,
         Field(max_length=200),
@@ -291,13 +282,14 @@ def export_run(request: ExportRunRequest, context: OperationContext) -> NewFile:
     )
 
 
-def write_run_file(name: str, out: Path, *, ties: str = KEEP, qrels: str = "") -> RunFile:
+def write_run_file(name: str, out: Path, *, ties: str = KEEP_TIES, qrels: str = "") -> RunFile:
     """Write the run `name` as a new TREC file, its tag the name of the system.
 
-    Tied items keep their score, so that what is read back is the run; with `BREAK` they are written a hair
-    apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many queries
-    get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName, NotComparable,
-    and FormatError for a file that stands already and ids with white space; nothing is left then.
+    Tied items keep their score, so that what is read back is the run; with `BREAK_TIES` they are written a
+    hair apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many
+    queries get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName,
+    PhraseboxError, and FormatError for a file that stands already and ids with white space; nothing is left
+    then.
     """
     run = run_named(name)
     names = names_of(run.corpus.name)
@@ -317,7 +309,7 @@ def write_run_file(name: str, out: Path, *, ties: str = KEEP, qrels: str = "") -
     tag = run.made_by.name if run.made_by is not None else run.system or run.name
     differ = None
     if qrels:
-        reorder = _falling_ids(ranked) if ties == KEEP else _in_order
+        reorder = _falling_ids(ranked) if ties == KEEP_TIES else _in_order
         differ = differing_by_ties(run, snapshot_named(qrels), reorder)
     return RunFile(write_file(out, tag, rankings(), ties=ties), tied, differ)
 
@@ -354,7 +346,7 @@ def write_file(
     tag: str,
     rankings: Iterable[tuple[str, Sequence[str], NDArray[np.float32]]],
     *,
-    ties: str = KEEP,
+    ties: str = KEEP_TIES,
 ) -> int:
     """Write rankings as a new TREC file, which is whole once it is there; returns its number of lines.
 
@@ -362,28 +354,7 @@ def write_file(
     nothing is left then.
     """
     with whole_file(out) as part:
-        return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP)
-
-
-def best_ranked(
-    matrix: ScoreMatrix, direction: str, depth: int
-) -> Iterator[tuple[str, list[str], NDArray[np.float32]]]:
-    """Each query's best items from a matrix, a strip of queries at a time, with scores in single precision.
-
-    Of scores that were given, those that differ are kept apart (see `still_apart`). Of those computed here
-    what single precision does not tell apart ties: the last digits are rounding.
-    """
-    turned = direction == Run.SEARCH
-    queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
-    scores = matrix.scores.turned() if turned else matrix.scores
-    number = 0
-    with matrix.naming(turned=turned):
-        for best in best_by_strip(scores, depth or max(1, len(items))):
-            with np.errstate(over="ignore"):  # what overflows is refused by name
-                single = still_apart(best.scores) if matrix.precomputed else best.scores.astype(np.float32)
-            for best_items, values in zip(best.items.tolist(), single, strict=True):
-                yield queries[number], [items[item] for item in best_items], values
-                number += 1
+        return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP_TIES)
 
 
 class _RowReader:

@@ -8,10 +8,19 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, OneOf
+from annotation.common.operations import Help, OneOf, result_of
 from evaluation.models import Run
-from evaluation.services.runs.directions import direction_choices
 from evaluation.services.stored_kinds import ArchivableRequest
+
+RUN_DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
+
+
+def direction_choices() -> dict[str, Any]:
+    """Each direction with its title."""
+    return {
+        Run.ANNOTATION: _("annotation: images are the queries"),
+        Run.SEARCH: _("search: captions are the queries"),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +70,12 @@ def narrow_runs(rows: QuerySet[Any], request: RunsRequest) -> QuerySet[Any]:
 
 def run_summary(row: Run) -> RunSummary:
     """What is stored of a run."""
-    return RunSummary(
-        name=row.name,
+    return result_of(
+        RunSummary,
+        row,
         corpus=row.corpus.name,
-        direction=row.direction,
         system=row.made_by.name if row.made_by is not None else row.system,
-        split=row.split,
-        protocol=row.protocol,
-        format=row.format,
         queries=row.query_count,
         entries=row.entry_count,
-        depth=row.depth,
-        digest=row.digest,
-        created_at=row.created_at,
         archived=row.archived_at is not None,
     )

@@ -8,22 +8,17 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named, split_names
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named, split_names
 from evaluation.comparison.provenance import identities_of, provenance_of, provenance_of_system
 from evaluation.comparison.subsets import FOLD, OF_RUN, subset_named
+from evaluation.formats.sent_files import best_ranked
 from evaluation.models import Run, System
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_name, check_same_corpus
 from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import check_images
-from evaluation.services.runs.directions import RUN_DIRECTIONS
-from evaluation.services.runs.files import (
-    RUN_DEPTH,
-    RunMetadata,
-    best_ranked,
-    store_run,
-)
+from evaluation.services.runs.files import RUN_DEPTH, RunMetadata, store_run
+from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS, RankRequest
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES
@@ -164,7 +159,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
             depth=_cut(request.depth, items),
             remarks=matrix.notes,
         )
-        stored = store_run(run, best_ranked(matrix, direction, request.depth), corpus)
+        stored = store_run(run, best_ranked(matrix, request.depth, turned=direction == Run.SEARCH), corpus)
         ranked.append(RankedRun(run.name, direction, queries, items, stored.unchanged, seen, matrix.remarks))
         phases(f"ranking, {direction}", 1, 1)
     return RankedRuns(tuple(ranked))

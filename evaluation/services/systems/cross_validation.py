@@ -10,12 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Invalid, Named, OperationContext
-from annotation.selectors.stored_kinds import CORPORA
-from evaluation.comparison.cross_validation import (
-    compare_systems,
-    cross_validated_figures,
-    printed_pairs,
-)
+from annotation.selectors.corpora import CORPORA
+from evaluation.comparison.cross_validation import compare_systems, cross_validated_figures, printed_pairs
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.services.common import phase_cache
 from evaluation.services.phases import PhaseShares
@@ -34,13 +30,8 @@ from evaluation.services.systems.sources import (
     check_sets,
     training_sources,
 )
-from evaluation.services.systems.training import (
-    Sources,
-    background_of,
-    examples_from,
-    resources_of,
-)
-from evaluation.services.systems.training_requests import RECIPE_FILES, recipe_place
+from evaluation.services.systems.training import Sources, background_of, examples_from, resources_of
+from evaluation.services.systems.training_requests import RECIPE_FILES, recipe_source
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.systems.cross_validation import FOLDS, CrossValidation, cross_validate
@@ -102,7 +93,7 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
     a pair of systems that were not tested."""
     crossed = cross_validate_corpus(
         corpus=request.corpus,
-        recipes=[recipe_place(crossed_system, context) for crossed_system in request.recipes or TABLE_11],
+        recipes=[recipe_source(crossed_system, context) for crossed_system in request.recipes or TABLE_11],
         sources=training_sources(request, context),
         folds=request.folds,
         seed=request.seed,
@@ -110,10 +101,10 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
         progress=PhaseShares(context.report_progress),
     )
     names, metadata = [crossed_system.recipe.name for crossed_system in crossed.systems], crossed.metadata
-    pairs_asked = [
+    requested_pairs = [
         (first, second) for first, _colon, second in (pair.partition(":") for pair in request.pairs)
     ]
-    tests = compare_systems(crossed.systems, [*printed_pairs(names), *pairs_asked])
+    tests = compare_systems(crossed.systems, [*printed_pairs(names), *requested_pairs])
     # Each image asks once, and so does each of its captions.
     basis = FigureBasis(
         cases="images",

@@ -28,7 +28,7 @@ def check_described_alike(
     system: str, metadata: Mapping[str, Any], corpus: str, sources: Sources
 ) -> tuple[str, ...]:
     """Raise InputError where images, regions or captions of `corpus` are known to be described otherwise
-    than those that the system of these `facts` learned from. Return what is not known, a sentence each.
+    than those that the system of these `metadata` learned from. Return what is not known, a sentence each.
 
     Where a system learned from whole images alone, regions have to be described as those images were.
     """
@@ -73,7 +73,7 @@ def _differs(metadata: Mapping[str, Any], learned: str, corpus: str, set_label: 
     networks = ours.origin.get(NETWORK), theirs.origin.get(NETWORK)
     if all(networks):
         return "" if networks[0] == networks[1] else f"network {networks[1]}, not {networks[0]}"
-    return "" if ours.digest == theirs.digest else _other_numbers(ours, theirs)
+    return "" if ours.digest == theirs.digest else _different_vectors(ours, theirs)
 
 
 def _set(corpus: str, label: str) -> FeatureSet | None:
@@ -97,7 +97,7 @@ def _differences(learned: Mapping[str, Any], ours_described: Mapping[str, Any]) 
     ]
 
 
-def _other_numbers(learned: FeatureSet, ours_set: FeatureSet) -> str | None:
+def _different_vectors(learned: FeatureSet, ours_set: FeatureSet) -> str | None:
     """Whether items that both sets describe, one row each, have other numbers; None where there is none."""
     if learned.corpus != ours_set.corpus or learned.kind != ours_set.kind or learned.kind == "region":
         return None

@@ -24,7 +24,7 @@ from models_core.features.text.edges import edges_of
 from models_core.phase_cache import digest_of_parts
 from models_core.systems.caption_reading import ImageExample
 from models_core.systems.dataset import RegionVectors
-from models_core.systems.kernels import GivenCaptionVectors
+from models_core.systems.kernels import CaptionVectorTable
 from phrasebox.formats.embeddings import read_embeddings
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, short_repr
@@ -114,10 +114,10 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
     return replace(known, vectors=None, regions=regions)
 
 
-def caption_vectors_of(corpus: str, text: str) -> GivenCaptionVectors:
+def caption_vectors_of(corpus: str, text: str) -> CaptionVectorTable:
     """The vectors of a set of captions."""
     stored = feature_set(corpus, text)
-    return GivenCaptionVectors(stored.ids(), stored.vectors())
+    return CaptionVectorTable(stored.ids(), stored.vectors())
 
 
 def with_edges(dataset: Examples) -> Examples:

@@ -6,8 +6,8 @@ from annotation import audit
 from annotation.selectors.jobs import Job
 from evaluation.models import System
 from evaluation.services.features.store import FeatureSet, remove_set
-from evaluation.services.stored import InUse
 from evaluation.services.systems.sources import SET_KINDS
+from phrasebox.errors import PhraseboxError
 
 
 def systems_of(stored: FeatureSet) -> list[str]:
@@ -18,14 +18,16 @@ def systems_of(stored: FeatureSet) -> list[str]:
 
 
 def remove_unused(row: FeatureSet, *, actor: Any = None) -> None:
-    """Take the set away; raises InUse where a system needs it to rank, or is being trained on it, UnknownName
-    where somebody else has removed it, and Busy."""
+    """Take the set away; raises PhraseboxError where a system needs it to rank, or is being trained on it,
+    UnknownName where somebody else has removed it, and Busy."""
     users = systems_of(row)
     if users:
-        raise InUse(f"feature set {row.label!r} is used by {', '.join(users[:3])}; remove the systems first")
+        raise PhraseboxError(
+            f"feature set {row.label!r} is used by {', '.join(users[:3])}; remove the systems first"
+        )
     training = _trained_now(row)
     if training:
-        raise InUse(
+        raise PhraseboxError(
             f"feature set {row.label!r} is used by the training of {', '.join(training[:3])}; wait for its "
             "end, or cancel it"
         )

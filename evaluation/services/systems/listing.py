@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.locks import Busy
 from annotation.common.operations import Listing, OperationContext, StoredThing
 from annotation.common.roles import RESEARCHER
 from evaluation.models import System
-from evaluation.services.stored import InUse, set_archived
+from evaluation.services.stored import set_archived
 from evaluation.services.stored_kinds import ArchivableRequest
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder, training_folder
@@ -96,7 +95,6 @@ STORED_SYSTEM = StoredThing(
     archive=set_archived,
     remove=lambda row, actor: registry.remove_system(name=row.name, actor=actor),
     removed=_("The system is removed."),
-    errors=(InUse, Busy),
 )
 
 

@@ -10,7 +10,7 @@ from evaluation.services.features.store import feature_set
 from evaluation.services.systems.examples import Examples, with_caption_names, with_edges
 from evaluation.services.systems.sources import Sources
 from evaluation.services.tags.reading import TagReader
-from models_core.features.text.tags import TagPlace, TagUnit
+from models_core.features.text.tags import TagPosition, TagUnit
 from models_core.phase_cache import (
     PhaseArrays,
     PhaseProgress,
@@ -60,7 +60,7 @@ def with_tags(dataset: Examples, unit: TagUnit, progress: PhaseProgress) -> Exam
     }
     tags_of_images = from_json_array(phase_cache(progress).arrays(_PHASE, settings, read)["tags"])
     examples = tuple(
-        replace(item, tags=tuple(tuple(map(TagPlace.of_token, caption)) for caption in texts_of_image))
+        replace(item, tags=tuple(tuple(map(TagPosition.of_token, caption)) for caption in texts_of_image))
         for item, texts_of_image in zip(dataset.examples, tags_of_images, strict=True)
     )
     return replace(dataset, examples=examples)
@@ -85,7 +85,7 @@ def _with_names(dataset: Examples, sources: Sources) -> Examples:
 
 
 _READERS: Mapping[CaptionForm, Callable[[Examples, Recipe, Sources, PhaseProgress], Examples]] = {
-    "edges": lambda found, recipe, sources, progress: with_edges(found),
-    "names": lambda found, recipe, sources, progress: _with_names(found, sources),
-    "tags": lambda found, recipe, sources, progress: with_tags(found, recipe.text.unit, progress),
+    "edges": lambda examples, recipe, sources, progress: with_edges(examples),
+    "names": lambda examples, recipe, sources, progress: _with_names(examples, sources),
+    "tags": lambda examples, recipe, sources, progress: with_tags(examples, recipe.text.unit, progress),
 }

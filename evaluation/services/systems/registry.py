@@ -18,8 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation import audit
 from annotation.common.operations import OperationContext, StoredKind
-from annotation.common.plain_text import with_known
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import corpus_named, row_named
 from evaluation.comparison.provenance import Hashes
 from evaluation.models import LocalizationSet, Run, System
 from evaluation.selectors import run_named
@@ -72,7 +71,7 @@ def register_stored_system(name: str, requester: RequestedBy = BY_COMMAND) -> Sy
             f"{system_folder(name)} contains a model of kind {manifest['kind']!r}, which cannot rank; choose "
             "another system"
         )
-    metadata: Mapping[str, Any] = manifest.get("facts", {})
+    metadata: Mapping[str, Any] = manifest.get("metadata", {})
     settings_stored = manifest["settings"]
     recipe = settings_stored.get("recipe", {})
     when = datetime.fromtimestamp((system_folder(name) / storage.MANIFEST).stat().st_mtime, UTC)
@@ -142,11 +141,7 @@ SYSTEMS = StoredKind(_("system"), _systems)
 def system_row(name: str) -> System:
     """The system `name`; raises UnknownName listing what exists."""
     register_unlisted_systems()
-    system = System.objects.select_related("corpus").filter(name=name).first()
-    if system is None:
-        names = System.objects.values_list("name", flat=True)
-        raise with_known(UnknownName(f"unknown system {name!r}"), names)
-    return system
+    return row_named(System.objects.select_related("corpus"), name)
 
 
 def check_free(name: str, corpus: str, origin: str) -> None:
@@ -221,13 +216,13 @@ def link_output(
 
 
 def remove_run(*, name: str, actor: Any = None) -> None:
-    """Remove a run and its rankings; raises InUse where a batch or a report was made from it."""
+    """Remove a run and its rankings; raises PhraseboxError where a batch or a report was made from it."""
     remove_stored(run_named(name), actor)
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
-    """Remove a system and what is kept of it. Raises InUse where runs or sets of it are there, Busy while one
-    is written."""
+    """Remove a system and what is kept of it. Raises PhraseboxError where runs or sets of it are there, Busy
+    while one is written."""
     row = system_row(name)
     remove_unfinished_of_system(row)
     remove_stored(row, actor, folders=(system_folder(name), training_folder(name)))

@@ -17,12 +17,7 @@ from safetensors.numpy import save_file
 
 from annotation.common.operations import OperationContext
 from evaluation.comparison.subsets import FOLD
-from evaluation.services.common import (
-    InputError,
-    check_file,
-    phase_cache,
-    work_lock,
-)
+from evaluation.services.common import InputError, check_file, phase_cache, work_lock
 from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.phases import PhaseShares
@@ -48,7 +43,7 @@ from models_core.features.text.background import read_sentences, without_caption
 from models_core.phase_cache import PhaseCache, PhaseProgress, digest_of_parts, no_progress
 from models_core.processes import Processes, joined_processes
 from models_core.systems.dataset import count_words, prepare
-from models_core.systems.kernels import GivenWordVectors, Resources, check_resources
+from models_core.systems.kernels import Resources, WordVectorTable, check_resources
 from models_core.systems.recipe import Recipe
 from models_core.systems.trained_system import TrainedSystem
 from models_core.systems.training import FitOptions, check_held_out, check_processes, fit
@@ -222,8 +217,8 @@ def _train(
             background.lines,
             background.excluded,
             *mentions,
-            selection=tuple(stored["facts"].get("selection", ())),
-            remarks=tuple(stored["facts"].get("remarks", ())),
+            selection=tuple(stored["metadata"].get("selection", ())),
+            remarks=tuple(stored["metadata"].get("remarks", ())),
         )
 
     def trained(store: PhaseCache) -> TrainedSystem:
@@ -250,7 +245,7 @@ def _train(
             aids,
             cache=PhaseCache(store.folder, store.progress, kernels=kernels),
             options=FitOptions(
-                facts=metadata,
+                metadata=metadata,
                 device=request.device,
                 seed=seed,
                 auxiliary=further.pairs,
@@ -261,7 +256,7 @@ def _train(
         )
 
     if not processes.first:
-        if processes.told_by_first(None):
+        if processes.broadcast(None):
             trained(PhaseCache())
         processes.wait()
         return result(unchanged=False)
@@ -269,7 +264,7 @@ def _train(
         unchanged = folder.exists()
         registry.check_free(name, corpus, "recipe")
         if unchanged:
-            existing = storage.read_manifest(folder)["facts"]
+            existing = storage.read_manifest(folder)["metadata"]
             if any(existing.get(key) != value for key, value in metadata.items()):
                 raise InputError(
                     f"system {name!r} already exists with a different recipe or other images; choose "
@@ -277,7 +272,7 @@ def _train(
                 )
         else:
             clear_leftovers(name)
-        processes.told_by_first(not unchanged)
+        processes.broadcast(not unchanged)
         if not unchanged:
             system = trained(phase_cache(progress))
             progress("storing", 0, 1)
@@ -327,7 +322,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
     words = None
     if sources.words:
         stored = feature_set(corpus, sources.words)
-        words = GivenWordVectors(stored.ids(), stored.vectors())
+        words = WordVectorTable(stored.ids(), stored.vectors())
     captions = caption_vectors_of(corpus, sources.text) if sources.text else None
     if not background.sentences:
         return Resources(wordnet=wordnet, word_vectors=words, caption_vectors=captions)

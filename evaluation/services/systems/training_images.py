@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 
 from annotation.selectors.corpora import corpus_named
-from evaluation.comparison.provenance import (
-    Hashes,
-    declaration_text,
-    identities,
-    identities_of,
-)
+from evaluation.comparison.provenance import Hashes, declaration_text, identities, identities_of
 from evaluation.comparison.subsets import FOLD
 from evaluation.models import SeenImages, System
 from evaluation.services.common import InputError
@@ -101,7 +96,7 @@ def enter_seen_images(system: System, metadata: Mapping[str, Any]) -> None:
 
 
 def enter_declaration(system: System, images: Hashes | None) -> None:
-    """The row of what whoever added a system declares; nothing where the declaration is a text."""
+    """The row of what the person who added a system declares; nothing where the declaration is a text."""
     if images is not None:
         packed = images.astype("<u8").tobytes()
         SeenImages.objects.create(system=system, learned=packed, validated=b"")
@@ -116,7 +111,7 @@ def check_not_learned_from(
     Folds are dealt by their number among the images that can be used. With other features or regions, or
     another seed, than at the training, a fold of the same name has other images.
     """
-    if not FOLD.fullmatch(what) or dataset.corpus != stored.facts.get("corpus"):
+    if not FOLD.fullmatch(what) or dataset.corpus != stored.metadata.get("corpus"):
         return
     learned = {name_learned.partition(OF_REGION)[0] for name_learned in stored.names}
     seen = [dataset.examples[index].name for index in places if dataset.examples[index].name in learned]

@@ -17,8 +17,7 @@ from annotation.common.operations import (
     SettingField,
     invalid,
 )
-from annotation.selectors.corpora import corpus_named, split_names
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named, split_names
 from evaluation.comparison.subsets import FOLD
 from evaluation.models import System
 from evaluation.services.features.parses import stored_parses
@@ -143,14 +142,14 @@ def checked_training(request: TrainingRequest, context: OperationContext) -> Che
 
 
 def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
-    named = recipe_place(request.recipe, context)
+    named = recipe_source(request.recipe, context)
     try:
         return changed_recipe(recipe_of(named), dict(_dotted("", request.changes)))
     except BadRecipeSetting as error:
         raise invalid(f"changes.{error.setting}", "setting", message=str(error)) from error
 
 
-def recipe_place(recipe: str, context: OperationContext) -> str:
+def recipe_source(recipe: str, context: OperationContext) -> str:
     """The name of a recipe, or the path of its file."""
     return recipe if recipe in named_recipes() else str(RECIPE_FILES.path(recipe, by_path=context.by_path))
 
@@ -185,12 +184,12 @@ def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iter
         yield FieldError("features", "recipe_ignores", about)
     if recipe.reads == "edges" and stored_parses(corpus.name) is None:
         yield FieldError("recipe", "no_parses", {**about, "corpus": corpus.name})
-    weak, known = request.weak.partition("/")[0], [stored.name for stored in weak_collections()]
+    weak = request.weak.partition("/")[0]
     if recipe.kind.needs and not weak:
         yield FieldError("weak", "recipe_needs", about)
     elif weak and not recipe.kind.needs:
         yield FieldError("weak", "recipe_ignores", about)
-    elif weak and weak not in known:
+    elif weak and weak not in (known := [stored.name for stored in weak_collections()]):
         yield FieldError("weak", *_unknown(_("weak collection"), weak, known))
     elif weak:
         alike = [stored.name for stored in feature_sets(weak)]

@@ -5,17 +5,17 @@ ids are names of the corpus's images and captions, so that a split is found in i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-import numpy as np
 from django.utils.translation import gettext_lazy as _
-from numpy.typing import NDArray
 
 from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.common.readers import read, stream
+from annotation.selectors.corpora import CORPORA, corpus_named
+from evaluation.formats.sent_files import SentFile, SentIds, SentMatrix, read_system, write_system
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_file, work_lock
 from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
@@ -24,9 +24,6 @@ from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
 from evaluation.services.systems.training_images import TrainingImages
 from models_core import storage
-from phrasebox.formats.embeddings import read_sides, scores_of
-from phrasebox.formats.scores import read_scores
-from phrasebox.scoring.tiles import NotANumber, check_finite
 from phrasebox.text_files import FormatError, short_repr
 
 
@@ -89,17 +86,6 @@ class AddedSystem:
     remarks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What files hold: arrays by name, and the ids of images and captions, as they are written there."""
-
-    arrays: Mapping[str, NDArray[Any]]
-    images: tuple[str, ...]
-    captions: tuple[str, ...]
-    dimensions: int
-    remarks: tuple[str, ...] = ()
-
-
 def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSystem:
     """Check and store what files hold of a corpus as a system.
 
@@ -113,70 +99,64 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
     images = declared.images()
     seen = {} if images is None else TrainingImages(images, images[:0]).arrays
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
+    sent = SentMatrix(
+        format=format, file=request.file, captions=request.captions, cosine=not request.inner_products
+    )
     with work_lock(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
-        content = _embeddings(request) if format == STORED_EMBEDDINGS else _scores(request.file)
+        about, ids = _read(sent, {"images": len(names.image), "captions": len(names.caption)})
         held = {
-            "images_ids": _known(content.images, names.image, names.image_name, "image", files[0], corpus),
+            "images_ids": _known(ids["images"], names.image, names.image_name, "image", files[0], corpus),
             "captions_ids": _known(
-                content.captions, names.caption, names.caption_name, "caption", files[-1], corpus
+                ids["captions"], names.caption, names.caption_name, "caption", files[-1], corpus
             ),
             **({"cosine": not request.inner_products} if format == STORED_EMBEDDINGS else {}),
         }
         metadata = {
             "corpus": corpus,
             "corpus_digest": row.digest,
-            "images": len(content.images),
-            "captions": len(content.captions),
-            **({"dimensions": content.dimensions} if content.dimensions else {}),
+            "images": len(ids["images"]),
+            "captions": len(ids["captions"]),
+            **({"dimensions": about.number} if about.number else {}),
             "files": {file.name: storage.file_digest(file) for file in files},
             **({"trained_on": declared.trained_on} if declared.trained_on else {}),
         }
         unchanged = folder.exists()
         if unchanged:
             existing = storage.read_manifest(folder)
-            if (existing["kind"], existing["settings"], existing["facts"]) != (format, held, metadata):
+            if (existing["kind"], existing["settings"], existing["metadata"]) != (format, held, metadata):
                 raise InputError(
                     f"system {name!r} already exists with other files, ids or training; choose another name"
                 )
         else:
             clear_leftovers(name)
-            storage.save_model(folder, format, {**content.arrays, **seen}, held, metadata)
+            read(write_system, sent, folder, held, metadata, seen)
         registry.register_stored_system(name, registry.requested_by(context))
         return AddedSystem(
             name,
             corpus,
             format,
-            len(content.images),
-            len(content.captions),
-            content.dimensions,
+            len(ids["images"]),
+            len(ids["captions"]),
+            about.number,
             unchanged,
             storage.read_manifest(folder)["sha256"],
-            content.remarks,
+            about.remarks,
         )
 
 
-def _embeddings(request: AddSystemRequest) -> _Read:
-    images, texts = read_sides(request.file, request.captions)
-    matrix = scores_of(images, texts, cosine=not request.inner_products)  # says where the spaces differ
-    arrays = {"images": images.vectors, "captions": texts.vectors}
-    return _Read(arrays, images.ids, texts.ids, images.vectors.shape[1], matrix.remarks)
-
-
-def _scores(path: Path) -> _Read:
-    matrix = read_scores(path)
-    scores = np.asarray(matrix.scores.tile(slice(None), slice(None)))
-    try:
-        check_finite(scores, "scores")
-    except NotANumber as error:
-        raise FormatError(
-            f"the score of {short_repr(matrix.images[error.row])} with "
-            f"{short_repr(matrix.captions[error.column])} is "
-            f"{scores[error.row, error.column]}",
-            file=path,
-            expected="finite numbers",
-        ) from error
-    return _Read({"scores": scores}, matrix.images, matrix.captions, 0)
+def _read(sent: SentMatrix, most: Mapping[str, int]) -> tuple[SentFile, dict[str, list[str]]]:
+    """What is to be known of the files, and the ids of both sides, as they are written there; of more than
+    `most` names that the corpus has, some are wrong, and no more are read."""
+    ids: dict[str, list[str]] = {side: [] for side in most}
+    with closing(stream(read_system, sent)) as parts:
+        about = cast(SentFile, next(parts))
+        for part in parts:
+            assert isinstance(part, SentIds)
+            ids[part.side] += part.ids
+            if len(ids[part.side]) > most[part.side]:
+                break
+    return about, ids
 
 
 def _known(

@@ -23,8 +23,7 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
 from annotation.protocol.terms import CaptionRecord
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.selectors import names_of
 from evaluation.services.candidates import Candidates, import_candidates, shuffled, store_candidate_runs
 from evaluation.services.common import InputError, check_name

@@ -30,7 +30,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OneOf, OperationContext
+from annotation.common.operations import Help, Named, OneOf, OperationContext, result_of
 from annotation.selectors.corpora import split_names
 from annotation.selectors.records import stream_records
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, Missing, check_missing
@@ -53,7 +53,7 @@ from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.metrics.ranking import average_precision, precision
 from phrasebox.metrics.tagging import (
-    among_wrong_tags,
+    among_distractors,
     by_tag_and_image,
     draw_distractors,
     expected_precision_at,
@@ -113,14 +113,7 @@ class TagScoringRequest(FigureRequest):
     @property
     def how(self) -> TagScoring:
         """How the set is scored."""
-        return TagScoring(
-            unit=self.tags,
-            alpha=self.alpha,
-            missing=self.missing,
-            depths=self.depths,
-            distractors=self.distractors,
-            resampling=self.resampling,
-        )
+        return result_of(TagScoring, self, unit=self.tags)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +322,7 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
     tags, images = by_tag_and_image(known.scores[there], relevant)
     if known.more:
         wrong_scores = [known.distractors[image] for image in there]
-        images = among_wrong_tags(images, known.scores[there], wrong_scores, known.more, absent=_ABSENT)
+        images = among_distractors(images, known.scores[there], wrong_scores, known.more, absent=_ABSENT)
     if known.lacking and known.listed:
         true_scores = known.scores[there][images.judged.query, images.judged.item]
         images = replace(images, better=np.where(true_scores <= _ABSENT, np.inf, images.better))

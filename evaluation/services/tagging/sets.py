@@ -9,14 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
-from annotation.common.plain_text import with_known
+from annotation.selectors.corpora import row_named
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError
 from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tags.ranked import ImageTags, tag_layouts, write_ranked_tags
-from phrasebox.registry import UnknownName
 
 #: Rows that are read at a time: each may hold a score for every tag.
 _ROWS = 200
@@ -37,10 +36,8 @@ def tag_set_summary(row: TagSet) -> TagSetSummary:
 def tag_set_named(name: str, corpus: str = "") -> TagSet:
     """The published set. Raises UnknownName listing what exists, and InputError where it is of another
     corpus than the one named."""
-    there = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
-    tag_set = there.filter(name=name).first()
-    if tag_set is None:
-        raise with_known(UnknownName(f"unknown tag set {name!r}"), there.values_list("name", flat=True))
+    rows = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
+    tag_set = row_named(rows, name)
     if corpus and tag_set.corpus.name != corpus:
         raise InputError(
             f"tag set {name!r} is of corpus {tag_set.corpus.name!r}, not of {corpus!r}; name that one"

@@ -13,8 +13,7 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
 from annotation.formats.names import image_id
-from annotation.selectors.corpora import corpus_named
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError

@@ -19,19 +19,10 @@ from annotation.common.database import chunks
 from annotation.common.operations import Help, OneOf, OperationContext, ServerFile, invalid
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import System, TaggedImage, TagSet
-from evaluation.services.common import (
-    InputError,
-    check_file,
-)
+from evaluation.services.common import InputError, check_file
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.phases import PhaseShares
-from evaluation.services.predicting import (
-    PredictionRequest,
-    SetField,
-    check_set,
-    method_of,
-    requested_system,
-)
+from evaluation.services.predicting import PredictionRequest, SetField, check_set, method_of, requested_system
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike
@@ -46,7 +37,7 @@ from evaluation.services.tags.ranked import SCORE_DIGITS
 from models_core.estimators.predictors import CandidateTags, ImageTagger, TagScore, check_score
 from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import Vectors, checked_vectors
-from models_core.systems.kernels import GivenWordVectors
+from models_core.systems.kernels import WordVectorTable
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
 from phrasebox.text_files import lines
@@ -200,12 +191,12 @@ class _Tagging:
         scores = cast(ImageTagger, stored.model).scores
         score = cast(TagScore, request.score or scores[0])
         check_score(score, scores, f"system {request.system!r}")
-        corpus = str(stored.facts["corpus"])
+        corpus = str(stored.metadata["corpus"])
         sources = Sources(features=request.features)
         if not request.features:
-            sources = Sources(**{key: stored.facts.get(key, "") for key in REMEMBERED_FILES})
+            sources = Sources(**{key: stored.metadata.get(key, "") for key in REMEMBERED_FILES})
         sources = sources.settled(corpus)
-        remarks = check_described_alike(request.system, stored.facts, corpus, sources)
+        remarks = check_described_alike(request.system, stored.metadata, corpus, sources)
         dataset = examples_from(corpus, sources)
         places = dataset.to_rank(request.split, seed=request.seed)
         check_not_learned_from(stored, request.system, dataset, places, request.split)
@@ -272,15 +263,15 @@ def _candidates(
     return texts.candidates([*texts.vocabulary, *others], words)
 
 
-def _word_vectors(stored: TrainedSystem) -> GivenWordVectors | None:
+def _word_vectors(stored: TrainedSystem) -> WordVectorTable | None:
     """The word vectors of the training, None where it had none. Raises UnknownName where they were removed,
     and InputError where they are others now."""
-    label = stored.facts.get("words", "")
+    label = stored.metadata.get("words", "")
     if not label:
         return None
-    stored_words = feature_set(str(stored.facts["corpus"]), label)
-    if stored_words.digest != stored.facts["files"][label]:
+    stored_words = feature_set(str(stored.metadata["corpus"]), label)
+    if stored_words.digest != stored.metadata["files"][label]:
         raise InputError(
             f"feature set {label!r} is not the one that the system learned from; train the system again"
         )
-    return GivenWordVectors(stored_words.ids(), stored_words.vectors())
+    return WordVectorTable(stored_words.ids(), stored_words.vectors())

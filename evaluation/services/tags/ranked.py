@@ -19,25 +19,16 @@ from pydantic import Field
 
 from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext
 from annotation.datasets.layers import layer_to_read
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from annotation.selectors.corpora import corpus_named
+from annotation.selectors.corpora import CORPORA, corpus_named
 from annotation.selectors.records import stream_records
-from annotation.selectors.stored_kinds import CORPORA
 from evaluation.selectors import image_names, names_of
 from evaluation.services.features.parses import parses_of
 from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import LayerField, check_layer
-from evaluation.services.tags.reading import (
-    CaptionToRead,
-    parsed_locations,
-    read_ranked_tags,
-)
-from models_core.features.text.tags import (
-    DEFAULT_ALPHA,
-    TagPlacing,
-    TagUnit,
-)
+from evaluation.services.tags.reading import CaptionToRead, parsed_locations, read_ranked_tags
+from models_core.features.text.tags import DEFAULT_ALPHA, TagPlacing, TagUnit
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.spreadsheets import escape_formula
 from phrasebox.text.tokens import tokenise
@@ -77,7 +68,7 @@ class TagsRequest:
     layer: Annotated[
         LayerField, Help(_("Layer"), _("Its mentions are the noun phrases; else the chunker's"))
     ] = ""
-    place: Annotated[TagPlacing, OneOf(_places), Help(_("Placed by"))] = "words"
+    placed_by: Annotated[TagPlacing, OneOf(_places), Help(_("Placed by"))] = "words"
 
     @property
     def weight(self) -> float:
@@ -100,7 +91,7 @@ class StoredTags:
     corpus: str
     unit: str
     alpha: float
-    place: str
+    placed_by: str
     images: int
     tags: int
     distinct: int
@@ -134,7 +125,7 @@ def tags_of_images(
     """
     corpus, names = corpus_named(request.corpus), image_names(request.corpus)
     layer = layer_to_read(corpus, request.layer) if request.layer else None
-    located = _by_parse(request.corpus) if request.place == "tree" else repeat(lambda tokens: None)
+    located = _by_parse(request.corpus) if request.placed_by == "tree" else repeat(lambda tokens: None)
 
     def captions() -> Iterator[list[CaptionToRead]]:
         for record in stream_records(corpus=corpus, layer=layer):
@@ -184,7 +175,7 @@ def _by_parse(corpus: str) -> Iterator[_Locating]:
 def check_tags(request: TagsRequest, context: OperationContext) -> TagsRequest:
     """Raise Invalid where the corpus has no such layer, and UnknownName where it lacks the parses."""
     check_layer("layer", request.layer, corpus_named(request.corpus))
-    if request.place == "tree":
+    if request.placed_by == "tree":
         parses_of(request.corpus)
     return request
 
@@ -199,8 +190,8 @@ def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
     corpus = corpus_named(request.corpus)
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     ranked = ((key, image.tags) for key, image in zip(keys, images, strict=True))
-    about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "place": request.place}
-    stored = keep_tags(corpus=corpus, images=ranked, **about)
+    about: dict[str, Any] = {"unit": request.unit, "alpha": request.weight, "placed_by": request.placed_by}
+    stored = save_tags(corpus=corpus, images=ranked, **about)
     return StoredTags(corpus=corpus.name, **about, **asdict(stored))
 
 

@@ -22,7 +22,7 @@ from annotation.protocol.chunker.chunking import NounPhraseChunker
 from evaluation.formats.conllu import ParsedSentence
 from evaluation.services.features.parses import letters_of
 from models_core.features.text.lemmas import Lemmatiser, Word
-from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption, tree_locations
+from models_core.features.text.tags import TagPosition, TagUnit, ranked_tags, tags_in_caption, tree_locations
 
 #: Images that a process reads at a time.
 _BLOCK = 100
@@ -61,7 +61,7 @@ class TagReader:
         tokens: Sequence[str],
         phrases: Sequence[tuple[int, int]] | None = None,
         locations: Sequence[float] | None = None,
-    ) -> tuple[TagPlace, ...]:
+    ) -> tuple[TagPosition, ...]:
         """The tags of a caption of these tokens, in order; `phrases` are found where None; `locations` as
         `tags_in_caption` takes them."""
         phrases_of_caption = self._chunker.chunk(tokens) if phrases is None else phrases

@@ -67,7 +67,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
             importing=_form(request, "import_features"),
             parsing=_form(request, "import_parses"),
             word_vectors=vectors,
-            tags_form=_form(request, "rank_tags", "corpus", "unit", "place"),
+            tags_form=_form(request, "rank_tags", "corpus", "unit", "placed_by"),
             largest=filesizeformat(LARGEST_FORM),
             jobs=lines,
             live=any(job.live for job in lines),
@@ -78,7 +78,7 @@ def feature_list(request: HttpRequest) -> HttpResponse:
 def _form(request: HttpRequest, name: str, *fields: str) -> RequestForm:
     visible_fields = fields or None
     return RequestForm(
-        operation_named(name), account_of(request), fields_shown=visible_fields, ids=f"{name}-%s"
+        operation_named(name), account_of(request), only_fields=visible_fields, ids=f"{name}-%s"
     )
 
 

@@ -87,7 +87,7 @@ def _caption_rows(row: CaptionSet, images: list[int]) -> list[_CaptionRow]:
 
 
 def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:
-    """The form that has a set mixed with others; None for whoever may not."""
+    """The form that has a set mixed with others; None for those who may not."""
     operation, account = operation_named("judge_captions"), account_of(request)
     if not operation.permission.allows(account):
         return None

@@ -14,9 +14,7 @@ from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import LocalizationSet
-from evaluation.services.localizations.files import (
-    ImportedLocalizations,
-)
+from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.localizations.measures import OF_STORED_REGIONS, RECALL_RANKS
 from evaluation.services.localizations.mention_pages import (
     ALL_MENTIONS,
@@ -87,8 +85,8 @@ def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpRes
 
 
 def _scoring_form(request: HttpRequest, row: LocalizationSet, layers: list[str], layer: str) -> RequestForm:
-    operation, fields_shown = operation_named("score_localization"), ("layer", "against", "missing")
-    form = RequestForm(operation, account_of(request), initial={"layer": layer}, fields_shown=fields_shown)
+    operation, only_fields = operation_named("score_localization"), ("layer", "against", "missing")
+    form = RequestForm(operation, account_of(request), initial={"layer": layer}, only_fields=only_fields)
     form.auto_id = "score-%s"
     set_choices(form, "layer", layers)
     same = row.corpus.localizationsets.filter(published=True).exclude(pk=row.pk).order_by("name")

@@ -79,7 +79,7 @@ def proposal_sets_of(system: System) -> list[str]:
 
 
 def _form(request: HttpRequest, system: System, operation: str, *fields: str) -> RequestForm:
-    form = RequestForm(operation_named(operation), account_of(request), fields_shown=fields)
+    form = RequestForm(operation_named(operation), account_of(request), only_fields=fields)
     form.auto_id = f"{operation}-%s"
     form.fields["name"].widget.attrs["placeholder"] = system.name
     suggest_splits(form, "split")
@@ -167,7 +167,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
             system=row,
             origin=origin,
             gone=_gone(row),
-            facts=_setting_rows(row),
+            details=_setting_rows(row),
             selection=row.settings.get("selection", []),
             remarks=row.settings.get("remarks", []),
             sources=sorted(row.sources.items()),
@@ -195,7 +195,7 @@ def system_page(request: HttpRequest, row: System) -> HttpResponse:
 
 def _ranking_form(request: HttpRequest, row: System) -> RequestForm:
     fields = ["split", "protocol", "name", "seed", *(["regions"] if compares_parts(row) else [])]
-    form = RequestForm(operation_named("rank"), account_of(request), fields_shown=fields)
+    form = RequestForm(operation_named("rank"), account_of(request), only_fields=fields)
     form.auto_id = "rank-%s"
     suggest_splits(form, "split")
     form.fields["name"].widget.attrs["placeholder"] = row.name
@@ -206,7 +206,7 @@ def _ranking_form(request: HttpRequest, row: System) -> RequestForm:
 
 def _decoding_form(request: HttpRequest, row: System) -> RequestForm:
     fields = ("layer", "split", "beta", "gold")
-    form = RequestForm(operation_named("decode_alignments"), account_of(request), fields_shown=fields)
+    form = RequestForm(operation_named("decode_alignments"), account_of(request), only_fields=fields)
     form.auto_id = "decode-%s"
     suggest_splits(form, "split")
     layers = row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)

@@ -76,8 +76,8 @@ def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
 
 
 def _scoring_form(request: HttpRequest) -> RequestForm:
-    fields_shown = ("split", "missing")
-    form = RequestForm(operation_named("score_tags"), account_of(request), fields_shown=fields_shown)
+    only_fields = ("split", "missing")
+    form = RequestForm(operation_named("score_tags"), account_of(request), only_fields=only_fields)
     suggest_splits(form, "split")
     return form
 

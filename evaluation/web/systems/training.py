@@ -48,9 +48,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
     corpora = visible.visible_corpora(request)
     recipe = _recipe_named((request.POST or request.GET).get("recipe", ""))
     settings = {"changes": recipe_settings(recipe)} if recipe is not None else {}
-    form = RequestForm(
-        train, account, data, initial=_chosen(request), fields_shown=_FIELDS, settings=settings
-    )
+    form = RequestForm(train, account, data, initial=_chosen(request), only_fields=_FIELDS, settings=settings)
     _offer(form, corpora)
     message, status = "", 200
     if data is not None:
@@ -67,7 +65,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
         except Invalid as error:
             form.refuse(error)
             status = 400
-        except (jobs.JobError, *train.errors) as error:  # type: ignore[misc]
+        except train.errors as error:
             message, status = str(error), 409
     return render(
         request,

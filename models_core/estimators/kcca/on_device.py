@@ -46,8 +46,8 @@ def solve_on_device(
     squares, right = on.torch.linalg.eigh(between.T @ between)
     largest = float(squares[-1])
     above = int((squares > spectrum.LEAST_SQUARED_CORRELATION * largest).sum()) if largest > 0 else 0
-    dimensions_kept = above if dimensions is None else min(above, dimensions)
-    last = len(squares) - dimensions_kept
+    dimensions_retained = above if dimensions is None else min(above, dimensions)
+    last = len(squares) - dimensions_retained
     right = right[:, last:].flip(1)  # B
     canonical = sqrt(squares[last:].flip(0))
     left = between @ right / canonical  # A

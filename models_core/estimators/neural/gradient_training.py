@@ -3,8 +3,9 @@
 Each epoch puts all pairs into new batches. Gradients are clipped number by number. After each epoch the
 held-out data is looked at, and the best models are kept. Which rate and weight decay: `rate_choice`.
 
-The order of an epoch and the numbers that a step leaves out come from dice of that epoch and that step alone.
-So a training that goes on after a checkpoint ends as one that was never stopped, to the bit on a CPU.
+The order of an epoch and the numbers that a step leaves out come from the generator of that epoch and that
+step alone. So a training that goes on after a checkpoint ends as one that was never stopped, to the bit on a
+CPU.
 
 Source: Karpathy and Fei-Fei 2015, section 3.3.
 """
@@ -67,9 +68,9 @@ class Member:
 class GradientRun(ABC):
     """A training with one rate and decay, from its first step on.
 
-    `name` tells its dice from those of other runs of the same training. It has `pairs` to learn from, and
-    its `network` is on `device`. `figure` is what its held-out figure is called. Several processes make each
-    step together; what learns calls `parallel`, which is the network itself where there is one.
+    `name` tells its random generator from those of other runs of the same training. It has `pairs` to learn
+    from, and its `network` is on `device`. `figure` is what its held-out figure is called. Several processes
+    make each step together; what learns calls `parallel`, which is the network itself where there is one.
     """
 
     figure: ClassVar[str] = "recall"

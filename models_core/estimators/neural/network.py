@@ -46,13 +46,14 @@ class NetworkSizes:
 
 
 class Dropout:
-    """Leaves out a share of numbers, drawn by dice of its own; the others grow, so that sums stay alike."""
+    """Leaves out a share of numbers, drawn by a generator of its own; the others grow, so that sums stay
+    alike."""
 
     def __init__(self, share: float, device: torch.device) -> None:
         self.share, self._rng = share, torch.Generator(device)
 
     def seed(self, seed: int) -> None:
-        """Begin with these dice: what follows depends on nothing before."""
+        """Begin with this generator: what follows depends on nothing before."""
         self._rng.manual_seed(seed)
 
     def __call__(self, values: Tensor) -> Tensor:
@@ -162,7 +163,7 @@ def new_layer(
     take: int, give: int, rng: np.random.Generator, share: float = 1.0, *, biased: bool = True
 ) -> nn.Linear:
     """A layer whose weights are normal with variance `share`^2 / take, and whose biases are 0."""
-    # Made without torch's own dice, which belong to the process.
+    # Made without torch's global generator, which belongs to the process.
     layer: nn.Linear = nn.utils.skip_init(nn.Linear, take, give, bias=biased)
     weights = rng.standard_normal((give, take)) * share / np.sqrt(take)
     with torch.no_grad():

@@ -58,7 +58,7 @@ class AlignmentScores(Scores):
         lines, of_lines = down.within(images)
         for firsts, chosen in down.blocks(of_lines):
             side_or_block = self._of(firsts, sentences)
-            scores[lines[chosen]] = side_or_block[down.place_in_block(of_lines[chosen])]
+            scores[lines[chosen]] = side_or_block[down.index_in_block(of_lines[chosen])]
         return scores if self._by_image else scores.T
 
     def _of(self, images: NDArray[np.intp], sentences: slice) -> ScoreArray:
@@ -69,7 +69,7 @@ class AlignmentScores(Scores):
         places, groups = across.within(sentences)
         for firsts, chosen in across.blocks(groups):
             block = self._products(images, firsts)
-            scores[:, places[chosen]] = block[:, across.place_in_block(groups[chosen])]
+            scores[:, places[chosen]] = block[:, across.index_in_block(groups[chosen])]
         return scores
 
     def _products(self, images: NDArray[np.intp], sentences: NDArray[np.intp]) -> ScoreArray:

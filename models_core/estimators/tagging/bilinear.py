@@ -2,8 +2,8 @@
 
 W begins at zero and is learned by Adam in batches of images. Each rate is tried for all epochs; the rate and
 the epoch are kept that put the tags of held-out images in the best order (`held_out`), of equal ones the
-first. The order of an epoch comes from dice of that rate and epoch alone, so that a training that goes on
-after a checkpoint ends as one that was never stopped.
+first. The order of an epoch comes from the generator of that rate and epoch alone, so that a training that
+goes on after a checkpoint ends as one that was never stopped.
 
 Source: structured listwise tagging, sections 3.1 and 4.2, and equation 10 for s1 and s2; Adam: Kingma and Ba
 2015, with their constants.
@@ -21,8 +21,7 @@ from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix,
 from models_core.estimators.grids import Axis, Grid
 from models_core.estimators.predictors import CandidateTags, TagScore, check_score
 from models_core.estimators.tagging.held_out import PRECISION_OF_OWN, held_out_precision, tags_of
-from models_core.estimators.tagging.losses import TagLoss
-from models_core.estimators.tagging.settings import BilinearSettings
+from models_core.estimators.tagging.settings import BilinearSettings, TagLoss
 
 #: What the held-out figure of the curve is called.
 PRECISION = "precision"
@@ -266,7 +265,7 @@ class _Search:
                 "walk": [walk.steps, walk.epoch, walk.batch, walk.loss],
                 "best": [best.rate, best.epoch, best.figure],
                 "rows": [list(row) for row in self.rows],
-                "run": {  # the learning curve so far, for whoever looks on
+                "run": {  # the learning curve so far, for the person who looks on
                     "curve": [list(row[1:]) for row in self.rows if row[0] == self.rates[self.trial]],
                     "figure": PRECISION,
                 },

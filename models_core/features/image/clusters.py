@@ -2,7 +2,7 @@
 
 Lloyd's algorithm from a k-means++ start (Arthur and Vassilvitskii 2007), in single precision, whole
 passes over the points in blocks; the seed decides everything. A cluster that loses all its points
-starts anew at the point that is worst served.
+starts again at the point that is worst served.
 """
 
 from collections.abc import Callable

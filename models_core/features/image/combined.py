@@ -213,7 +213,7 @@ def _codebooks(
             return {"mean": codebook.axes.mean, "axes": codebook.axes.axes, "centres": codebook.centres}
 
         used = ("longer_side", "step", "diameter", "words", "word_numbers", "codebook_points", "seed")
-        provenance = {key: getattr(settings, key) for key in used} | _facts_of(drawn) | {"part": name}
+        provenance = {key: getattr(settings, key) for key in used} | _region_metadata(drawn) | {"part": name}
         arrays = cache.arrays(phase, provenance, make)
         codebooks[name] = LocalCodebook(PrincipalAxes(arrays["mean"], arrays["axes"]), arrays["centres"])
     return codebooks
@@ -247,7 +247,7 @@ def _axes(
                 )
                 return {part: np.stack([rows[part] for rows in codebook]) for part in settings.parts}
 
-            arrays = quiet.arrays("describing pictures", provenance | _facts_of(block), described)
+            arrays = quiet.arrays("describing pictures", provenance | _region_metadata(block), described)
             for part, rows in arrays.items():
                 if not start:
                     whole[part] = np.empty((len(drawn), rows.shape[1]), np.float32)
@@ -268,11 +268,11 @@ def _axes(
         return axes
 
     quiet = PhaseCache(cache.folder)
-    arrays = cache.arrays("learning axes", provenance | _facts_of(drawn), make)
+    arrays = cache.arrays("learning axes", provenance | _region_metadata(drawn), make)
     return {part: PrincipalAxes(arrays[f"{part}.mean"], arrays[f"{part}.axes"]) for part in settings.parts}
 
 
-def _facts_of(drawn: Sequence[tuple[str, Path]]) -> dict[str, Any]:
+def _region_metadata(drawn: Sequence[tuple[str, Path]]) -> dict[str, Any]:
     pictures = hashlib.sha256(" ".join(digest for digest, _ in drawn).encode()).hexdigest()
     return {"pictures": pictures, "opencv": cv2.__version__}
 

@@ -49,7 +49,8 @@ class Cache:
         self.shape = (FINEST**2, sum(len(centres) for centres in vocabulary.centres))
 
     def get(self, digest: str) -> _Counts | None:
-        """The counts, or None where they are not there or the file is damaged, and they are computed anew."""
+        """The counts, or None where they are not there or the file is damaged, and they are computed
+        again."""
         try:
             with np.load(self._file(digest), allow_pickle=False) as stored:
                 counts = stored["counts"]

@@ -91,7 +91,7 @@ def selective_search(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
     search = cv2.ximgproc.segmentation.createSelectiveSearchSegmentation()
     search.setBaseImage(np.ascontiguousarray(small[:, :, ::-1]))
     search.switchToSelectiveSearchFast()
-    # OpenCV orders them by the C library's dice, which differ each time.
+    # OpenCV orders them by the C library's random numbers, which differ each time.
     boxes = np.unique(np.asarray(search.process()).reshape(-1, 4), axis=0)
     boxes = boxes[np.argsort(-boxes[:, 2] * boxes[:, 3], kind="stable")]
     draws = np.random.default_rng(0).random(len(boxes)) * np.arange(1, len(boxes) + 1)

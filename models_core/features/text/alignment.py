@@ -53,17 +53,17 @@ def train_alignment(
     """
     cells = _Cells(pairs)
     translation = 1.0 / cells.partners[cells.source_of_entry]
-    prior = 1.0 / cells.lengths_of_place
+    prior = 1.0 / cells.lengths_at
     likelihoods: tuple[list[float], list[float]] = ([], [])
     for step in range(first + second):
         second_model = step >= first
         joint = translation[cells.entry] * prior[cells.slot]
-        evidence = np.bincount(cells.target_place, joint)
+        evidence = np.bincount(cells.target_index, joint)
         likelihoods[second_model].append(float(np.log(evidence).sum()))
-        joint /= evidence[cells.target_place]
+        joint /= evidence[cells.target_index]
         translation = _shares(joint, cells.entry, cells.source_of_entry)
         if second_model:
-            prior = _shares(joint, cells.slot, cells.group_of_place)
+            prior = _shares(joint, cells.slot, cells.group_at)
     size = len(cells.words)
     matrix = np.zeros((size + 1, size + 1))
     matrix[cells.source_of_entry, cells.target_of_entry] = translation
@@ -96,13 +96,13 @@ class _Cells:
             shapes[long, m] = np.arange(places, places + long * m)
             spans.append((np.full(long * m, long), groups + np.repeat(np.arange(m), long)))
             places, groups = places + long * m, groups + m
-        self.lengths_of_place: _Floats = np.concatenate([length for length, _ in spans]).astype(np.float64)
-        self.group_of_place: _Integers = np.concatenate([group for _, group in spans])
+        self.lengths_at: _Floats = np.concatenate([length for length, _ in spans]).astype(np.float64)
+        self.group_at: _Integers = np.concatenate([group for _, group in spans])
         self.slot: _Integers = np.concatenate(
             [shapes[len(s), len(t)] for s, t in zip(sources, targets, strict=True)]
         )
         lengths = np.repeat([len(s) for s in sources], [len(t) for t in targets])
-        self.target_place: _Integers = np.repeat(np.arange(len(lengths)), lengths)
+        self.target_index: _Integers = np.repeat(np.arange(len(lengths)), lengths)
         source_words = np.concatenate([np.tile(s, len(t)) for s, t in zip(sources, targets, strict=True)])
         target_words = np.repeat(np.concatenate(targets), lengths)
         size = len(self.words) + 1

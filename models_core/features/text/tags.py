@@ -36,7 +36,7 @@ _DIGITS = 12  # of scores, so that those that are equal by the equations are equ
 
 
 @dataclass(frozen=True, slots=True)
-class TagPlace:
+class TagPosition:
     """A tag where a caption has it: `location` is its place over the number of words, above 0, at most 1; or
     its relative distance to the root of a parse, from 0."""
 
@@ -49,7 +49,7 @@ class TagPlace:
         return f"{self.location!r}\t{self.tag}"
 
     @classmethod
-    def of_token(cls, token: str) -> TagPlace:
+    def of_token(cls, token: str) -> TagPosition:
         """What `token` gave. Raises ValueError for what is none."""
         location, tag = token.split("\t")
         return cls(tag, float(location))
@@ -67,7 +67,7 @@ def tags_in_caption(
     *,
     unit: TagUnit = "nouns",
     locations: Sequence[float] | None = None,
-) -> tuple[TagPlace, ...]:
+) -> tuple[TagPosition, ...]:
     """The tags of one caption in their order, each as often as it comes.
 
     `words` are all its words with its punctuation, as `Lemmatiser.every_token` gives them; `phrases` its noun
@@ -79,13 +79,13 @@ def tags_in_caption(
     >>> [(one.tag, round(one.location, 2)) for one in tags_in_caption(said)]
     [('soccer', 0.67), ('field', 1.0)]
     >>> tags_in_caption(said, unit="compounds")
-    (TagPlace(tag='soccer field', location=1.0),)
+    (TagPosition(tag='soccer field', location=1.0),)
     """
     places, number = [], 0  # of each token among words
     for word in words:
         number += any(map(str.isalnum, word.lemma))
         places.append(number)
-    tag_places: list[TagPlace] = []
+    tag_places: list[TagPosition] = []
     for start, end in ((0, len(words)),) if phrases is None else phrases:
         row: list[str] = []
         for at in range(start, end):
@@ -98,7 +98,7 @@ def tags_in_caption(
             if joins:
                 before = tag_places.pop().location
                 location = location if locations is None else min(before, location)
-            tag_places.append(TagPlace(" ".join(row) if joins else words[at].lemma, location))
+            tag_places.append(TagPosition(" ".join(row) if joins else words[at].lemma, location))
     return tuple(tag_places)
 
 
@@ -120,22 +120,22 @@ def tree_locations(heads: Sequence[int]) -> tuple[float, ...]:
     return tuple(steps / farthest if farthest else 0.0 for steps in distances)
 
 
-def ranked_tags(captions: Iterable[Iterable[TagPlace]], alpha: float) -> list[tuple[str, float]]:
+def ranked_tags(captions: Iterable[Iterable[TagPosition]], alpha: float) -> list[tuple[str, float]]:
     """The tags of an image with their scores r_alpha, from 0 to 1, the best first, equal ones by alphabet.
 
     `captions` are the tags of each of its captions, from `tags_in_caption`; without a noun there is no tag.
     Raises ValueError unless `alpha` is a number from 0 to 1.
 
-    >>> ranked_tags([[TagPlace("dog", 2 / 3)]], alpha=0.5)  # "The dog bites."
+    >>> ranked_tags([[TagPosition("dog", 2 / 3)]], alpha=0.5)  # "The dog bites."
     [('dog', 0.666666666667)]
     """
     check_alpha(alpha)
     times: Counter[str] = Counter()
     first: dict[str, float] = {}
     for caption in captions:
-        for place_of_tag in caption:
-            times[place_of_tag.tag] += 1
-            first[place_of_tag.tag] = min(place_of_tag.location, first.get(place_of_tag.tag, 1.0))
+        for tag_position in caption:
+            times[tag_position.tag] += 1
+            first[tag_position.tag] = min(tag_position.location, first.get(tag_position.tag, 1.0))
     nouns = times.total()
     scores = {
         tag: round(alpha * times[tag] / nouns + (1 - alpha) * (1 - location), _DIGITS)

@@ -1,4 +1,4 @@
-// The number fields of a box, folded away while one draws: whoever unfolds them has them unfolded from then on.
+// The number fields of a box, folded away while one draws: the person who unfolds them has them unfolded from then on.
 
 import { storage } from "../tasks/storage.js";
 

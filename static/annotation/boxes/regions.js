@@ -1,6 +1,6 @@
 // Several boxes with a few words each: what the box editor works on in place of one box's fields.
 //
-// One region is in hand: the editor's box is its box. Drawing anew takes the next region that has none. Each is a
+// One region is in hand: the editor's box is its box. Drawing again takes the next region that has none. Each is a
 // row of the form ([data-region]), whose fields are the truth about it; the others are outlined in the picture.
 
 import { makeFields } from "./fields.js";

@@ -193,7 +193,7 @@ export class Flow {
     this.prefetch();
   }
 
-  // On the page, for whoever looks into it: [data-next] where the next task is here, its picture decoded.
+  // On the page, for the person who looks into it: [data-next] where the next task is here, its picture decoded.
   sayNext() { this.current.toggleAttribute("data-next", this.queue.length > 0); }
 
   // The next task, where there is none yet.

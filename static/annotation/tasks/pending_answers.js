@@ -2,7 +2,7 @@
 //
 // An entry is { assignment, act, address, token, kind, form, seconds, label, beat } as it is sent, with
 // `due`, when it may go (ms since 1970), and `tries`, how often it went out without an answer. It stays
-// until the server has taken it (`done`) or has said for good that it will not (`refuse`). Whoever gives
+// until the server has taken it (`done`) or has said for good that it will not (`refuse`). The person who gives
 // an answer thereby lets go of the ones before it.
 
 // Milliseconds for which the last answer can be taken back.

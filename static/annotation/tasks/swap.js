@@ -35,7 +35,7 @@ export function swap(current, fresh) {
   }
   current.replaceWith(fresh);
   initialise(fresh);
-  // Whoever listens hears the question; Tab goes on to its answers.
+  // A screen reader says the question; Tab goes on to its answers.
   fresh.querySelector(".question").focus({ preventScroll: true });
   if (fresh.getBoundingClientRect().top < 0) fresh.scrollIntoView();
   return mountEditor(fresh);

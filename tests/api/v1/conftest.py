@@ -43,7 +43,7 @@ class Caller:
 
     def perform(self, endpoint: Endpoint, call: ValidCall, **headers: str) -> Any:
         """Make a valid call of an operation."""
-        address = reverse(f"v1_{endpoint.route}", kwargs=call.place)
+        address = reverse(f"v1_{endpoint.route}", kwargs=call.path_values)
         if call.query and not endpoint.reads:
             address = f"{address}?{urlencode(call.query)}"
         if endpoint.reads:

@@ -44,7 +44,7 @@ CHECKS = [
     response_schema_conformance,
 ]
 #: How a drawn call is sent: as it is; with an address that names existing things; or made valid.
-AS_DRAWN, AT_A_PLACE, VALID_CALL = "as drawn", "at a place", "valid"
+AS_DRAWN, AT_VALID_PATH, VALID_CALL = "as drawn", "at a place", "valid"
 STRANGER = "stranger"
 SEED = 1
 
@@ -69,7 +69,7 @@ class Fuzzed:
         return sum(self.succeeded.values())
 
     @property
-    def told_failures(self) -> str:
+    def failures_text(self) -> str:
         return "\n".join(f"# {name}: {text}" for name, text in self.failures.items())
 
     def __str__(self) -> str:
@@ -90,11 +90,13 @@ class Drawn:
         """The first `number` cases, drawn where they are not yet; copies, since sending changes a case."""
         while len(self.cases) < number:
             # Of an operation that can be called in a few ways only, each is drawn once a turn.
-            seeded(SEED + self.turns)(_settings(number - len(self.cases))(given(self.strategy)(self._keep)))()
+            seeded(SEED + self.turns)(
+                _settings(number - len(self.cases))(given(self.strategy)(self._collect))
+            )()
             self.turns += 1
         return [_copied(case) for case in self.cases[:number]]
 
-    def _keep(self, case: Any) -> None:
+    def _collect(self, case: Any) -> None:
         self.cases.append(case)
 
 
@@ -120,7 +122,7 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each
             return
         if way != AS_DRAWN:
             call = valid[name]()
-            case.path_parameters = call.place
+            case.path_parameters = call.path_values
             if way == VALID_CALL:
                 case.body = NOT_SET if call.body is None else call.body
         # Of what is at another place schemathesis cannot say any more whether it is wrong.
@@ -136,14 +138,14 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each
         box.operation.app = application
         name = box.operation.definition.raw["operationId"]
         # A third of a role's calls are to succeed, and a part of the operations is not its own.
-        ways = [AS_DRAWN, AT_A_PLACE, *[VALID_CALL] * 3] if name in valid else [AS_DRAWN]
+        ways = [AS_DRAWN, AT_VALID_PATH, *[VALID_CALL] * 3] if name in valid else [AS_DRAWN]
         rng = Random(f"{SEED} {name}")
         chosen = [rng.choice(ways) for _ in range(calls_each)]
         # A valid call of the API needs no case, and drawing one costs more than the call.
         cases = iter(box.first(sum(way != VALID_CALL or caller is None for way in chosen)))
         for way in chosen:
             case = None if way == VALID_CALL and caller is not None else next(cases)
-            with connections_kept(), transaction.atomic():
+            with keep_connections(), transaction.atomic():
                 try:
                     send(name, case, way)
                 except (FailureGroup, jsonschema.ValidationError) as error:
@@ -178,7 +180,7 @@ def _copied(case: Any) -> Any:
 
 
 @contextmanager
-def connections_kept() -> Iterator[None]:
+def keep_connections() -> Iterator[None]:
     """A server closes connections between requests; the test's has the rows of the world."""
     for item in (request_started, request_finished):
         item.disconnect(close_old_connections)

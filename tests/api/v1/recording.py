@@ -1,6 +1,6 @@
 """Answers of valid calls, recorded as the OpenAPI document's examples.
 
-`python -m tests.api.v1.recording` makes every valid call and writes the answers of `SHOWN` anew, each into
+`python -m tests.api.v1.recording` makes every valid call and writes the answers of `SHOWN` again, each into
 the file of the app whose operation it is. Lists of records are cut to two rows.
 """
 

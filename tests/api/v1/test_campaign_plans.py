@@ -11,7 +11,7 @@ from annotation import jobs
 from annotation.campaigns.drafts.estimate import estimate_draft
 from annotation.campaigns.drafts.readiness import readiness
 from annotation.campaigns.drafts.reading import PILOT_IMAGES, read_draft
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.models import Account, Campaign, CampaignDraft, Control, Corpus, Job, OpenImage
 from annotation.protocol.campaign_settings import settings_of, settings_of_tasks
 from tests import worlds
@@ -74,7 +74,7 @@ def test_what_is_missing_is_a_line_of_its_own(ada: Caller) -> None:
     assert fields(ada.post("campaign-plans", {**PLAN, "corpus": "nothing"})) == ["corpus"]
 
 
-def test_known_answers_make_a_test_and_control_items_and_the_campaign_is_open_to_all(ada: Caller) -> None:
+def test_gold_answers_make_a_test_and_control_items_and_the_campaign_is_open_to_all(ada: Caller) -> None:
     answer = ada.post("campaigns", {**PLAN, "known": "import", "open_to_all": True, "images": 3})
     assert answer.status_code == 201, answer.content
     jobs.run_queued_job(answer.json()["job"]["number"])
@@ -92,7 +92,7 @@ def test_images_are_drawn_by_tags(ada: Caller) -> None:
     corpus = Corpus.objects.get(name="streets")
     keys = list(corpus.images.order_by("position").values_list("key", flat=True))
     tags = [(key, [("dog", 0.5)] if number < 3 else []) for number, key in enumerate(keys)]
-    keep_tags(corpus=corpus, images=tags, unit="nouns", alpha=0.75)
+    save_tags(corpus=corpus, images=tags, unit="nouns", alpha=0.75)
     form_data = {**PLAN, "tags": ["dog"], "known": "import"}
     assert ada.post("campaign-plans", form_data).json()["estimate"]["images"] == 3
     jobs.run_queued_job(ada.post("campaigns", form_data).json()["job"]["number"])

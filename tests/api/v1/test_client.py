@@ -144,7 +144,7 @@ def test_the_client_lacks_no_operation_of_the_document(
             for field, (called, held) in call.files.items():
                 body[field] = tmp_path / called
                 body[field].write_bytes(held)
-            clients[who].call(name, body, **call.place, **call.query)
+            clients[who].call(name, body, **call.path_values, **call.query)
             transaction.set_rollback(True)
 
 

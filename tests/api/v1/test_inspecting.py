@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotation.datasets.tags import keep_tags
+from annotation.datasets.tags import save_tags
 from annotation.models import Caption, Corpus, Image
 from evaluation.models import Ranking, Run
 from tests.api.v1.conftest import Caller
@@ -29,7 +29,7 @@ def park() -> Corpus:
 def test_tags_are_listed_by_frequency_and_images_found_by_them(ada: Caller, park: Corpus) -> None:
     assert ada.get("corpora/park/tags").json() == {"results": [], "next": None}
     tags = [("0", [("dog", 0.9), ("tree", 0.5)]), ("1", [("dog", 0.7)]), ("2", [("cat", 0.4)])]
-    keep_tags(corpus=park, images=tags, unit="nouns", alpha=0.5)
+    save_tags(corpus=park, images=tags, unit="nouns", alpha=0.5)
     first = ada.get("corpora/park/tags", limit=2).json()
     assert first["results"] == [{"tag": "dog", "images": 2}, {"tag": "cat", "images": 1}]
     rest = ada.get("corpora/park/tags", limit=2, cursor=first["next"]).json()

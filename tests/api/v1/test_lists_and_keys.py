@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Campaign, Corpus, Job, RepeatableCall
-from annotation.selectors.campaign import kept
+from annotation.selectors.campaign import cached
 from annotation.workers.repeated_calls import prune_repeated_calls
 from tests import worlds
 from tests.api.v1.conftest import Caller
@@ -170,10 +170,10 @@ def test_a_query_that_no_field_is_declared_for_is_refused(ada: Caller, method: s
     assert Campaign.objects.get().state == Campaign.DRAFT, "nothing was done"
 
 
-def test_figures_that_are_kept_are_counted_anew_where_that_is_asked(
+def test_figures_that_are_kept_are_counted_again_where_that_is_asked(
     ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "SLOW", 0.0)
+    monkeypatch.setattr(cached, "SLOW", 0.0)
     assert ada.post("campaigns", DRAFT).status_code == 201
     first = ada.get("campaigns/quay").json()["counted_at"]
     assert ada.get("campaigns/quay", fresh="false").json()["counted_at"] == first

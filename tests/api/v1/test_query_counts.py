@@ -90,7 +90,7 @@ def grow(first: int, end: int) -> None:
             depth=1,
             judges=1,
             seed=1,
-            numbers={"asked": 0},
+            numbers={"selected": 0},
         )
         for item in campaigns
     )
@@ -125,10 +125,10 @@ def grow(first: int, end: int) -> None:
 
 def looked_at(corpus: Corpus, first: int, end: int) -> None:
     """So many more kept tags of a corpus, and queries of a run that no qrels are for."""
-    stored, _made = TagList.objects.get_or_create(corpus=corpus, unit="nouns", alpha=0.5, published=True)
+    stored, _created = TagList.objects.get_or_create(corpus=corpus, unit="nouns", alpha=0.5, published=True)
     CorpusTag.objects.bulk_create(CorpusTag(tag_list=stored, text=f"tag {n}") for n in range(first, end))
-    request, _made = Corpus.objects.get_or_create(name="asked", format="jsonl", source="x", published=True)
-    run, _made = Run.objects.get_or_create(
+    request, _created = Corpus.objects.get_or_create(name="asked", format="jsonl", source="x", published=True)
+    run, _created = Run.objects.get_or_create(
         name="look", corpus=request, direction="annotation", published=True, system="s"
     )
     images = Image.objects.bulk_create(

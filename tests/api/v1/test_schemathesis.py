@@ -38,7 +38,7 @@ def test_no_call_breaks_anything_or_is_answered_as_the_document_does_not_tell(
     """Dearer than a test may be: one world, and a call of each operation by each role."""
     result = fuzz(openapi(), drawn(), role, calls_each(FEW))
     print(result)
-    assert not result.failures, result.told_failures
+    assert not result.failures, result.failures_text
     assert result.calls >= FEW
     if role in (RESEARCHER, ADMIN):
         assert 3 * result.successes >= result.calls
@@ -49,7 +49,7 @@ def test_no_call_breaks_anything_or_is_answered_as_the_document_does_not_tell(
 def test_twenty_thousand_calls_of_a_role(everything: None, role: str) -> None:
     result = fuzz(openapi(), drawn(), role, calls_each(MANY))
     print(result)
-    assert not result.failures, result.told_failures
+    assert not result.failures, result.failures_text
     assert result.calls >= MANY
     if role in (RESEARCHER, ADMIN):
         others = UNLISTED if role == ADMIN else names_for_admins()

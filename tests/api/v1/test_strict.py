@@ -58,7 +58,7 @@ def test_a_wrong_body_is_refused_and_its_field_named(researcher: Caller, admin: 
                     answer = caller.perform(handlers[name], replace(call, body=body, files={}))
                     status, text = answer.status_code, answer.content
                 else:
-                    status, message = worker.post(path.format(**call.place), body)
+                    status, message = worker.post(path.format(**call.path_values), body)
                     text = json.dumps(message).encode()
                 named = status == 400 and {endpoint["field"] for endpoint in json.loads(text)["errors"]}
                 if not named or field not in named:

@@ -27,6 +27,7 @@ from annotation.models import (
 from annotation.web.common.confirm import PASSWORD_FIELD
 from annotation.workers import api_tokens, pseudonyms, sessions
 from annotation.workers.accounts import granting
+from phrasebox.errors import PhraseboxError
 from tests import worlds
 from tests.api.v1.conftest import Caller
 from tests.factories import a_corpus, some_images
@@ -76,7 +77,7 @@ def test_a_secret_is_stored_as_its_digest_alone(harbour: Campaign) -> None:
 def test_who_only_annotates_cannot_make_one(harbour: Campaign) -> None:
     for roles in ((), ("annotator",)):
         account = web.account(f"ann{len(roles)}", *roles)
-        with pytest.raises(api_tokens.TokenRefused):
+        with pytest.raises(PhraseboxError):
             api_tokens.make_api_token(account=account, name="x", days=1, writes=False)
     client = web.confirm(web.signed_in("bob", "annotator"))
     assert client.post(MAKE, {"name": "x"}).status_code == 403
@@ -131,7 +132,7 @@ def test_a_role_that_is_lost_ends_the_token_with_the_next_call(harbour: Campaign
 
 
 def test_a_role_that_is_gone_without_a_word_is_gone_for_tokens_too(harbour: Campaign) -> None:
-    """Roles are read at every call, whoever took them away."""
+    """Roles are read at every call, no matter who took them away."""
     account = web.account("ada", "researcher")
     caller = Caller(account)
     account.roles.all().delete()
@@ -194,7 +195,7 @@ def test_a_limit_never_widens_what_the_account_may(harbour: Campaign) -> None:
     corpus = Corpus.objects.get(name="other")
     account = web.account("ada")
     granting.grant(account=account, role="researcher", campaign=harbour)
-    with pytest.raises(api_tokens.TokenRefused):
+    with pytest.raises(PhraseboxError):
         api_tokens.make_api_token(account=account, name="x", days=1, writes=True, corpus=corpus)
     caller = Caller(account, corpus=harbour.corpus)
     assert names(caller.get("campaigns")) == ["quay"]
@@ -226,7 +227,7 @@ def test_signing_out_everywhere_ends_tokens(harbour: Campaign) -> None:
 
 
 def test_a_password_that_is_set_by_e_mail_ends_tokens(harbour: Campaign) -> None:
-    """Whoever knew the old password may have made them."""
+    """Somebody who knew the old password may have made them."""
     account = web.account("ada", "reviewer")
     caller, browser = Caller(account), Client()
     values = [urlsafe_base64_encode(force_bytes(account.pk)), default_token_generator.make_token(account)]
@@ -251,7 +252,7 @@ def test_an_upload_is_its_accounts_alone(harbour: Campaign) -> None:
     "kind", ["send_letter", "send_staff_invitation", "send_alarms", "mail_messages", "send_test_mail"]
 )
 def test_the_servers_own_jobs_are_steered_by_its_admins_alone(harbour: Campaign, kind: str) -> None:
-    """As on pages: whoever runs evaluations is not to keep somebody's new password from them."""
+    """As on pages: the person who runs evaluations is not to keep somebody's new password from them."""
     job = Job.objects.create(kind=kind)
     ada = Caller(web.account("ada", "researcher"))
     assert ada.get("jobs", kind=kind).json()["results"] == []
@@ -271,7 +272,7 @@ def test_the_servers_own_jobs_are_steered_by_its_admins_alone(harbour: Campaign,
     assert boss.post(f"jobs/{job.pk}/resume").json()["state"] == Job.QUEUED
 
 
-def test_of_jobs_about_no_corpus_researchers_of_the_server_steer_evaluations_and_their_own(
+def test_of_jobs_about_no_corpus_researchers_of_the_server_cancel_evaluations_and_their_own(
     harbour: Campaign,
 ) -> None:
     eve = web.account("eve", "researcher")

@@ -74,7 +74,7 @@ class TaskClient:
         """Begin the test of a kind, before which there are no tasks; how many questions it has."""
         by_name = {"campaign": campaign, "kind": kind}
         assert self.call("tasks/next", by_name)["nothing"] == "no_test"
-        return int(self.call("tasks/test", by_name)["asked"])
+        return int(self.call("tasks/test", by_name)["items"])
 
     def works(self, campaign: str, kind: str, choose: Choose) -> int:
         """Answer what there is of a kind; how many there were, without those of a test."""
@@ -233,7 +233,7 @@ def token_of(page: Any) -> str:
     page.get_by_label("What it is for").fill("the walk")
     page.get_by_label("It may").select_option("write")
     page.get_by_role("button", name="Make the token").click()
-    text: str = page.locator(".said .code").inner_text()
+    text: str = page.locator(".notice-box .code").inner_text()
     return text
 
 

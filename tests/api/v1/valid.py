@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from annotation import campaigns
-from annotation.campaigns import machines
+from annotation.campaigns import model_annotators
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import PROBLEMS_FILE
 from annotation.datasets.uploads import Upload
@@ -54,7 +54,7 @@ class ValidCall:
     """Where a call goes, and what it carries: of the address the places, the query, JSON or a form's
     fields and files (name of the field -> name of the file, content)."""
 
-    place: dict[str, Any] = field(default_factory=dict)
+    path_values: dict[str, Any] = field(default_factory=dict)
     query: dict[str, Any] = field(default_factory=dict)
     body: dict[str, Any] | None = None
     files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ def _draft() -> ValidCall:
     return ValidCall({"campaign": campaign.name})
 
 
-def _asked_draft() -> ValidCall:
+def _draft_with_tasks() -> ValidCall:
     campaign = campaigns.create_campaign(name="asked", corpus="quay", tasks="captions", settings={})
     Job.objects.create(kind="open_images", campaign=campaign, arguments={"images": 1}, state=Job.CANCELLED)
     return ValidCall({"campaign": campaign.name})
@@ -209,7 +209,7 @@ def _frozen() -> ValidCall:
 
 
 def _in_rounds() -> ValidCall:
-    Batch.objects.filter(name="batch").update(strategy="depth", rounds={"asked": [1], "ended": ""})
+    Batch.objects.filter(name="batch").update(strategy="depth", rounds={"selected": [1], "ended": ""})
     return ValidCall({"batch": "batch"}, body={})
 
 
@@ -258,11 +258,13 @@ def _webhook(**more: Any) -> Make:
 
 def _line() -> ValidCall:
     created = _webhook()()
-    return ValidCall({**created.place, "delivery": perform("test_webhook", **created.place).number})
+    return ValidCall(
+        {**created.path_values, "delivery": perform("test_webhook", **created.path_values).number}
+    )
 
 
 def _log() -> ValidCall:
-    return ValidCall({"webhook": _line().place["webhook"]})
+    return ValidCall({"webhook": _line().path_values["webhook"]})
 
 
 def _subscription() -> ValidCall:
@@ -272,8 +274,8 @@ def _subscription() -> ValidCall:
 
 def _model_annotator() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
-    created = machines.machine_add(campaign=campaign, name="drawer")
-    return ValidCall({"campaign": "quay", "machine": created.name}, body={})
+    created = model_annotators.model_annotator_add(campaign=campaign, name="drawer")
+    return ValidCall({"campaign": "quay", "model_annotator": created.name}, body={})
 
 
 def _method(method: str) -> None:
@@ -343,7 +345,7 @@ def _further() -> ValidCall:
 
 def _unlabelled() -> dict[str, Any]:
     """The place of an image whose phrases nothing names yet."""
-    corpus = Corpus.objects.get(name=_spare_corpus().place["corpus"])
+    corpus = Corpus.objects.get(name=_spare_corpus().path_values["corpus"])
     image = Image.objects.create(corpus=corpus, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
     return {"corpus": corpus.name, "image": image.key}
@@ -423,7 +425,7 @@ VALID: dict[str, Make] = {
     "drop_planned_images": at(campaign="quay"),
     "delete_campaign": _draft,
     "go_on_with_all": _pilot,
-    "open_draft": _asked_draft,
+    "open_draft": _draft_with_tasks,
     "pause_campaign": with_body({"reason": "We look at it."}, campaign="quay"),
     "resume_campaign": at(campaign="paused"),
     "close_campaign": with_body({}, campaign="quay"),
@@ -488,15 +490,16 @@ VALID: dict[str, Make] = {
     "export_campaign": with_body(
         {"format": "jsonl", "unfinished": "include", "simulated": True}, campaign="quay"
     ),
+    "export_bundle": with_body({"simulated": True}, campaign="quay"),
     "download_export": lambda: ValidCall({"job": _job("export_dataset", Job.DONE)}),
     "export_answers": at(campaign="quay"),
     "learn_links": with_body({"corpus": "quay", "layer": "import"}, campaign="quay"),
     "show_protocol": nothing,
     "export_proposals": lambda: ValidCall(
-        {"campaign": "quay", "machine": _model_annotator().place["machine"]}
+        {"campaign": "quay", "model_annotator": _model_annotator().path_values["model_annotator"]}
     ),
     "import_proposals": lambda: ValidCall(
-        {"campaign": "quay", "machine": _model_annotator().place["machine"]},
+        {"campaign": "quay", "model_annotator": _model_annotator().path_values["model_annotator"]},
         files={"file": ("boxes.jsonl", b"{}")},
     ),
     "export_judgment_table": at(campaign="quay"),
@@ -510,10 +513,10 @@ VALID: dict[str, Make] = {
     "list_tokens": nothing,
     "revoke_token": _token,
     "delete_corpus": _spare_corpus,
-    "list_machines": at(campaign="quay"),
-    "add_machine": with_body({"name": "drawer"}, campaign="quay"),
-    "machine_saving": at(campaign="quay"),
-    "teach_machine": _model_annotator,
+    "list_model_annotators": at(campaign="quay"),
+    "add_model_annotator": with_body({"name": "drawer"}, campaign="quay"),
+    "model_annotator_saving": at(campaign="quay"),
+    "train_model_annotator": _model_annotator,
     "list_studies": at(campaign="quay"),
     "save_study": with_body({"platform": "prolific", "study": "another", "answers": 3}, campaign="quay"),
     "list_uploads": nothing,

@@ -30,7 +30,7 @@ def _assignment() -> ValidCall:
 
 def _answer() -> ValidCall:
     call = _assignment()
-    call.body = {"answer": "yes", "token": f"t{call.place['assignment']}", "seconds": 1.5}
+    call.body = {"answer": "yes", "token": f"t{call.path_values['assignment']}", "seconds": 1.5}
     return call
 
 
@@ -38,9 +38,9 @@ def _change() -> ValidCall:
     call = _assignment()
     submission.submit(
         worker=Worker.objects.get(identity__account__username="annotator").pk,
-        assignment=int(call.place["assignment"]),
+        assignment=int(call.path_values["assignment"]),
         answer=Answer("yes"),
-        token=f"c{call.place['assignment']}",
+        token=f"c{call.path_values['assignment']}",
         then=False,
     )
     call.body = {"answer": "no"}

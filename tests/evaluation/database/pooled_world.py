@@ -21,7 +21,7 @@ from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 
-ASKED, OTHERS, PER_SCENE, ACTS = 30, 40, 3, 7
+JUDGED, OTHERS, PER_SCENE, ACTS = 30, 40, 3, 7
 UNTESTED: dict[str, Any] = {"trust": {"qualification": False}}
 ORDERLY = Conduct(clicked_twice=0, answered_twice=0, returned=0)
 
@@ -35,19 +35,19 @@ def a_world() -> Corpus:
                 f"i{n}",
                 *(f"thing{n // PER_SCENE} act{(n // PER_SCENE + k) % ACTS} ." for k in range(5)),
                 layered=False,
-                split="test" if n < ASKED else "dev",
+                split="test" if n < JUDGED else "dev",
             )
-            for n in range(ASKED + OTHERS)
+            for n in range(JUDGED + OTHERS)
         ],
     )
 
 
 def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
     """Two runs of a system over the first caption of each image of `test`."""
-    scene = np.arange(ASKED) // PER_SCENE
+    scene = np.arange(JUDGED) // PER_SCENE
     rng = np.random.default_rng(seed)
-    scores = (scene[:, None] == scene[None, :]) + noise * rng.standard_normal((ASKED, ASKED))
-    images = [f"i{n}.jpg" for n in range(ASKED)]
+    scores = (scene[:, None] == scene[None, :]) + noise * rng.standard_normal((JUDGED, JUDGED))
+    images = [f"i{n}.jpg" for n in range(JUDGED)]
     file = matrix_file(folder, name, scores, images, [f"{image}#0" for image in images])
     for direction in ("annotation", "search"):
         import_run(
@@ -84,7 +84,7 @@ def planned(names: list[str], **also: Any) -> Plan:
     )
 
 
-def asked_on_pages() -> dict[str, set[tuple[int, int]]]:
+def pairs_on_pages() -> dict[str, set[tuple[int, int]]]:
     """Role -> the pairs (image, caption's image) that pages hold."""
     result: dict[str, set[tuple[int, int]]] = {}
     for content in Item.objects.values_list("content", flat=True):

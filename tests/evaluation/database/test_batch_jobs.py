@@ -68,7 +68,7 @@ def test_a_batch_is_opened_by_a_job_that_names_its_phases(pooled_runs: list[str]
         "opening its questions",
     ]
     assert [share for _, share in seen] == sorted(share for _, share in seen)
-    assert now(job).result["numbers"]["asked"] == Batch.objects.get().numbers["asked"]
+    assert now(job).result["numbers"]["selected"] == Batch.objects.get().numbers["selected"]
     assert Batch.objects.get().campaign.state == Campaign.OPEN
 
 
@@ -79,7 +79,7 @@ def test_an_opening_that_is_cancelled_leaves_nothing_and_goes_on(pooled_runs: li
     jobs.resume_job(job_id=job.pk)
     assert jobs.run_queued_job(job.pk) == Job.DONE
     tasks = Task.objects.count()
-    # Its worker died after the last write and before it could say so: the job is begun anew.
+    # Its worker died after the last write and before it could say so: the job is begun again.
     again = opening(pooled_runs)
     assert jobs.run_queued_job(again.pk) == Job.DONE and now(again).result["unchanged"]
     assert (Batch.objects.count(), Task.objects.count()) == (1, tasks)
@@ -159,6 +159,6 @@ def test_a_state_tells_what_is_to_come_and_how_far_judges_agree(batch: Batch) ->
     crowd(batch.campaign, {"perfect": 5})
     late = batch_state("first")
     assert (late.answers_to_come, late.to_come, late.complete) == (0, "0.00 USD", True)
-    assert (late.agreement.value, late.agreement.items) == (1, batch.numbers["asked"])
+    assert (late.agreement.value, late.agreement.items) == (1, batch.numbers["selected"])
     text = output_of("batch_status", "first")
     assert "0 answers are still to come" in text and "judges agree with alpha 1.00" in text

@@ -18,7 +18,7 @@ from annotation.jobs.schedule import do
 from annotation.models import Campaign, Job, Judgment, OpenImage, Task, TrustState
 from annotation.moderation import discarding, reopening
 from annotation.protocol.questions import Answer
-from annotation.selectors.pair_judgments import asked_pairs
+from annotation.selectors.pair_judgments import selected_pairs
 from evaluation.models import Batch
 from evaluation.services.batches import rounds
 from evaluation.services.batches.collecting import collect
@@ -55,11 +55,11 @@ def answer(batch: Batch, seed: int) -> None:
     crowd(batch.campaign, {"perfect": 4}, seed=seed)
 
 
-def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
+def test_rounds_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: list[str]) -> None:
     whole = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, campaign_settings=UNTESTED))
     batch = opened(pooled_runs)
-    first = batch.numbers["asked"]
-    assert batch.numbers["askable"] == len(whole.asked) and 0 < first <= round(0.1 * len(whole.asked))
+    first = batch.numbers["selected"]
+    assert batch.numbers["askable"] == len(whole.selected) and 0 < first <= round(0.1 * len(whole.selected))
     with pytest.raises(BatchError, match="answers of batch 'first' are still missing"):
         ask_next_round("first")
     done, seed = None, 0
@@ -68,14 +68,14 @@ def test_waves_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: l
         answer(batch, seed)
         done = ask_next_round("first")
         assert done.ended or done.pairs
-        pairs = list(asked_pairs(batch.campaign))
+        pairs = list(selected_pairs(batch.campaign))
         assert len(set(pairs)) == len(pairs), "a pair is shown once"
-        assert done.asked == sum(role == "wanted" for *_, role in pairs)
+        assert done.selected == sum(role == "wanted" for *_, role in pairs)
         numbers = Batch.objects.get().numbers
         assert numbers["fillers"] == sum(role == "filler" for *_, role in pairs)
-        assert numbers["asked"] + numbers["fillers"] + numbers["missing"] == 50 * numbers["task_count"]
+        assert numbers["selected"] + numbers["fillers"] + numbers["missing"] == 50 * numbers["task_count"]
     assert done.ended == STABLE and done.tau is not None and done.tau >= 0.95
-    assert done.asked < done.askable
+    assert done.selected < done.askable
     # Asked again, nothing changes.
     tasks = Task.objects.count()
     assert ask_next_round("first") == done and Task.objects.count() == tasks
@@ -122,7 +122,7 @@ def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_cho
     assert jobs.run_queued_job(job.pk) == Job.DONE
     now = Batch.objects.get().rounds
     assert now != batch.rounds and not Job.objects.get().result["outdated"]
-    assert bool(now["ended"]) == bool(now["answers"]) == (now["asked"] == batch.rounds["asked"])
+    assert bool(now["ended"]) == bool(now["answers"]) == (now["selected"] == batch.rounds["selected"])
     assert do("ask_next_waves") and Job.objects.count() == 1
 
 
@@ -135,15 +135,17 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
     answer(batch, 99)
     choose = rounds.next_pairs_of_round
 
-    def not_stable(result: Any, whole: Any, candidates: Any, *, asked_pairs: Any, **about: Any) -> NextPairs:
-        chosen = choose(result, whole, candidates, asked_pairs=asked_pairs, **about)
-        return replace(chosen, pairs=np.setdiff1d(candidates, asked_pairs)[:3], stable=False)
+    def not_stable(
+        result: Any, whole: Any, candidates: Any, *, selected_pairs: Any, **about: Any
+    ) -> NextPairs:
+        chosen = choose(result, whole, candidates, selected_pairs=selected_pairs, **about)
+        return replace(chosen, pairs=np.setdiff1d(candidates, selected_pairs)[:3], stable=False)
 
     with monkeypatch.context() as patched:
         patched.setattr(rounds, "next_pairs_of_round", not_stable)
         done = ask_next_round("first")
     assert (done.ended, done.outdated, done.pairs) == ("", False, 3)
-    assert Batch.objects.get().rounds["ended"] == "" and done.rounds == len(batch.rounds["asked"]) + 1
+    assert Batch.objects.get().rounds["ended"] == "" and done.rounds == len(batch.rounds["selected"]) + 1
 
 
 def test_a_judge_who_changes_an_answer_after_the_end_has_the_batch_chosen_again(
@@ -181,7 +183,7 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
         ask_next_round("first")
 
 
-def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatch) -> None:
+def test_a_round_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatch) -> None:
     batch = opened(pooled_runs)
     answer(batch, 1)
     tasks, numbers = Task.objects.count(), Batch.objects.get().numbers
@@ -204,7 +206,7 @@ def test_a_wave_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], monk
     assert "are still missing" in Job.objects.get(pk=again.pk).error
 
 
-def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> None:
+def test_an_open_batch_asks_its_next_round_by_itself(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
     assert do("ask_next_waves") and not Job.objects.exists()
     answer(batch, 1)
@@ -217,11 +219,11 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     resume_campaign(campaign=batch.campaign)
     assert do("ask_next_waves") and do("ask_next_waves")
     job = Job.objects.get()
-    assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().rounds["asked"][1:]
+    assert jobs.run_queued_job(job.pk) == Job.DONE and Batch.objects.get().rounds["selected"][1:]
     assert jobs.run_queued_job(jobs.enqueue(kind="next_round", arguments=job.arguments).pk) == Job.DONE, (
         "asked once"
     )
-    assert len(Batch.objects.get().rounds["asked"]) == 2
+    assert len(Batch.objects.get().rounds["selected"]) == 2
     early = jobs.enqueue(kind="next_round", arguments={"batch": "first", "round": 3})
     assert jobs.run_queued_job(early.pk) == Job.FAILED
     answer(batch, 2)
@@ -233,18 +235,18 @@ def test_an_open_batch_asks_its_next_wave_by_itself(pooled_runs: list[str]) -> N
     assert do("ask_next_waves") and Job.objects.count() == before + 1, "a cancelled one is left to people"
 
 
-def test_the_price_is_that_of_all_waves_and_known_items_are_of_none(pooled_runs: list[str]) -> None:
+def test_the_price_is_that_of_all_rounds_and_control_items_are_of_none(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs)
     answer(batch, 1)
     ask_next_round("first")
     numbers = Batch.objects.get().numbers
-    assert numbers["asked"] > batch.numbers["asked"]
-    assert numbers["judgments"] == batch.judges * numbers["asked"]
+    assert numbers["selected"] > batch.numbers["selected"]
+    assert numbers["judgments"] == batch.judges * numbers["selected"]
     assert numbers["answers"] == batch.judges * numbers["task_count"] == batch.judges * Task.objects.count()
     assert numbers["hours"] == pytest.approx(numbers["answers"] * numbers["seconds_an_answer"] / 3600)
     chosen: dict[str, Any] = {"strategy": "depth", "rounds": 100, "campaign_settings": UNTESTED, "reuse": []}
     later = plan(BatchRequest(corpus="quay", runs=pooled_runs, depth=4, threshold=0, **chosen))
-    quiet = set(later.pooled.ids(later.asked)[0].tolist())
+    quiet = set(later.pooled.ids(later.selected)[0].tolist())
     assert len(quiet) < len(set(later.pooled.ids(later.may_ask)[0].tolist()))
     names = batch.corpus.images.exclude(pk__in=quiet).filter(split="test")
     names.update(split="quiet")
@@ -262,17 +264,17 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
-@pytest.mark.slow  # by default pages are, and graded pairs without waves in `test_collecting`
-def test_graded_pairs_are_asked_in_waves_too(pooled_runs: list[str]) -> None:
+@pytest.mark.slow  # by default pages are, and graded pairs without rounds in `test_collecting`
+def test_graded_pairs_are_asked_in_rounds_too(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs, tasks="graded", threshold=0, rounds=2, strategy="depth")
     answer(batch, 1)
     done = ask_next_round("first")
-    assert done.rounds == 2 and Task.objects.count() == done.asked
+    assert done.rounds == 2 and Task.objects.count() == done.selected
     answer(batch, 2)
     assert ask_next_round("first").ended
 
 
-def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
+def test_commands_open_a_batch_in_rounds_and_tell_how_far_it_is(
     pooled_runs: list[str], tmp_path: Path
 ) -> None:
     config = tmp_path / "untested.toml"
@@ -280,7 +282,7 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
     chosen = ["--corpus", "quay", "--depth", 4, "--campaign-settings", config, "--runs", *pooled_runs]
     rounds = ["--strategy", "move_to_front", "--rounds", 4]
     price = json.loads(output_of("plan_batch", *chosen, *rounds, "--json"))["numbers"]
-    assert 0 < price["asked"] <= price["askable"] / 4 + 1
+    assert 0 < price["selected"] <= price["askable"] / 4 + 1
     assert "to be asked, in a first round" in output_of("open_batch", "first", *chosen, *rounds)
     answer(Batch.objects.get(), 1)
     assert "asked in 2 rounds" in output_of("next_round", "first")
@@ -289,7 +291,7 @@ def test_commands_open_a_batch_in_waves_and_tell_how_far_it_is(
         output_of("plan_batch", *chosen, "--strategy", "best")
 
 
-def test_a_batch_that_asks_all_at_once_has_no_next_wave(pooled_runs: list[str]) -> None:
+def test_a_batch_that_asks_all_at_once_has_no_next_round(pooled_runs: list[str]) -> None:
     opened(pooled_runs, strategy=None)
     with pytest.raises(BatchError, match="asks all its pairs at once"):
         ask_next_round("first")

@@ -21,10 +21,10 @@ from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.database.pooled_world import (
-    ASKED,
+    JUDGED,
     UNTESTED,
-    asked_on_pages,
     crowd,
+    pairs_on_pages,
     planned,
     scene,
 )
@@ -39,10 +39,10 @@ def test_a_plan_counts_what_is_pooled_and_writes_nothing(pooled_runs: list[str])
     plan = planned(pooled_runs)
     numbers = plan.numbers()
     left = numbers.pooled - numbers.originals - numbers.filtered
-    assert left == numbers.asked == len(plan.asked) > 0
+    assert left == numbers.selected == len(plan.selected) > 0
     assert numbers.filtered == len(plan.fillers) > 0 == numbers.known
-    assert numbers.judgments == 3 * numbers.asked
-    assert [part.pairs for part in numbers.runs] == [ASKED * 4] * 4
+    assert numbers.judgments == 3 * numbers.selected
+    assert [part.pairs for part in numbers.runs] == [JUDGED * 4] * 4
     assert numbers.runs[0].unjudged == len(
         [
             p
@@ -59,9 +59,9 @@ def is_original(pair: tuple[str, str]) -> bool:
 
 def test_the_filter_is_by_shared_words_and_can_be_left_out(pooled_runs: list[str]) -> None:
     filtered, whole = planned(pooled_runs), planned(pooled_runs, threshold=0)
-    assert set(filtered.asked) < set(whole.asked)
-    assert len(whole.asked) - len(filtered.asked) == filtered.filtered
-    requested, excluded = filtered.pooled.called(filtered.asked), filtered.pooled.called(filtered.fillers)
+    assert set(filtered.selected) < set(whole.selected)
+    assert len(whole.selected) - len(filtered.selected) == filtered.filtered
+    requested, excluded = filtered.pooled.called(filtered.selected), filtered.pooled.called(filtered.fillers)
 
     def shares(image: str, caption: str) -> bool:
         return (scene(caption.partition("#")[0]) - scene(image)) % 7 < 5
@@ -72,8 +72,8 @@ def test_the_filter_is_by_shared_words_and_can_be_left_out(pooled_runs: list[str
 def test_launching_opens_pages_of_the_plan_and_keeps_what_it_was_made_from(pooled_runs: list[str]) -> None:
     plan = planned(pooled_runs)
     done = launch(plan, "first", known_from="dev")
-    pages = asked_on_pages()
-    assert len(pages["wanted"]) == len(plan.asked)
+    pages = pairs_on_pages()
+    assert len(pages["wanted"]) == len(plan.selected)
     assert len(pages["filler"]) == done.batch.numbers["fillers"] == plan.filling.fillers
     assert Task.objects.count() == plan.price.tasks == done.batch.numbers["task_count"]
     batch = Batch.objects.get()
@@ -148,7 +148,7 @@ def test_what_fails_on_the_way_leaves_nothing(pooled_runs: list[str], monkeypatc
     assert not Campaign.objects.exists() and not Batch.objects.exists() and not Task.objects.exists()
 
 
-def test_known_items_are_not_made_of_images_that_are_asked_about(pooled_runs: list[str]) -> None:
+def test_control_items_are_not_made_of_images_that_are_asked_about(pooled_runs: list[str]) -> None:
     with pytest.raises(BatchError, match="another"):
         launch(planned(pooled_runs), "first", known_from="test")
     assert not Campaign.objects.exists()
@@ -158,7 +158,7 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
     pooled_runs: list[str], tmp_path: Path
 ) -> None:
     free = planned(pooled_runs)
-    pairs = free.pooled.called(free.asked)[:20]
+    pairs = free.pooled.called(free.selected)[:20]
     file = tmp_path / "CrowdFlowerAnnotations.txt"
     file.write_text(
         "".join(f"{image}.jpg\t{caption.replace('#', '.jpg#')}\t0\t0\t3\n" for image, caption in pairs)
@@ -167,12 +167,12 @@ def test_judgments_from_files_are_reused_where_their_scale_fits(
         JudgmentsImport(corpus="quay", file=file, format="flickr8k-crowd", name="crowd"), OperationContext()
     )
     plan = planned(pooled_runs)
-    assert (plan.reused, plan.known, len(plan.asked)) == (("crowd",), 20, len(free.asked) - 20)
-    assert len(planned(pooled_runs, reuse=[]).asked) == len(free.asked)
+    assert (plan.reused, plan.known, len(plan.selected)) == (("crowd",), 20, len(free.selected) - 20)
+    assert len(planned(pooled_runs, reuse=[]).selected) == len(free.selected)
     batch = launch(plan, "first").batch
     crowd(batch.campaign, {"perfect": 5})
     collected = collect("first")
-    assert collected.pairs == 20 + len(plan.asked) + batch.numbers["fillers"]
+    assert collected.pairs == 20 + len(plan.selected) + batch.numbers["fillers"]
     assert collected.short == 0
     with pytest.raises(BatchError, match="expected images and captions"):
         planned(pooled_runs, tasks="graded", reuse=["crowd"])
@@ -218,7 +218,7 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     assert json.loads(output_of("plan_batch", *chosen, "--json"))["numbers"]["missing"] < price["missing"]
     config.write_text("[trust]\nqualification = false\n")
     opened = json.loads(output_of("open_batch", "first", *chosen, "--json"))
-    foretold = ("asked", "task_count", "fillers", "missing", "blocks", "short_blocks")
+    foretold = ("selected", "task_count", "fillers", "missing", "blocks", "short_blocks")
     assert all(opened["numbers"][key] == price[key] for key in foretold) and opened["state"] == "open"
     again = output_of("open_batch", "first", *chosen)
     assert "already exists" in again and lacking in again

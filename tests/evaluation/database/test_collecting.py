@@ -20,9 +20,9 @@ from evaluation.services.batches.state import batch_state
 from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches
 from evaluation.services.judgments.freezing import freeze_qrels
 from tests.evaluation.database.pooled_world import (
-    ASKED,
-    asked_on_pages,
+    JUDGED,
     crowd,
+    pairs_on_pages,
     planned,
     runs,
     scene,
@@ -60,7 +60,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
 
     frozen = freeze_qrels(name="pooled", corpus="quay", judgments="first-2")
     relevant = QrelsRow.objects.filter(snapshot=snapshot_named("pooled"), relevance=1)
-    assert relevant.count() == frozen.relevant > ASKED
+    assert relevant.count() == frozen.relevant > JUDGED
     by_run = {
         name: {
             m: s.value
@@ -76,8 +76,8 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
 
     more = [*pooled_runs, *runs(tmp_path, "third", noise=0.6, seed=3)]
     second = planned(more, simulated=True)
-    assert second.known == first.numbers["asked"]
-    before = asked_on_pages()
+    assert second.known == first.numbers["selected"]
+    before = pairs_on_pages()
     judged_before = before["wanted"] | before["filler"]
     launched = launch(second, "second", known_from="dev").batch
     new = {
@@ -159,14 +159,14 @@ def test_the_nameless_of_two_sets_are_others() -> None:
     ]
 
 
-def test_a_pair_with_too_few_answers_is_asked_anew(pooled_runs: list[str]) -> None:
+def test_a_pair_with_too_few_answers_is_asked_again(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     worker = Judgment.objects.values_list("worker", flat=True)[0]
     discarding.discard_worker(campaign=batch.campaign, worker=worker)
     short = batch_state("first").short
     again = planned(pooled_runs, simulated=True)
-    assert (len(again.asked), again.begun) == (short, short) and short > 0
+    assert (len(again.selected), again.begun) == (short, short) and short > 0
 
 
 def test_answers_of_simulated_workers_are_never_mixed_with_peoples(pooled_runs: list[str]) -> None:
@@ -204,10 +204,10 @@ def test_only_simulated_workers_may_answer_a_batch_that_is_a_trial_from_its_star
 def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_runs: list[str]) -> None:
     plan = planned(pooled_runs, tasks="graded", depth=1, threshold=0, judges=2)
     batch = launch(plan, "grades").batch
-    assert Task.objects.count() == len(plan.asked) == plan.price.tasks
+    assert Task.objects.count() == len(plan.selected) == plan.price.tasks
     crowd(batch.campaign, {"perfect": 4})
     done = collect("grades")
-    assert (done.pairs, done.answers, done.short) == (len(plan.asked), 2 * len(plan.asked), 0)
+    assert (done.pairs, done.answers, done.short) == (len(plan.selected), 2 * len(plan.selected), 0)
     grades = {
         grade
         for pair in judged_pairs(judgment_set("quay", "grades"), names_of("quay"))
@@ -217,7 +217,7 @@ def test_graded_pairs_are_asked_one_by_one_and_their_grades_collected(pooled_run
     omissions = batch_state("grades", omissions=True).omissions
     assert omissions is not None and {row.run for row in omissions} == set(pooled_runs)
     frozen = freeze_qrels(name="graded", corpus="quay", judgments="grades")
-    assert frozen.by_rule["mean_grade"] == frozen.relevant > ASKED
+    assert frozen.by_rule["mean_grade"] == frozen.relevant > JUDGED
     by_run = {name: score(run_named(name), snapshot_named("graded"), ["nDCG@10"]) for name in pooled_runs}
     for direction in ("annotation", "search"):
         values = [by_run[f"{name}-{direction}"].scores["nDCG@10"].value for name in ("sharp", "blunt")]
@@ -229,7 +229,7 @@ def test_a_state_tells_what_the_filter_and_the_pool_lose(pooled_runs: list[str])
     assert batch_state("first").loss is None
     crowd(batch.campaign, {"perfect": 5})
     result = batch_state("first", omissions=True)
-    assert (result.open, result.short, result.judged) == (0, 0, batch.numbers["asked"])
+    assert (result.open, result.short, result.judged) == (0, 0, batch.numbers["selected"])
     assert result.loss is not None
     # Captions of a scene share their words, so the filter loses nothing.
     assert (result.loss.judged, result.loss.relevant) == (batch.numbers["fillers"], 0)

@@ -36,7 +36,7 @@ def test_frozen_qrels_are_those_of_the_file(corpus: str, crowd: Path) -> None:
     )
     pairs = JUDGMENT_FORMATS.get("flickr8k-crowd").read(crowd)
     direct = freeze_pairs(pairs, name="small", originals=[(f"{key}.jpg", f"{key}.jpg#2") for key in "abc"])
-    assert report["asked"] == {}
+    assert report["queries_by_kind"] == {}
     assert report["digest"] == direct.digest
     assert (report["queries"], report["rows"], report["relevant"], report["unjudged"]) == (3, 7, 5, 1)
     stored = qrels_of(snapshot_named("small"), names_of(corpus))

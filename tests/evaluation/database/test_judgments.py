@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import CharField
 from django.db.models.functions import Cast
 
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_corpus, import_records
 from annotation.models import Caption, Image
@@ -24,7 +24,7 @@ from evaluation.services.common import InputError
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import (
     JudgmentsImport,
-    JudgmentsPlace,
+    JudgmentsTarget,
     import_judgments,
     store_judgments,
 )
@@ -223,7 +223,7 @@ def test_a_killed_import_is_unseen_and_swept_by_the_next(
 
         with pytest.raises(KeyboardInterrupt):
             reader = JUDGMENT_FORMATS.get("flickr8k-crowd")
-            index = JudgmentsPlace(
+            index = JudgmentsTarget(
                 corpus=corpus, name=reader.key, format=reader.key, source="crowd.txt", scale=reader.scale
             )
             store_judgments(cut(reader.read(crowd)), index)
@@ -259,7 +259,7 @@ def test_bad_arguments_are_one_line(corpus: str, crowd: Path, arguments: list[st
 
 
 def test_two_imports_of_one_name_do_not_mix(corpus: str, crowd: Path) -> None:
-    with exclusive_folder(f"judgments.{corpus}.j", busy=""), pytest.raises(CommandError) as error:
+    with locked_folder(f"judgments.{corpus}.j", busy=""), pytest.raises(CommandError) as error:
         output_of("import_judgments", corpus, crowd, "--format", "flickr8k-crowd", "--name", "j")
     assert "judgments 'j': another process is writing under this name" in str(error.value)
     assert not JudgmentSet.objects.exists()

@@ -133,7 +133,7 @@ def check_ranks(scored: Scored, direction: str, expected: dict[str, float]) -> N
     assert scored.scores["mean rank"].value == pytest.approx(np.mean(values))
 
 
-def asked_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[str]:
+def requested_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[str]:
     """The queries of qrels: whatever asks in one of their rows, of the images that take part.
 
     A file says what it asks; of judgments, a pair counts that is inside.
@@ -242,7 +242,7 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
         for name in ("bare", "with", side):
             snapshot = snapshot_named(name)
             scored = score(run, snapshot, [*RANKS, *OF_GRADES], subset=subset, missing=LEAVE_OUT)
-            requested = asked_by(snapshot, direction, inside)
+            requested = requested_by(snapshot, direction, inside)
             check_ranks(scored, direction, best_ranks(ranking, direction, requested, inside))
             reported = of_grades(scored)
             with monkeypatch.context() as without:

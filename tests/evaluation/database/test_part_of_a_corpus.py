@@ -11,7 +11,7 @@ import pytest
 from django.db.models.sql import compiler
 
 from annotation.models import Campaign, Caption, Corpus, Image, Judgment
-from annotation.selectors.pair_judgments import asked_pairs, pair_judgments
+from annotation.selectors.pair_judgments import pair_judgments, selected_pairs
 from evaluation.comparison.comparisons import compare_runs
 from evaluation.comparison.missing import LEAVE_OUT
 from evaluation.comparison.subsets import Subset, subset_named
@@ -22,7 +22,7 @@ from evaluation.services.batches.launching import launch
 from evaluation.services.batches.pooled_runs import pooled
 from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.freezing import freeze_protocol
-from tests.evaluation.database.pooled_world import ASKED, crowd, planned
+from tests.evaluation.database.pooled_world import JUDGED, crowd, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -123,16 +123,16 @@ def test_a_batch_is_collected_only_while_its_judgments_hold_its_answers(pooled_r
 def test_pairs_are_asked_by_the_names_that_their_captions_have(pooled_runs: list[str]) -> None:
     plan = planned(pooled_runs, threshold=0)
     names = names_of("quay")
-    images, captions = plan.pooled.ids(plan.asked)
+    images, captions = plan.pooled.ids(plan.selected)
     expected = [
         (names.image_name[image], names.image_name[names.owner[caption]], names.number[caption])
         for image, caption in zip(images.tolist(), captions.tolist(), strict=True)
     ]
-    requested = plan.pooled.called(plan.asked)
+    requested = plan.pooled.called(plan.selected)
     called = ((pair.image, *pair.caption.rsplit("#", 1)) for pair in requested)
     assert [(f"{i}.jpg", f"{owner}.jpg", int(n)) for i, owner, n in called] == expected
     batch = launch(plan, "first").batch
-    assert {pair[:2] for pair in asked_pairs(batch.campaign)} == set(
+    assert {pair[:2] for pair in selected_pairs(batch.campaign)} == set(
         zip(images.tolist(), captions.tolist(), strict=True)
     )
 
@@ -140,7 +140,7 @@ def test_pairs_are_asked_by_the_names_that_their_captions_have(pooled_runs: list
 def test_a_run_of_one_direction_is_pooled_with_the_images_of_its_captions(pooled_runs: list[str]) -> None:
     alone = pooled("quay", [run_named("sharp-annotation")])
     both = pooled("quay", [run_named(name) for name in ("sharp-annotation", "sharp-search")])
-    assert alone.image.tolist() == both.image.tolist() and len(alone.image) == ASKED
+    assert alone.image.tolist() == both.image.tolist() and len(alone.image) == JUDGED
     assert alone.caption.tolist() == both.caption.tolist()
     names = names_of("quay")
     owners = [names.owner[caption] for caption in alone.caption.tolist()]
@@ -150,7 +150,7 @@ def test_a_run_of_one_direction_is_pooled_with_the_images_of_its_captions(pooled
 def test_judgments_of_graded_pairs_name_the_captions_that_were_asked_about(pooled_runs: list[str]) -> None:
     batch = launch(planned(pooled_runs, tasks="graded", depth=1, threshold=0, judges=1), "graded").batch
     crowd(batch.campaign, {"perfect": 2})
-    requested = {pair[:2] for pair in asked_pairs(Campaign.objects.get(pk=batch.campaign_id))}
+    requested = {pair[:2] for pair in selected_pairs(Campaign.objects.get(pk=batch.campaign_id))}
     assert {
         (pair_judgment.image, pair_judgment.caption) for pair_judgment in pair_judgments(batch.campaign)
     } == requested

@@ -22,14 +22,14 @@ from evaluation.services.batches.planning import BatchRequest, plan
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import (
     JudgmentsImport,
-    JudgmentsPlace,
+    JudgmentsTarget,
     import_judgments,
     store_judgments,
 )
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from tests.evaluation.database.conftest import matrix_file, output_of
 from tests.factories import a_corpus, an_image
 
@@ -73,7 +73,7 @@ def some_runs(folder: Path, rng: np.random.Generator, images: list[str]) -> list
 
 def judge(batch: Batch, pairs: list[JudgedPair], name: str) -> str:
     """Answers as if they had been collected from a batch."""
-    index = JudgmentsPlace(
+    index = JudgmentsTarget(
         corpus="few",
         name=name,
         format=f"batch-{batch.campaign.tasks}",
@@ -97,7 +97,7 @@ def test_the_queries_of_a_batch_do_not_depend_on_the_answers(tmp_path: Path, see
     planned = plan(request)
     batch = launch(planned, "asked").batch
     names = names_of("few")
-    ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.asked)), strict=True))
+    ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.selected)), strict=True))
     judged_pairs = [JudgedPair(names.image_name[i], names.caption_name[c], (0.0,) * 3) for i, c in ids]
     some = rng.permutation(len(judged_pairs))[: int(rng.integers(1, len(judged_pairs) + 1))].tolist()
     answers = {
@@ -128,11 +128,11 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     planned = plan(BatchRequest(corpus="few", runs=runs, depth=3, threshold=0, judges=1))
     batch = launch(planned, "half").batch
     names = names_of("few")
-    ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.asked)), strict=True))
+    ids = list(zip(*(part.tolist() for part in planned.pooled.ids(planned.selected)), strict=True))
     pairs = [JudgedPair(names.image_name[i], names.caption_name[c], (0.0,)) for i, c in ids]
     judge(batch, pairs[: len(pairs) // 2], "half")
     qrels = freeze_qrels(name="half", corpus="few", judgments="half", relevance=AS_JUDGED)
-    assert (qrels.pairs_asked, qrels.pairs_judged) == (len(pairs), len(pairs) // 2)
+    assert (qrels.pairs_selected, qrels.pairs_judged) == (len(pairs), len(pairs) // 2)
     scoring = ("score_run", runs[0], "--qrels", "half", "--measures", "S@1", "--missing", "leave-out")
     report = json.loads(output_of(*scoring, "--json"))
     (note,) = report["basis"]["notes"]
@@ -164,7 +164,7 @@ def test_judgments_of_a_file_are_told_their_queries(tmp_path: Path) -> None:
         (["--queries", f"run:{runs[2]}"], {"caption": run_named(runs[2]).query_count}),
     ):
         command = ("freeze_qrels", "q", "--corpus", "few", "--judgments", "table", *how)
-        assert json.loads(output_of(*command, "--json"))["asked"] == requested
+        assert json.loads(output_of(*command, "--json"))["queries_by_kind"] == requested
     judged = score(run_named(runs[0]), snapshot_named("q:1"), ["R@1"], missing="worst")
     assert not judged.known and judged.query_count == 2
     assert score(run_named(runs[0]), snapshot_named("q:2"), ["R@1"], missing="worst").query_count == 2
@@ -180,6 +180,6 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     qrels = import_qrels(
         QrelsImport(name="q", corpus="few", file=file, skip_unknown=True), OperationContext()
     )
-    assert (qrels.asked, qrels.excluded) == ({"image": 2}, 1)
+    assert (qrels.queries_by_kind, qrels.excluded) == ({"image": 2}, 1)
     scored = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")
     assert (scored.query_count, scored.without_relevant) == (2, 1)

@@ -40,7 +40,7 @@ def votes_by_pair(data_dir: Path, tmp_path: Path) -> Votes:
         )
     )
     launch(planned_batch, "first")
-    pairs = planned_batch.pooled.called(planned_batch.asked)
+    pairs = planned_batch.pooled.called(planned_batch.selected)
     votes: Votes = {pair: tuple(int((5 * like(*pair) + k) % 7 < 3) for k in range(3)) for pair in pairs}
     file = tmp_path / "old.csv"
     lines = [f"{image},{caption},{sum(vote)},{3 - sum(vote)}" for (image, caption), vote in votes.items()]

@@ -14,11 +14,11 @@ from annotation import jobs
 from annotation.models import Account, Campaign
 from evaluation.models import Batch, BatchRun, Run, System
 from evaluation.selectors import rankings_of, run_named
-from evaluation.services.stored import InUse
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import system_folder
 from evaluation.services.systems.origins import ORIGINS
 from models_core import storage
+from phrasebox.errors import PhraseboxError
 from tests.evaluation.database.conftest import IMAGES, matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def register_model(file: Path, name: str = "clip", *more: object) -> dict[str, o
     return json.loads(output_of("add_system", name, file, "--corpus", "small", "--json", *more))
 
 
-def test_brought_embeddings_rank_any_split_that_they_cover(corpus, vectors, split):
+def test_uploaded_embeddings_rank_any_split_that_they_cover(corpus, vectors, split):
     report = register_model(vectors)
     assert (report["images"], report["captions"], report["dimensions"]) == (3, 9, 3)
     vectors.unlink()
@@ -88,7 +88,7 @@ def test_inner_products_are_another_system(corpus, vectors, split):
     assert next(rankings_of(run_named("dot-search")))[2].tolist() == [1.5, 0.5]
 
 
-def test_brought_scores_rank_and_are_kept_under_the_corpus_s_names(corpus, tmp_path, split):
+def test_uploaded_scores_rank_and_are_kept_under_the_corpus_s_names(corpus, tmp_path, split):
     scores = np.arange(27).reshape(3, 9)
     file = matrix_file(tmp_path, "sae", scores, list(IMAGES), CAPTIONS)
     register_model(file, "sae", "--format", "scores")
@@ -220,7 +220,7 @@ def test_a_system_that_remembers_a_file_is_computed_again(corpus, vectors, file)
 def test_a_system_goes_once_its_runs_are_gone(corpus, vectors, split):
     register_model(vectors)
     output_of("rank", "clip", "--split", split)
-    with pytest.raises(InUse, match="run clip-annotation, run clip-search use it"):
+    with pytest.raises(PhraseboxError, match="run clip-annotation, run clip-search use it"):
         registry.remove_system(name="clip")
     assert system_folder("clip").exists()
     for direction in ("annotation", "search"):
@@ -244,7 +244,7 @@ def test_a_run_that_a_batch_pooled_stays(corpus, vectors, split):
         digest="",
     )
     BatchRun.objects.create(batch=batch, run=run, position=0, digest=run.digest)
-    with pytest.raises(InUse, match="run 'clip-search' cannot be removed: batch pool"):
+    with pytest.raises(PhraseboxError, match="run 'clip-search' cannot be removed: batch pool"):
         registry.remove_run(name="clip-search")
     assert run_named("clip-search").rankings.count() == 2
 
@@ -277,7 +277,7 @@ def test_a_ranking_that_was_stopped_goes_on_and_makes_nothing_twice(corpus, vect
     assert (run_named("clip-annotation").pk, Run.objects.count()) == (first, 2)
 
 
-def test_a_brought_system_is_ranked_by_a_job(corpus, vectors, split):
+def test_an_uploaded_system_is_ranked_by_a_job(corpus, vectors, split):
     register_model(vectors)
     job = jobs.enqueue(kind="rank", arguments={"system": "clip"})
     assert jobs.run_queued_job(job.pk) == job.DONE

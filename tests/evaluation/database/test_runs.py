@@ -114,9 +114,9 @@ def test_scores_that_single_precision_does_not_tell_apart_rank_as_they_were_give
         rankings = list(rankings_of(run_named(run)))
         assert len(rankings) == 3
         for row, (_, items, values) in zip(matrix, rankings, strict=True):
-            as_given = row[[columns[item] for item in items.tolist()]]
-            np.testing.assert_array_equal(positions(values), positions(as_given))
-            np.testing.assert_allclose(values, as_given, rtol=1e-6)
+            in_file_order = row[[columns[item] for item in items.tolist()]]
+            np.testing.assert_array_equal(positions(values), positions(in_file_order))
+            np.testing.assert_allclose(values, in_file_order, rtol=1e-6)
 
 
 def test_a_file_of_two_runs_is_refused_with_its_line(corpus: str, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from evaluation.services.judgments.freezing import freeze_protocol, freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.building import outdated
-from evaluation.services.runs.files import BREAK, RunImport, import_run, write_run_file
+from evaluation.services.runs.files import BREAK_TIES, RunImport, import_run, write_run_file
 from phrasebox.formats.trec import read_run
 from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import matrix_file, output_of
@@ -105,7 +105,7 @@ def a_case(folder: Path, seed: int) -> None:
     run = a_run(folder, f"run-{seed}", direction, scores.astype(float), images)
     if tied:
         # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
-        write_run_file(run, folder / f"apart-{seed}.txt", ties=BREAK)
+        write_run_file(run, folder / f"apart-{seed}.txt", ties=BREAK_TIES)
         run = f"apart-{seed}"
         import_run(
             RunImport(name=run, corpus="many", file=folder / f"apart-{seed}.txt", direction=direction),
@@ -317,7 +317,7 @@ def test_a_comparison_is_of_the_queries_that_all_runs_rank_and_says_what_they_la
     text, latex = output_of(*command), output_of(*command, "--latex")
     assert all(line in text for line in messages) and all(f"% {line}" in latex for line in messages)
     report = json.loads(output_of(*command, "--json"))
-    assert (report["queries"], report["asked"]) == (8, 24) and set(messages) <= set(report["remarks"])
+    assert (report["queries"], report["total_queries"]) == (8, 24) and set(messages) <= set(report["remarks"])
     head, first, *_ = output_of(*command, "--csv").split("\n")
     assert head.endswith("not ranked,candidates,basis") and ",8,80," in first
     worst = json.loads(output_of(*command, "--missing", "worst", "--json"))

@@ -84,7 +84,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     named = json.loads(output_of("collect_judgments", "first", "--count", judge, "--json"))
     assert (named["before"], named["counted"], named["digest"]) == ({}, {judge: len(judgments)}, whole.digest)
     assert JudgmentSet.objects.get(name=named["judgments"]).counted == {"first": [judge]}
-    assert collect("first").unchanged, "whoever was asked for counts until something else is asked"
+    assert collect("first").unchanged, "the person who was asked for counts until something else is asked"
     assert f"counted by name: {len(judgments)} answers" in output_of("batch_status", "first")
     assert f"leaving out {judge}, to have" in output_of("collect_judgments", "first")
     less_again = json.loads(output_of("collect_judgments", "first", "--leave-out", judge, "--json"))
@@ -112,7 +112,7 @@ def test_a_closed_campaign_has_nothing_to_come_and_what_is_kept_says_so_at_once(
         "0.00 USD",
         False,
     )
-    assert overview(row.campaign, pay).pace.to_come == overview(row.campaign, pay).pay_to_come == 0
+    assert overview(row.campaign, pay).throughput.to_come == overview(row.campaign, pay).pay_to_come == 0
     text = output_of("batch_status", "first")
     assert "0 answers are still to come, 0.00 USD" in text and "its campaign is closed, and" in text
     assert "a new batch of the same runs" in text
@@ -180,4 +180,4 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     assert f"{after.lacking} have fewer answers now than required" in page
     assert "The judgments are simulated" in page and row.inputs["qrels"]["simulated"]
     # A new batch of the same runs asks for just these.
-    assert len(planned(pooled_runs, depth=3, simulated=True).asked) == after.lacking
+    assert len(planned(pooled_runs, depth=3, simulated=True).selected) == after.lacking

@@ -39,7 +39,7 @@ from tests.web import world
 from tests.web.staff import words
 
 pytestmark = pytest.mark.django_db
-GIVEN: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
+SETTINGS: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
 PICTURES, WIDTH, HEIGHT = 5, 80, 60
 #: Where the pictures are bright: left, top, right, bottom.
 BRIGHT = (41, 21, 70, 50)
@@ -71,7 +71,9 @@ def network(tmp_path: Path) -> Path:
 
 
 def request(drawn: str, network: Path, **more: Any) -> RegionsRequest:
-    return RegionsRequest(**{"corpus": drawn, "name": "boxes", "weights": network, "settings": GIVEN, **more})
+    return RegionsRequest(
+        **{"corpus": drawn, "name": "boxes", "weights": network, "settings": SETTINGS, **more}
+    )
 
 
 def boxes_of(label: str) -> np.ndarray:
@@ -103,13 +105,13 @@ def test_regions_of_a_grid_are_described_and_what_was_stopped_goes_on(drawn, net
     assert result.stored.origin["regions"] == "grid" and result.stored.origin["missing"] == 1
     assert not extract_regions(target).created
 
-    provided = [f"{key}={json.dumps(value)}" for key, value in GIVEN.items()]
+    provided = [f"{key}={json.dumps(value)}" for key, value in SETTINGS.items()]
     ask = ("--weights", network, "--method", "grid", "--limit", 6, "--extractor-settings", *provided)
     text = output_of("extract_regions", drawn, "--name", "boxes", *ask)
     assert "feature set boxes:1 of corpus 'drawn' already exists" in text
     assert "1 images have no picture" in text
     of_job = {"corpus": drawn, "name": "job", "weights": put_on_server("networks", network)}
-    of_job["extractor_settings"] = GIVEN
+    of_job["extractor_settings"] = SETTINGS
     job = jobs.enqueue(kind="extract_regions", arguments={**of_job, "method": "grid", "limit": 6})
     assert jobs.run_queued_job(job.pk) == Job.DONE
     np.testing.assert_array_equal(feature_set(drawn, "job").vectors(), result.stored.vectors())

@@ -18,7 +18,7 @@ from PIL import Image
 
 from annotation import jobs
 from annotation.common.locks import Busy
-from annotation.datasets.deleting import CorpusInUse, delete_corpus
+from annotation.datasets.deleting import delete_corpus
 from annotation.datasets.importing import import_records
 from annotation.models import AuditEntry, Corpus, Job
 from annotation.protocol.terms import CaptionRecord, ImageRecord
@@ -30,10 +30,10 @@ from evaluation.services.features.importing import FeatureImport, import_feature
 from evaluation.services.features.parses import import_parses, stored_parses
 from evaluation.services.features.store import feature_set, remove_set, unfinished_sets
 from evaluation.services.stale_work import STALE_AFTER_SECONDS, remove_stale_work
-from evaluation.services.stored import InUse
 from evaluation.services.systems import training
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.systems.folders import training_folder
+from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.features.test_parses import sentence
@@ -91,7 +91,7 @@ def test_a_corpus_whose_set_is_being_written_stays(
     corpus = drawn(tmp_path, blue=200)
     part = stopped(monkeypatch)
     with work_lock("features.drawn.look", "feature set", "look"):
-        with pytest.raises(CorpusInUse, match="another process is writing under this name"):
+        with pytest.raises(PhraseboxError, match="another process is writing under this name"):
             delete_corpus(corpus=corpus)
     assert part.is_dir()
 
@@ -137,7 +137,7 @@ def test_a_set_is_not_removed_while_a_system_is_trained_on_it(
         arguments={"name": "mine", "recipe": str(own_recipe), "corpus": corpus, "features": "cnn:1"},
         corpus=row,
     )
-    with pytest.raises(InUse, match="used by the training of mine; wait for its end, or cancel it"):
+    with pytest.raises(PhraseboxError, match="used by the training of mine; wait for its end, or cancel it"):
         remove_unused(result)
     Job.objects.filter(pk=job.pk).update(state=Job.DONE)
     with work_lock(f"features.{corpus}.cnn", "feature set", "cnn"), pytest.raises(Busy):

@@ -23,8 +23,7 @@ from tests.evaluation.database.conftest import output_of
 from tests.evaluation.systems.conftest import IMAGES
 from tests.models_core.systems.worlds import examples, vectors
 from tests.web import world
-from tests.web.staff import messages_on as told
-from tests.web.staff import press
+from tests.web.staff import messages_on, press
 
 pytestmark = pytest.mark.django_db
 ROWS = [
@@ -215,5 +214,5 @@ def test_the_page_offers_collections_and_asks_for_what_a_recipe_needs(described,
     done = press(
         ada, "/evaluation/train/", "Train", name="sae", recipe="SAE", features="cnn:1", weak="flickr1m"
     )
-    assert "Training the system." in told(done)[0]
+    assert "Training the system." in messages_on(done)[0]
     assert Job.objects.get().arguments["weak"] == "flickr1m"

@@ -25,11 +25,11 @@ CORPUS = "painted"
 #: A corpus of few and small pictures, to be described in no time.
 SMALL = "small"
 IMAGES = 72
-#: A third of the images is ranked, a third is trained on, a third gives known items.
+#: A third of the images is ranked, a third is trained on, a third gives control items.
 SPLITS = ("test", "train", "val")
 #: The caption that protocols rank, by its number.
-PLACE = 2
-RANKED = f"#{PLACE}"
+CAPTION_NUMBER = 2
+RANKED = f"#{CAPTION_NUMBER}"
 #: Words that say nothing of a picture.
 EMPTY = frozenset(
     "a an and are at be by for from his her in is its of on one or the their there to up with".split()
@@ -41,7 +41,7 @@ class World:
     """The records as they were imported, and files about them. `truth` is by image and caption's image."""
 
     records: tuple[ImageRecord, ...]
-    asked: tuple[str, ...]
+    judged_images: tuple[str, ...]
     truth: NDArray[np.bool_]
     votes: dict[tuple[str, str], tuple[int, ...]]
     features: Path
@@ -117,7 +117,7 @@ def _shrunk(record: ImageRecord) -> Path:
 def _truth(records: list[ImageRecord]) -> NDArray[np.bool_]:
     """An image's ranked caption fits another where half of what it speaks of is spoken of there."""
     reported = [{w for caption in record.captions for w in _words(caption.text)} for record in records]
-    ranked = [_words(record.captions[PLACE].text) for record in records]
+    ranked = [_words(record.captions[CAPTION_NUMBER].text) for record in records]
     fits = np.array([[2 * len(words & value) >= len(words) for words in ranked] for value in reported])
     return fits | np.eye(len(records), dtype=bool)
 

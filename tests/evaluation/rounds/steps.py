@@ -17,12 +17,12 @@ from evaluation.selectors import names_of
 from evaluation.services.runs.files import RunImport, import_run
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.rounds.by_hand import Votes
-from tests.evaluation.rounds.conftest import CORPUS, PLACE, RANKED, World
+from tests.evaluation.rounds.conftest import CAPTION_NUMBER, CORPUS, RANKED, World
 from tests.factories import put_on_server
 from tests.jobs.workers import wait_for
 
 SETTINGS: dict[str, Any] = {"trust": {"qualification": False}}
-#: Good judges never err: which pages one gets goes by ids, and who errs on a known item is found out too.
+#: Good judges never err: which pages one gets goes by ids, and who errs on a control item is found out too.
 GOOD, BAD = {"perfect": 8}, {"always_yes": 2, "random": 2}
 DEPTH = 4
 
@@ -58,8 +58,8 @@ def opening(name: str, runs: Sequence[str]) -> dict[str, Any]:
 def uploaded(folder: Path, name: str, world: World, *, truth: float, seed: int) -> list[str]:
     """A matrix of scores made elsewhere: so much of the truth, the rest is chance."""
     noise = np.random.default_rng(seed).standard_normal(world.truth.shape)
-    captions = [f"{image}{RANKED}" for image in world.asked]
-    file = matrix_file(folder, name, truth * world.truth + noise, list(world.asked), captions)
+    captions = [f"{image}{RANKED}" for image in world.judged_images]
+    file = matrix_file(folder, name, truth * world.truth + noise, list(world.judged_images), captions)
     runs = []
     for direction in ("annotation", "search"):
         run = f"{name}-{direction}"
@@ -75,7 +75,7 @@ def judged(names: Sequence[str], world: World) -> Votes:
     """What judges of these batches said of each pair, read from the rows themselves; own pairs besides."""
     call = names_of(CORPUS)
     by_place = {(call.owner[c], call.number[c]): call.caption_name[c] for c in call.owner}
-    votes: Votes = {(image, f"{image}{RANKED}"): [] for image in world.asked}
+    votes: Votes = {(image, f"{image}{RANKED}"): [] for image in world.judged_images}
     rows = Judgment.objects.filter(campaign__name__in=names, withdrawn=False, image__isnull=False)
     seen = set()
     for worker, content in rows.order_by("pk").values_list("worker", "content"):
@@ -99,7 +99,7 @@ def asked_pairs_of(batch: Batch) -> set[tuple[int, int]]:
     result = set()
     for content in contents:
         for (owner, index), role in zip(content["captions"], content["roles"], strict=True):
-            assert index == PLACE
+            assert index == CAPTION_NUMBER
             if PAGE_ROLES[role] == ROLE_WANTED:
                 result.add((content["image"], owner))
     return result

@@ -58,8 +58,9 @@ from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: A machine is taught in a campaign about chains; its jobs are tested in `systems/test_teaching_machines.py`.
-IN_CAMPAIGNS = {"propose_boxes", "teach_machine"}
+#: A model annotator is trained in a campaign about chains; its jobs are tested in
+#: `systems/test_training_models.py`.
+IN_CAMPAIGNS = {"propose_boxes", "train_model_annotator"}
 #: Every other job that evaluation has: a new one belongs into the round.
 KINDS = {
     *(
@@ -67,7 +68,7 @@ KINDS = {
         for module in pkgutil.walk_packages(job_kinds.__path__, f"{job_kinds.__name__}.")
         if not module.ispkg
     ),
-    *(one.name for one in all_operations() if one.as_job and one.app == "evaluation"),
+    *(row.name for row in all_operations() if row.as_job and row.app == "evaluation"),
 } - IN_CAMPAIGNS
 
 
@@ -99,8 +100,8 @@ class Round:
         yield "train_word_vectors", "training word vectors", words
         drawn = {"corpus": CORPUS, "name": "drawn", **seen, "method": "gold", "limit": 50}
         yield "extract_regions", "writing features", drawn
-        taught = {"regions": "drawn", "words": "words", "layer": Layer.objects.get().name}
-        ground = {"name": "ground", "recipe": "Region-phrase-CCA", "corpus": CORPUS, **taught}
+        trained = {"regions": "drawn", "words": "words", "layer": Layer.objects.get().name}
+        ground = {"name": "ground", "recipe": "Region-phrase-CCA", "corpus": CORPUS, **trained}
         yield "train_system", "adding up covariances", ground
         yield "localize", "localizing mentions", {"system": "ground", "regions": "parts"}
         yield "score_localization", "scoring localizations", {"localization_set": "ground"}
@@ -117,7 +118,7 @@ class Round:
         yield "import_collection_features", "writing features", {"collection": "weak", **cnn}
         aligned = {"name": "aligned", "recipe": self.alignment, "corpus": CORPUS, "regions": "parts"}
         yield "train_system", "learning", aligned
-        yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "machine"}
+        yield "decode_alignments", "aligning words", {"system": "aligned", "layer": "decoded"}
         yield "generate_captions", "writing captions", {"system": "aligned", "name": "parts"}
         nearest = {"name": "nearest", "recipe": "NN-caption", "corpus": CORPUS, "features": "colours"}
         yield "train_system", "remembering captions", nearest
@@ -126,9 +127,9 @@ class Round:
         yield "judge_captions", "mixing captions", mixed
         yield "train_system", "image kernel", training(self.world, "kcca", self.recipe)
         yield "rank", "ranking, annotation", {"system": "kcca", "split": "test"}
-        waves = {"strategy": "move_to_front", "rounds": 2}
+        rounds = {"strategy": "move_to_front", "rounds": 2}
         runs = [*self.runs, "kcca-annotation", "kcca-search"]
-        yield "open_batch", "opening its questions", {**opening("first", runs), **waves}
+        yield "open_batch", "opening its questions", {**opening("first", runs), **rounds}
         judge_as_recorded("first", "truth", mix={**GOOD, **BAD}, seed=1, patience=0)
         yield "reassign_pages", "reassigning pages", {"batch": "first"}
         judge_as_recorded("first", "truth", mix=GOOD, seed=2, patience=0)
@@ -179,7 +180,7 @@ class Round:
         assert [(weak_collection.name, weak_collection.rows) for weak_collection in weak_collections()] == [
             ("weak", 2)
         ]
-        layer = Layer.objects.get(name="machine")
+        layer = Layer.objects.get(name="decoded")
         assert layer.published and layer.covers.count() == 72 and Layer.objects.count() == 2
         report = Report.objects.get()
         folder = building.report_folder(report.name)
@@ -191,8 +192,8 @@ class Round:
         assert (now.short, now.open, now.judgments) == (0, 0, "first")
         campaign = Campaign.objects.get()
         batch = Batch.objects.get()
-        assert len(batch.rounds["asked"]) == 2
-        assert sum(batch.rounds["asked"]) == batch.numbers["asked"] == len(asked_pairs_of(batch))
+        assert len(batch.rounds["selected"]) == 2
+        assert sum(batch.rounds["selected"]) == batch.numbers["selected"] == len(asked_pairs_of(batch))
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()
@@ -332,7 +333,7 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Rou
 
 @pytest.mark.slow  # by default a broker forgets all, in `jobs/test_deliveries`
 @pytest.mark.only_on("postgresql")
-def test_a_broker_that_is_started_anew_delivers_what_comes_after(
+def test_a_broker_that_is_started_again_delivers_what_comes_after(
     a_round: Round, data_dir: Path, tmp_path: Path
 ) -> None:
     """The job that runs meanwhile does not need it, and is done once.

@@ -25,16 +25,16 @@ def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
     import_features(FeatureImport(corpus="scenes", name="words", path=folder / "words.npz", kind="word"))
 
 
-def some_regions(folder: Path, name: str, is_kept: Callable[[int, int], bool]) -> str:
-    """Store the regions of `parts` for which `is_kept` as a set of this name.
+def some_regions(folder: Path, name: str, has_region: Callable[[int, int], bool]) -> str:
+    """Store the regions of `parts` for which `has_region` as a set of this name.
 
-    `is_kept` takes the number of their image and their number there.
+    `has_region` takes the number of their image and their number there.
     """
     parts = feature_set("scenes", "parts")
     rows = [
         row
         for row, image in enumerate(parts.ids())
-        if is_kept(int(image.removesuffix(".png")), row % len(BOXES))
+        if has_region(int(image.removesuffix(".png")), row % len(BOXES))
     ]
     np.savez(
         folder / f"{name}.npz",

@@ -152,7 +152,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
 
     train_alignment(tmp_path)
     generated("aligned", "--regions", "parts", "--limit", 3)
-    people = said_of_boxes(Corpus.objects.get(name=scenes))
+    people = descriptions_of_boxes(Corpus.objects.get(name=scenes))
     for name in ("regional", "aligned"):
         right = []
         for caption in CaptionSet.objects.get(name=name).captions.select_related("image"):
@@ -250,7 +250,7 @@ def describe_parts(corpus: str, written: CaptionSet) -> str:
     return campaign.name
 
 
-def said_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
+def descriptions_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
     """What people say of the thing in each box of each image."""
     result: dict[tuple[Any, ...], set[str]] = {}
     for record in stream_records(corpus=corpus, layer=corpus.layers.get()):
@@ -291,7 +291,7 @@ def test_what_cannot_be_written_is_refused_in_one_line(captioner, tmp_path):
 
 
 def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
-    """A stopped process leaves nothing, a killed one rows that nobody sees; the next one begins anew."""
+    """A stopped process leaves nothing, a killed one rows that nobody sees; the next one begins again."""
     monkeypatch.setattr(writing, "_TOGETHER", 4)
     seen = []
 
@@ -349,7 +349,7 @@ def test_judges_put_people_above_the_system_above_captions_of_other_images(capti
         *("--known-from", "controls", "--runs", *mixed["runs"]),
     )
     batch = Batch.objects.get(name="first")
-    assert batch.numbers["originals"] == 0 and batch.numbers["asked"] == mixed["captions"]
+    assert batch.numbers["originals"] == 0 and batch.numbers["selected"] == mixed["captions"]
     recorded = {}
     for caption in captions.select_related("image"):
         people = [

@@ -47,7 +47,7 @@ def test_a_system_is_trained_once_and_stands(corpus, features, own_recipe):
     assert (first["training"], first["held_out"], first["excluded"]) == (36, 12, 0)
     assert not first["unchanged"]
     assert second == {**first, "unchanged": True}
-    metadata = storage.read_manifest(system_folder("mine"))["facts"]
+    metadata = storage.read_manifest(system_folder("mine"))["metadata"]
     assert (metadata["corpus"], metadata["seed"], metadata["training_images"]) == ("world", 0, 36)
     assert list(metadata["files"]) == [str(features)]
     assert [entry.name for entry in system_folder("mine").parent.iterdir()] == ["mine"]
@@ -340,7 +340,7 @@ def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, 
 
 
 def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, features, tmp_path):
-    """Of all its images, whoever trains; as the words are read, not as they are written."""
+    """Of all its images, no matter who trains; as the words are read, not as they are written."""
     another = "".join(f"The dog and the {b} are near the sea .\n" for b in ("bird", "horse", "girl")) * 4
     (tmp_path / "without.txt").write_text(another)
     captions = [caption for example in examples(IMAGES) for caption in example.captions]
@@ -370,7 +370,7 @@ def test_captions_of_the_corpus_are_dropped_from_a_background_text(corpus, featu
     )
     output = output_of("train_system", "dropping", "--corpus", corpus, *train_by)
     assert "background text: dropped 3 of 15 lines, captions of the corpus" in output
-    metadata = storage.read_manifest(system_folder("dropping"))["facts"]
+    metadata = storage.read_manifest(system_folder("dropping"))["metadata"]
     assert (metadata["background_lines"], metadata["background_excluded"]) == (15, 3)
     assert system_row("dropping").settings["background_excluded"] == 3
     assert "nothing changed" in output_of("train_system", "dropping", "--corpus", corpus, *train_by)

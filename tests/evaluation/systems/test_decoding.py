@@ -35,9 +35,9 @@ def aligned(scenes: str, tmp_path: Path) -> str:
 @pytest.mark.django_db
 def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region(aligned):
     gold = Layer.objects.get().name
-    ask = ("decode_alignments", "aligned", "--layer", "machine", "--gold", gold, "--split", "test")
+    ask = ("decode_alignments", "aligned", "--layer", "decoded", "--gold", gold, "--split", "test")
     payload = json.loads(output_of(*ask, "--choose-beta-on", "val", "--json"))
-    assert (payload["images"], payload["layer"], payload["localized"]["mentions"]) == (15, "machine", 60)
+    assert (payload["images"], payload["layer"], payload["localized"]["mentions"]) == (15, "decoded", 60)
     tried = dict(payload["tried"])
     assert tried.keys() == set(decoding.BETAS) and tried[payload["beta"]] == max(tried.values())
     local = payload["localized"]
@@ -45,7 +45,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     assert local["share"] > max(local["random"], local["largest"]) + 0.2 and local["possible"] == 1
     assert local["random"] == pytest.approx(1 / len(BOXES))
 
-    layer = Layer.objects.get(name="machine")
+    layer = Layer.objects.get(name="decoded")
     assert (layer.source, layer.published) == ("alignment", True)
     assert layer.settings["regions"] == "parts:1" and layer.settings["beta"] == payload["beta"]
     values = [r for r in stream_records(corpus=layer.corpus, layer=layer) if r.layer is not None]
@@ -56,16 +56,16 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
         taken = [(m.caption, w) for m in record.layer.mentions for w in range(m.start, m.end)]
         assert len(taken) == len(set(taken)), "no word is in two segments"
     assert output_of(*ask, "--beta", 1, "--replace").startswith(
-        "layer 'machine' of corpus 'scenes' written: 15"
+        "layer 'decoded' of corpus 'scenes' written: 15"
     )
-    assert output_of(*ask, "--beta", 1).startswith("layer 'machine' of corpus 'scenes' written: 15"), (
+    assert output_of(*ask, "--beta", 1).startswith("layer 'decoded' of corpus 'scenes' written: 15"), (
         "made alike"
     )
     assert payload["chosen_on"] == 0
     there = output_of(*ask, "--choose-beta-on", "test", "--replace")
     assert there.endswith("beta was chosen on 15 of these images, so what is found there is not told\n")
     output_of(*ask, "--beta", 1, "--replace")
-    stats = output_of("dataset_stats", "scenes", "--layer", "machine")
+    stats = output_of("dataset_stats", "scenes", "--layer", "decoded")
     assert "15" in stats
 
     # One region for each caption, where neighbours count for everything.
@@ -82,7 +82,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     assert json.loads(output_of(*decode, "bare", *elsewhere))["localized"] is None
 
     for options, says in (
-        (("--layer", "machine", "--beta", 2), "has a layer 'machine' already"),
+        (("--layer", "decoded", "--beta", 2), "has a layer 'decoded' already"),
         (
             ("--layer", gold, "--replace"),
             f"layer '{gold}' of corpus 'scenes' was not written by an alignment",
@@ -97,7 +97,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     ):
         with pytest.raises(CommandError, match=says):
             output_of("decode_alignments", "aligned", "--split", "test", *options)
-    assert set(Layer.objects.values_list("name", flat=True)) == {gold, "machine", "one", "bare"}
+    assert set(Layer.objects.values_list("name", flat=True)) == {gold, "decoded", "one", "bare"}
 
     # Boxes that people drew would tell the answer. Without a layer to compare with they may be decoded.
     def drawn(corpus: str, name: str) -> FeatureSet:

@@ -88,7 +88,7 @@ def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_pat
     output_of("import_parses", corpus, write_parses(corpus, tmp_path / "p.conllu"))
     output_of(*train)
     with pytest.raises(CommandError, match="does not align words with regions; name one of recipe BRNN"):
-        output_of("decode_alignments", "edges", "--layer", "machine")
+        output_of("decode_alignments", "edges", "--layer", "decoded")
     with pytest.raises(CommandError, match="does not write captions; choose one that does"):
         output_of("generate_captions", "edges", "--split", "test")
     with pytest.raises(CommandError, match="reads captions as edges, not as lemmas"):
@@ -96,7 +96,7 @@ def test_what_lacks_and_what_it_cannot_do_is_said(corpus, whole, recipe, tmp_pat
     image = Image.objects.get(filename=NAMES[0])
     assert image.captions.count() == 5
     manifest = storage.read_manifest(tmp_path / "data" / "systems" / "edges")
-    assert len(manifest["facts"]["parses"]) == 64
+    assert len(manifest["metadata"]["parses"]) == 64
 
 
 def test_the_page_says_that_it_needs_parses(corpus, whole):

@@ -206,9 +206,9 @@ def test_figures_of_other_images_stand_beside_and_the_page_says_of_which_they_ar
     assert [report["resamples"] for report in stored_reports(LocalizationSet.objects.get())] == [0, 50, 50]
     bare = words(ada.get(page))
     assert "Interval of" not in bare and "Images: split test" in bare
-    told_by_api = by_api("ada", f"localization-sets/{grounded}")["scores"]
+    scores_by_api = by_api("ada", f"localization-sets/{grounded}")["scores"]
     assert [
-        (report["layer"], report["subset"], report["whole"], report["level"]) for report in told_by_api
+        (report["layer"], report["subset"], report["whole"], report["level"]) for report in scores_by_api
     ] == [
         (layer, "split test", True, 0.95),
         (layer, "images in some.txt", False, 0.999),
@@ -256,7 +256,7 @@ def late(scenes: str, tmp_path: Path) -> str:
     return "many:1"
 
 
-def keep_set(name: str, regions: str, limit: int, first_right: Mapping[int, int], **metadata: Any) -> None:
+def make_set(name: str, regions: str, limit: int, first_right: Mapping[int, int], **metadata: Any) -> None:
     """A set of the boxed mentions of the test images. The first right region stands at the rank that
     `first_right` has for the mention's number modulo 3, nowhere where it has none; `limit` are kept."""
     corpus = Layer.objects.get().corpus
@@ -291,7 +291,7 @@ def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) ->
         ("gone", "gone:1", 10, 2),
         ("enough", "gone:1", 100, 3),
     ):
-        keep_set(name, regions, limit, ranks)
+        make_set(name, regions, limit, ranks)
         report = scored(name)
         result = {key: value for key, value in values(report).items() if re.fullmatch(r"R@\d+", key)}
         assert result == pytest.approx(dict(list(expected.items())[:reported])), name
@@ -314,8 +314,8 @@ def test_recall_beyond_the_kept_regions_is_left_out_and_not_tested(late: str) ->
 
 
 def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_path: Path) -> None:
-    keep_set("ten", late, 10, {0: 1, 1: 50})
-    keep_set("hundred", late, 100, {0: 1, 1: 50})
+    make_set("ten", late, 10, {0: 1, 1: 50})
+    make_set("hundred", late, 100, {0: 1, 1: 50})
     for name, least in (("ten", 10), ("hundred", 100)):
         output_of("download_localization_set", name, "--out", tmp_path / f"{name}.jsonl")
         file = tmp_path / f"{name}.jsonl"
@@ -342,8 +342,8 @@ def test_recall_of_a_file_says_where_it_is_of_the_kept_regions(late: str, tmp_pa
 
 
 def test_pages_and_api_say_what_is_left_out(late: str) -> None:
-    keep_set("all", late, 105, {0: 1, 1: 50})
-    keep_set("ten", late, 10, {0: 1, 1: 50})
+    make_set("all", late, 105, {0: 1, 1: 50})
+    make_set("ten", late, 10, {0: 1, 1: 50})
     scored("ten", "--store", "--against", "all")
     scored("all", "--store", "--against", "ten")
     ada = world.signed_in("ada", "researcher")
@@ -361,8 +361,8 @@ def test_pages_and_api_say_what_is_left_out(late: str) -> None:
     assert "differences" not in reported and reported["against_gone"] == "all"
 
 
-def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_anew(late: str) -> None:
-    keep_set("all", late, 105, {0: 1, 1: 50})
+def test_figures_against_a_layer_whose_boxes_change_say_so_until_they_are_made_again(late: str) -> None:
+    make_set("all", late, 105, {0: 1, 1: 50})
     scored("all", "--store")
     ada = world.signed_in("ada", "researcher")
     reported = "The boxes of this layer have changed since these figures were computed"

@@ -207,7 +207,7 @@ def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, fe
     assert seen("copied-search", "test")["answer"] == NOT_KNOWN
 
 
-def test_a_folder_that_is_brought_along_says_what_its_system_has_seen(system):
+def test_a_folder_that_is_uploaded_says_what_its_system_has_seen(system):
     before = SeenImages.objects.values_list("learned", "validated", "unknown", "declared").get()
     System.objects.all().delete()
     register_unlisted_systems()

@@ -119,7 +119,7 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
     page = settings_of(batch.campaign.settings).page
     assert (page.images, page.captions, page.controls) == (1, 10, 0)
     assert batch.threshold is None and batch.numbers["originals"] == 0
-    assert batch.numbers["asked"] == created["tags"] == batch.numbers["pooled"]
+    assert batch.numbers["selected"] == created["tags"] == batch.numbers["pooled"]
     assert Task.objects.filter(campaign=batch.campaign).count() == JUDGED, "one page for each picture"
     assert Control.objects.filter(campaign=batch.campaign, kind=TAG_RELEVANCE).exists()
     images_of: dict[str, set[str]] = {}

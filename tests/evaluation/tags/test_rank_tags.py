@@ -214,14 +214,14 @@ PARSES = """\
 
 def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="corpus 'pets' has no parses; import them as a CoNLL-U file"):
-        output_of("rank_tags", pets, "--place", "tree")
+        output_of("rank_tags", pets, "--placed-by", "tree")
     (tmp_path / "p.conllu").write_text(PARSES, encoding="utf-8")
     output_of("import_parses", pets, tmp_path / "p.conllu")
 
     def placed(unit: str, alpha: str) -> dict[str, dict[str, float]]:
         out = tmp_path / f"{unit}-{alpha}.jsonl"
         output_of(
-            "export_ranked_tags", pets, "--place", "tree", "--unit", unit, "--alpha", alpha, "--out", out
+            "export_ranked_tags", pets, "--placed-by", "tree", "--unit", unit, "--alpha", alpha, "--out", out
         )
         return {line["image"]: dict(line["tags"]) for line in map(json.loads, out.read_text().splitlines())}
 
@@ -233,8 +233,8 @@ def test_tags_are_placed_by_the_trees_of_parses(pets: str, tmp_path: Path) -> No
     assert nouns["5.jpg"] == {"tree": 0.0}
     assert placed("compounds", "0")["2.jpg"] == {"boy": 1.0, "soccer field": 0.5, "dog": 0.0}
     assert placed("nouns", "1")["2.jpg"] == {"boy": 0.4, "dog": 0.2, "field": 0.2, "soccer": 0.2}
-    output_of("rank_tags", pets, "--place", "tree")
-    assert TagList.objects.get().place == "tree"
+    output_of("rank_tags", pets, "--placed-by", "tree")
+    assert TagList.objects.get().placed_by == "tree"
 
 
 def test_a_parse_that_cuts_words_otherwise_places_them_all_the_same() -> None:

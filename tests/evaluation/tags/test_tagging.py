@@ -19,7 +19,7 @@ from evaluation.models import System, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.services.common import InputError
 from evaluation.services.features.importing import FeatureImport, import_features
-from evaluation.services.stored import InUse, get_or_publish
+from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.tagging import writing
 from evaluation.services.tagging.scores import TagScoring, TrueTags, store_figures, tag_figures
@@ -28,6 +28,7 @@ from evaluation.services.tagging.writing import TagRequest, tag_images
 from evaluation.web.systems import tagging as pages
 from phrasebox.agreement.shares import share_interval
 from phrasebox.agreement.summary import Resampling
+from phrasebox.errors import PhraseboxError
 from phrasebox.metrics.scoring import evaluate
 from phrasebox.metrics.tagging import by_tag_and_image
 from tests.evaluation.database.conftest import output_of
@@ -221,7 +222,7 @@ def test_what_was_asked_for_alike_stands_unchanged_and_another_is_refused(
     with pytest.raises(CommandError, match=r"tag set 'some' already exists, made otherwise"):
         output_of("tag", "often", *some)
     output_of("remove_tag_set", "some")
-    with pytest.raises(InUse, match="tag set often uses it"):
+    with pytest.raises(PhraseboxError, match="tag set often uses it"):
         registry.remove_system(name="often")
     output_of("remove_tag_set", "often")
     registry.remove_system(name="often")

@@ -73,16 +73,16 @@ def test_alignments_are_made_by_page_alone(halves):
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
     page = "/evaluation/systems/aligned/"
-    response = press(ada, page, "Write the layer", layer="machine", split="test", beta="-2")
+    response = press(ada, page, "Write the layer", layer="decoded", split="test", beta="-2")
     assert "Expected 0.0 or more." in words(response)
-    press(ada, page, "Write the layer", layer="machine", split="test", beta="0.5")
+    press(ada, page, "Write the layer", layer="decoded", split="test", beta="0.5")
     assert jobs.run_queued_job(Job.objects.latest("pk").pk) == Job.DONE
-    layer = Layer.objects.get(name="machine")
+    layer = Layer.objects.get(name="decoded")
     assert layer.covers.count() == 7 and layer.settings["beta"] == 0.5
-    assert "“machine” exists already" in words(
-        press(ada, page, "Write the layer", layer="machine", split="test")
+    assert "“decoded” exists already" in words(
+        press(ada, page, "Write the layer", layer="decoded", split="test")
     )
-    inspected = words(ada.get(f"/corpora/{halves}/images/39/?layer=machine"))
+    inspected = words(ada.get(f"/corpora/{halves}/images/39/?layer=decoded"))
     assert "1 box other · " in inspected
 
 

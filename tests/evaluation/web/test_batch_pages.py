@@ -221,8 +221,8 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
     close_campaign(campaign=batch.campaign)
     page = look(ada, f"{BATCHES}first/")
     assert "0 answers; none still to come" in page
-    assert f"{batch.numbers['asked']} pairs of this batch lack answers" in page
-    row = f"closed {batch.numbers['asked']} 0 – –"
+    assert f"{batch.numbers['selected']} pairs of this batch lack answers" in page
+    row = f"closed {batch.numbers['selected']} 0 – –"
     assert row in look(ada, BATCHES), "nothing comes, and how much is judged is said on its page alone"
     (again,) = re.findall(
         r'href="(/evaluation/new-batch/\?chosen[^"]+)"', ada.get(f"{BATCHES}first/").content.decode()
@@ -232,14 +232,14 @@ def test_the_page_of_a_closed_batch_leads_to_a_new_one(ada: Client, pooled_runs)
     ) == len(pooled_runs)
 
 
-def test_a_batch_in_waves_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
+def test_a_batch_in_rounds_is_asked_more_by_a_button(ada: Client, pooled_runs) -> None:
     fields = chosen(pooled_runs, strategy="move_to_front", rounds="2")
     page = look(ada, f"{BUILD}?{urlencode(fields)}")
     assert "in the first round, of" in page and "use rounds for five systems or more" in page
     ada.post(BUILD, urlencode([*fields, ("name", "first")]), FORM)
     done(Job.objects.get())
     batch = Batch.objects.get()
-    assert batch.strategy == "move_to_front" and batch.numbers["asked"] < batch.numbers["askable"]
+    assert batch.strategy == "move_to_front" and batch.numbers["selected"] < batch.numbers["askable"]
     assert "Open the next round" not in look(ada, f"{BATCHES}first/")
     crowd(batch.campaign, {"perfect": 5})
     answered = look(ada, f"{BATCHES}first/?fresh=1")
@@ -315,7 +315,11 @@ def test_list_page_api_and_command_say_one_number_of_answers_and_of_pairs(ada: C
         api = ada.get("/api/v1/batches/first").json()["status"]
         names = ("state", "answers_to_come", "judged", "short")
         assert [api[name] for name in names] == [command[name] for name in names]
-        requested, coming, judged = command["numbers"]["asked"], command["answers_to_come"], command["judged"]
+        requested, coming, judged = (
+            command["numbers"]["selected"],
+            command["answers_to_come"],
+            command["judged"],
+        )
         assert command["state"] == state and judged + command["short"] == requested
         assert f"{state} {requested} {coming} " in look(ada, BATCHES)
         assert f"{judged} of {requested} have {batch.judges} answers" in page

@@ -118,7 +118,7 @@ def test_a_file_of_names_chooses_the_images(ada):
     assert set(QrelsRow.objects.filter(snapshot=created).values_list("image__key", flat=True)) == {"a", "c"}
 
 
-def test_files_of_judgments_and_qrels_are_noted_once_by_whoever_sent_them(ada):
+def test_files_of_judgments_and_qrels_are_noted_once_by_the_account_that_sent_them(ada):
     for _ in range(2):
         ada.post(IMPORT, {**SITS, "file": uploaded(TABLE, "sits.csv")}, follow=True)
     (line,) = AuditEntry.objects.filter(act="add_judgments")

@@ -103,7 +103,7 @@ def test_figures_on_the_images_of_a_run_are_of_those_that_it_has_now(ada, tmp_pa
     def requested() -> list[int]:
         page, compared = (ada.get(address).context for address in addresses)
         return [
-            page["figures"]["asked"],
+            page["figures"]["total_queries"],
             compared["sides"][0].report["queries"],
             ada.get(api).json()["queries"],
         ]
@@ -128,7 +128,7 @@ def test_a_run_is_scored_on_the_images_asked_for_and_says_what_it_does_not_rank(
         f"/evaluation/runs/part/?split=test&missing={missing}", headers={"Accept-Language": "de"}
     )
     assert "Teil test." in words(german)
-    assert ada.get(f"/evaluation/runs/part/?missing={missing}").context["figures"]["asked"] == 3
+    assert ada.get(f"/evaluation/runs/part/?missing={missing}").context["figures"]["total_queries"] == 3
     page = ada.get("/evaluation/runs/part/")
     assert "2 of 3 queries" in page.context["error"] and page.context["figures"] is None
 

@@ -43,7 +43,7 @@ def upload_system(ada, act: str = "add_system", **fields: Any):
     )
 
 
-def test_embeddings_are_brought_ranked_by_a_job_and_removed(ada):
+def test_embeddings_are_uploaded_ranked_by_a_job_and_removed(ada):
     page = upload_system(ada, file=little.embeddings())
     assert messages_on(page) == ["System “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_system")
@@ -83,7 +83,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
         assert "all images" in words(ada.get(page))
 
 
-def test_vectors_of_zeros_are_said_where_a_system_is_brought_by_page(ada):
+def test_vectors_of_zeros_are_said_where_a_system_is_uploaded_by_page(ada):
     page = upload_system(ada, file=little.embeddings(images=np.zeros((3, 3))))
     assert messages_on(page) == [
         "System “clip” was added.",
@@ -142,7 +142,7 @@ def test_captions_and_inner_products_are_of_embeddings(ada):
     assert error_text(page) == "This is taken only with embeddings."
 
 
-def test_a_run_is_brought_whole_or_not_at_all(ada):
+def test_a_run_is_uploaded_whole_or_not_at_all(ada):
     bad = little.trec("a.jpg#2 a.jpg 1", "z.jpg#2 a.jpg 1")
     page = upload_system(ada, "import_run", file=bad, direction="search")
     assert error_text(page).startswith("run.trec: names 'z.jpg#2' as a query")

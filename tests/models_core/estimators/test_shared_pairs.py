@@ -140,7 +140,7 @@ def test_sums_of_other_pairs_are_refused(tmp_path: Path):
         shared.total()
 
 
-def test_whoever_hears_of_progress_may_end_the_work_and_what_is_done_stays(tmp_path: Path):
+def test_somebody_who_hears_of_progress_may_end_the_work_and_what_is_done_stays(tmp_path: Path):
     shared = write_pairs(tmp_path, *pairs(), rows=ROWS)
     heard: list[tuple[int, int]] = []
 

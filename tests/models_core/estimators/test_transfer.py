@@ -9,18 +9,19 @@ from scipy import sparse
 from models_core.estimators.base import Dataset, FitContext
 from models_core.estimators.cca import CCA, CCASettings
 from models_core.estimators.shared_pairs import write_pairs
-from models_core.estimators.transfer.settings import (
+from models_core.estimators.transfer.stacked import Stacked
+from models_core.estimators.transfer.text_feature import TextFeature
+from models_core.estimators.transfer.weak_pairs import (
+    Joint,
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
+    WeakOnly,
     WeakSettings,
 )
-from models_core.estimators.transfer.stacked import Stacked
-from models_core.estimators.transfer.text_feature import TextFeature
-from models_core.estimators.transfer.weak_pairs import Joint, WeakOnly
 from tests.models_core.estimators.vectors import LINK, all_scores, every_pair, paired
 
-ONE: dict[str, Any] = {"ridges": (0.1,), "powers": (1.0,)}
+SETTINGS: dict[str, Any] = {"ridges": (0.1,), "powers": (1.0,)}
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def data():
 
 def cca_of(x, y, **settings):
     pairs = Dataset({"images": x, "captions": y}, {LINK: np.arange(len(x))})
-    return CCA(CCASettings(**{"components": 5, **ONE, **settings})).fit(pairs, None, FitContext())
+    return CCA(CCASettings(**{"components": 5, **SETTINGS, **settings})).fit(pairs, None, FitContext())
 
 
 def assert_same_maps(result, expected):
@@ -44,7 +45,7 @@ def assert_same_maps(result, expected):
 
 def test_weak_pairs_alone_are_learned_and_clean_ones_choose(data):
     clean, held_out, context = data
-    result = WeakOnly(WeakSettings(5, **ONE)).fit(clean, None, context)
+    result = WeakOnly(WeakSettings(5, **SETTINGS)).fit(clean, None, context)
     assert_same_maps(result.cca_, cca_of(*every_pair(context.auxiliary["weak"])))
     chosen = WeakOnly(WeakSettings(5)).fit(clean, held_out, context)
     assert len(chosen.cca_.tried_) >= 20 and chosen.cca_.tried_[:, 2].max() > 0
@@ -53,7 +54,7 @@ def test_weak_pairs_alone_are_learned_and_clean_ones_choose(data):
 def test_joint_training_counts_weak_pairs_by_the_square_of_their_factor(data):
     clean, _, context = data
     # Pairs that count four times are four pairs.
-    result = Joint(JointSettings(5, **ONE, weight=2.0)).fit(clean, None, context)
+    result = Joint(JointSettings(5, **SETTINGS, weight=2.0)).fit(clean, None, context)
     weak = every_pair(context.auxiliary["weak"])
     x, y = (
         np.vstack([value, *[another] * 4]) for value, another in zip(every_pair(clean), weak, strict=True)
@@ -64,7 +65,7 @@ def test_joint_training_counts_weak_pairs_by_the_square_of_their_factor(data):
 def test_the_text_feature_is_the_mean_text_of_the_nearest_weak_images(data):
     clean, held_out, context = data
     weak = context.auxiliary["weak"]
-    result = TextFeature(TextFeatureSettings(5, **ONE, neighbours=3)).fit(clean, None, context)
+    result = TextFeature(TextFeatureSettings(5, **SETTINGS, neighbours=3)).fit(clean, None, context)
     apart = np.linalg.norm(np.asarray(clean.images)[:, None] - weak.images, axis=2)
     nearest = np.argsort(apart, axis=1)[:, :3]
     expected = np.asarray(weak.captions)[nearest].mean(axis=1)
@@ -78,7 +79,7 @@ def test_the_text_feature_is_the_mean_text_of_the_nearest_weak_images(data):
 
 def test_neighbours_do_not_depend_on_how_many_weak_images_are_compared_at_a_time(data, monkeypatch):
     clean, _, context = data
-    result = TextFeature(TextFeatureSettings(5, **ONE, neighbours=4)).fit(clean, None, context)
+    result = TextFeature(TextFeatureSettings(5, **SETTINGS, neighbours=4)).fit(clean, None, context)
     whole = result.text_features(clean.images)
     monkeypatch.setattr("models_core.estimators.transfer.text_feature._BLOCK", 7)
     np.testing.assert_allclose(result.text_features(clean.images), whole, atol=1e-6)
@@ -91,7 +92,7 @@ def test_several_texts_of_a_weak_image_are_averaged(data):
         {"images": weak.images, "captions": sparse.csr_matrix(np.vstack([weak.captions, weak.captions * 3]))},
         {LINK: np.concatenate([weak.image_of, weak.image_of])},
     )
-    settings = TextFeatureSettings(5, **ONE, neighbours=3)
+    settings = TextFeatureSettings(5, **SETTINGS, neighbours=3)
     first, second = (
         TextFeature(settings).fit(clean, None, FitContext(auxiliary={"weak": value}))
         for value in (weak, twice)
@@ -104,7 +105,7 @@ def test_several_texts_of_a_weak_image_are_averaged(data):
 @pytest.mark.parametrize("original", [True, False])
 def test_stacking_is_a_cca_on_top_of_the_embedding_of_weak_pairs(data, original):
     clean, _, context = data
-    settings = StackedSettings(5, **ONE, weak_components=4, mapping="linear", original=original)
+    settings = StackedSettings(5, **SETTINGS, weak_components=4, mapping="linear", original=original)
     result = Stacked(settings).fit(clean, None, context)
     below = cca_of(*every_pair(context.auxiliary["weak"]), components=4)
     views = []
@@ -121,7 +122,7 @@ def test_stacking_is_a_cca_on_top_of_the_embedding_of_weak_pairs(data, original)
 @pytest.mark.parametrize("mapping", ["fourier", "linear"])
 def test_both_sums_of_stacking_may_be_shared_with_other_processes(data, mapping, tmp_path):
     clean, held_out, context = data
-    settings = StackedSettings(5, **ONE, weak_components=4, features=20, neighbour=5, mapping=mapping)
+    settings = StackedSettings(5, **SETTINGS, weak_components=4, features=20, neighbour=5, mapping=mapping)
     requested = []
 
     def shared(images, captions, image_of, *, described=None):
@@ -138,7 +139,7 @@ def test_both_sums_of_stacking_may_be_shared_with_other_processes(data, mapping,
 
 def test_stacking_with_fourier_features_draws_by_the_seed_alone(data):
     clean, held_out, context = data
-    settings = StackedSettings(5, **ONE, weak_components=4, features=20, neighbour=5)
+    settings = StackedSettings(5, **SETTINGS, weak_components=4, features=20, neighbour=5)
     result = Stacked(settings).fit(clean, None, context)
     again = Stacked(settings).fit(clean, None, context)
     another = Stacked(settings).fit(clean, None, FitContext(1, auxiliary=context.auxiliary))

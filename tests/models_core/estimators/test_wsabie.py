@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from models_core import checkpoints as kept
+from models_core import checkpoints
 from models_core.checkpoints import Checkpoints
 from models_core.estimators.base import Dataset, FitContext
 from models_core.estimators.wsabie import steps
@@ -119,7 +119,7 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypa
         4, rates=(0.1, 0.5), norms=(50.0, 80.0), epochs=25, trial_epochs=6, grid_steps=1
     )
     whole = Wsabie(settings).fit(train, held_out, FitContext(3))
-    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
     epochs = []
 
     def stop(phase, done, of):

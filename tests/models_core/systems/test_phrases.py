@@ -12,13 +12,13 @@ from models_core.estimators.base import WordNumbers
 from models_core.features.text.lemmas import Word
 from models_core.features.text.phrases import phrase_text, phrase_words
 from models_core.phase_cache import PhaseCache
-from models_core.systems.kernels import GivenWordVectors, Resources
+from models_core.systems.kernels import Resources, WordVectorTable
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.recipe import BadRecipe, of_dict
 
 WORDS = [*(f"w{number}" for number in range(40)), "rare"]
 VECTORS = np.random.default_rng(0).standard_normal((41, 6)).astype(np.float32)
-GIVEN = Resources(word_vectors=GivenWordVectors(WORDS, VECTORS))
+RESOURCES = Resources(word_vectors=WordVectorTable(WORDS, VECTORS))
 
 
 def learned(seed=0, **text):
@@ -26,7 +26,7 @@ def learned(seed=0, **text):
     rng = np.random.default_rng(1)
     message = [[tuple(Word(f"w{n}", "") for n in rng.integers(0, 40, 3))] for _ in range(60)]
     return PhraseTexts.learn(
-        recipe, [tuple(value) for value in message], replace(GIVEN, seed=seed), PhaseCache()
+        recipe, [tuple(value) for value in message], replace(RESOURCES, seed=seed), PhaseCache()
     )
 
 
@@ -100,4 +100,4 @@ def test_what_phrases_cannot_be_made_of_is_refused():
     with pytest.raises(BadRecipe, match="describes phrases by word vectors; give some"):
         PhraseTexts.learn(recipe, words, Resources(), PhaseCache())
     with pytest.raises(BadRecipe, match="no word of the training phrases has a vector"):
-        PhraseTexts.learn(recipe, [((Word("qua", ""),),)] * 3, GIVEN, PhaseCache())
+        PhraseTexts.learn(recipe, [((Word("qua", ""),),)] * 3, RESOURCES, PhaseCache())

@@ -58,7 +58,7 @@ def test_work_is_done_once_for_the_same_facts(tmp_path):
     assert len(created) == 2
 
 
-def test_damaged_work_is_done_anew(tmp_path):
+def test_damaged_work_is_done_again(tmp_path):
     phase_cache = PhaseCache(tmp_path)
     phase_cache.arrays("some phase", {}, lambda: {"a": np.zeros(2)})
     (folder,) = tmp_path.iterdir()

@@ -66,8 +66,8 @@ def material(number: int = 40, *, cache: PhaseCache | None = None) -> PreparedDa
 #: Sentences of another text about the same things.
 AIDS = Resources(
     [
-        tuple(word for word in SCENES[place % 5][:4] if isinstance(word, str)) + (SCENES[place % 5][5],)
-        for place in range(60)
+        tuple(word for word in SCENES[number % 5][:4] if isinstance(word, str)) + (SCENES[number % 5][5],)
+        for number in range(60)
     ],
     "other.txt",
 )

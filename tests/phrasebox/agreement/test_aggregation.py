@@ -10,8 +10,7 @@ import pytest
 from crowdkit.aggregation import DawidSkene as CrowdKit
 from crowdkit.aggregation import MajorityVote
 
-from phrasebox.agreement.aggregation import dawid_skene, majority, mean, worker_confusion
-from phrasebox.agreement.votes import Votes
+from phrasebox.agreement.aggregation import Votes, dawid_skene, majority, mean, worker_confusion
 from tests.sizes import sized
 
 #: Crowd-kit's affair.
@@ -121,7 +120,7 @@ def test_one_worker_who_always_says_the_same_is_aggregated_without_fail() -> Non
     assert result.converged
 
 
-def test_confusion_counts_known_items_only() -> None:
+def test_confusion_counts_control_items_only() -> None:
     votes = Votes.of([("a", "w", "no"), ("a", "v", "yes"), ("b", "w", "yes"), ("c", "w", "yes")])
     assert votes.labels == ("no", "yes")
     counts = worker_confusion(votes, {"a": "yes", "b": "yes"})

@@ -23,7 +23,7 @@ def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
 
 
 def resampled_by_hand(figure, images: list[str], bootstrap: Bootstrap) -> list[float]:
-    """The figure computed anew on each resample, from copies of the drawn images' items."""
+    """The figure computed again on each resample, from copies of the drawn images' items."""
     rng = np.random.default_rng(bootstrap.seed)
     names = list(dict.fromkeys(images))
     places = {name: [k for k, image in enumerate(images) if image == name] for name in names}
@@ -70,7 +70,7 @@ def test_clusters_of_which_nothing_enters_a_figure_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("level", MEASUREMENT_LEVELS)
-def test_an_interval_of_alpha_is_that_of_alphas_computed_anew(level: str) -> None:
+def test_an_interval_of_alpha_is_that_of_alphas_computed_again(level: str) -> None:
     ratings, images = answers(1)
     bootstrap = Bootstrap(images, resamples=60, level=0.9, seed=5)
     by_hand = resampled_by_hand(
@@ -82,7 +82,7 @@ def test_an_interval_of_alpha_is_that_of_alphas_computed_anew(level: str) -> Non
     )
 
 
-def test_an_interval_of_kappa_is_that_of_kappas_computed_anew() -> None:
+def test_an_interval_of_kappa_is_that_of_kappas_computed_again() -> None:
     ratings, images = answers(2)
     bootstrap = Bootstrap(images, resamples=60, seed=6)
     by_hand = resampled_by_hand(

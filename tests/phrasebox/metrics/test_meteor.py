@@ -20,7 +20,7 @@ REFERENCES = [["the dog ran", "a dog runs fast"], ["boys play"], ["a cat"], ["a 
 #: what it counted, and its scores of each item and of all.
 TEXTS = ["a dog runs through the snow", "two boys are playing with a red ball", "a man"]
 OTHERS = [["a brown dog is running in snow", "the dog runs"], ["children play ball"], ["the woman sings"]]
-ASKED = [
+REQUESTS = [
     "a brown dog is running in snow ||| the dog runs ||| a dog runs through the snow",
     "children play ball ||| two boys are playing with a red ball",
     "the woman sings ||| a man",
@@ -122,7 +122,9 @@ def test_what_the_true_program_was_asked_and_answered_gives_what_the_coco_evalua
     tmp_path: Path,
 ) -> None:
     """A stand-in that knows these questions alone, word for word, and ends at any other."""
-    answers = dict(zip([*(f"SCORE ||| {about}" for about in ASKED), "EVAL"], [*COUNTED, SCORED], strict=True))
+    answers = dict(
+        zip([*(f"SCORE ||| {about}" for about in REQUESTS), "EVAL"], [*COUNTED, SCORED], strict=True)
+    )
     answers[f"EVAL ||| {' ||| '.join(COUNTED)}"] = answers.pop("EVAL")
     script = tmp_path / "java"
     script.write_text(

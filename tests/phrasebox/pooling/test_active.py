@@ -21,11 +21,12 @@ from phrasebox.pooling.active import (
 from phrasebox.pooling.pools import ANNOTATION, BadPool, Shortlist, Space, pool
 from phrasebox.registry import UnknownName
 from studies.batches_problem import flickr8k, generated
+from tests.sizes import by_default
 
 ACTIVE = ("move_to_front", "thompson")
 SEEDS = range(5)
 #: The judgments of Flickr8k are slow; that an order comes early for any seed is seen on the small world.
-FEW_SEEDS = [seed if seed < 2 else pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS]
+FEW_SEEDS = by_default(1, SEEDS)
 
 
 @pytest.fixture(scope="module")
@@ -118,33 +119,33 @@ def test_tau_of_rankings_without_order() -> None:
 
 
 @pytest.mark.parametrize("strategy", ACTIVE)
-def test_waves_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_does(
+def test_rounds_chosen_from_answers_alone_are_those_of_judging_and_end_where_it_does(
     small: tuple, strategy: str
 ) -> None:
     lists, whole, relevant = small
     stop = stop_for(0.05)
     straight = judged(small, strategy, stop=stop)
     requested = np.empty(0, np.int64)
-    waves = []
+    rounds = []
     while True:
         next_pairs = choose_next_pairs(
             lists,
             whole,
             whole.to_judge,
-            asked_pairs=requested,
+            selected_pairs=requested,
             relevant=relevant,
             rule=RoundRule(strategy, stop, most=len(whole.to_judge)),
         )
         if not len(next_pairs.pairs):
             break
         assert not np.isin(next_pairs.pairs, requested).any()
-        waves.append(len(next_pairs.pairs))
+        rounds.append(len(next_pairs.pairs))
         requested = np.union1d(requested, next_pairs.pairs)
-    assert (len(requested), next_pairs.stable) == (straight.judged, straight.stable) == (sum(waves), True)
-    assert max(waves) <= round(0.05 * len(whole.to_judge)) and next_pairs.tau >= stop.stable
+    assert (len(requested), next_pairs.stable) == (straight.judged, straight.stable) == (sum(rounds), True)
+    assert max(rounds) <= round(0.05 * len(whole.to_judge)) and next_pairs.tau >= stop.stable
 
 
-def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) -> None:
+def test_a_round_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) -> None:
     lists, whole, relevant = small
     candidates = whole.to_judge[::3]
     known = candidates[::2]
@@ -154,7 +155,7 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
             lists,
             whole,
             candidates,
-            asked_pairs=requested,
+            selected_pairs=requested,
             relevant=relevant,
             rule=RoundRule("depth", stop_for(0.1), most=7),
         )
@@ -166,19 +167,19 @@ def test_a_wave_leaves_alone_what_is_filtered_and_what_is_known(small: tuple) ->
         requested = np.union1d(requested, next_pairs.pairs)
 
 
-def test_larger_waves_are_as_patient_in_pairs() -> None:
+def test_larger_rounds_are_as_patient_in_pairs() -> None:
     assert [stop_for(share).patience for share in (0.02, 0.05, 0.12, 0.5)] == [6, 2, 2, 2]
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES.keys()])
-def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, strategy: str) -> None:
+def test_where_everything_is_filtered_or_known_there_is_no_round(small: tuple, strategy: str) -> None:
     lists, whole, relevant = small
     for candidates in (whole.to_judge[:0], whole.to_judge[:50]):
         next_pairs = choose_next_pairs(
             lists,
             whole,
             candidates,
-            asked_pairs=candidates,
+            selected_pairs=candidates,
             relevant=relevant,
             rule=RoundRule(strategy, stop_for(0.5), most=1),
         )
@@ -190,7 +191,7 @@ def test_where_everything_is_filtered_or_known_there_is_no_wave(small: tuple, st
 
 
 def test_runs_without_any_order_are_no_stable_order() -> None:
-    """Nobody finds anything: each looks like the other, and waves go on to the end."""
+    """Nobody finds anything: each looks like the other, and rounds go on to the end."""
     space = Space(40, np.arange(40))
     queries = np.arange(40)
     lists = [
@@ -204,7 +205,7 @@ def test_runs_without_any_order_are_no_stable_order() -> None:
             lists,
             whole,
             whole.to_judge,
-            asked_pairs=requested,
+            selected_pairs=requested,
             relevant=nothing,
             rule=RoundRule("depth", stop_for(0.1), most=40),
         )

@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score
 
 from phrasebox.metrics.scoring import evaluate
 from phrasebox.metrics.tagging import (
-    among_wrong_tags,
+    among_distractors,
     by_tag_and_image,
     draw_distractors,
     expected_precision_at,
@@ -70,7 +70,7 @@ def test_distractors_are_tags_of_other_images_and_the_seed_s():
 def test_map_is_the_mean_over_tags_and_miap_over_images():
     rng = np.random.default_rng(2)
     scores, relevant = rng.random((40, 14)), rng.random((40, 14)) < 0.3
-    relevant[:, 3] = False  # whoever averages leaves out a tag without images
+    relevant[:, 3] = False  # averages leave out a tag without images
     tags, images = by_tag_and_image(scores, relevant)
     by_tag = [
         average_precision_score(relevant[:, t], scores[:, t]) for t in range(14) if relevant[:, t].any()
@@ -94,7 +94,7 @@ def test_wrong_tags_beside_are_as_columns_of_a_table_of_all():
         _, expected = by_tag_and_image(table, all_relevant)
         _, images = by_tag_and_image(table[:, :tags], relevant)
         others = [[score for score in row[tags:].tolist() if score > -np.inf] for row in table]
-        result = among_wrong_tags(images, table[:, :tags], others, more)
+        result = among_distractors(images, table[:, :tags], others, more)
         np.testing.assert_array_equal(result.better, expected.better)
         np.testing.assert_array_equal(result.equal, expected.equal)
         np.testing.assert_array_equal(result.depth, expected.depth)
@@ -102,7 +102,7 @@ def test_wrong_tags_beside_are_as_columns_of_a_table_of_all():
         for name, figure in evaluate(expected, measures).items():
             np.testing.assert_array_equal(evaluate(result, measures)[name].per_query, figure.per_query)
     with pytest.raises(ValueError, match="image 0 has 2 further tags; expected 1 at most"):
-        among_wrong_tags(images, table[:, :tags], [[1.0, 2.0]], 1)
+        among_distractors(images, table[:, :tags], [[1.0, 2.0]], 1)
 
 
 @pytest.mark.parametrize(

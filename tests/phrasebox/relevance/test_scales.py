@@ -14,11 +14,11 @@ from phrasebox.relevance.grades import (
     GREATEST_GAIN,
     LINEAR,
     MEAN_GRADE,
+    JudgedPair,
     graded_rule_named,
     rule_on,
 )
-from phrasebox.relevance.pairs import JudgedPair
-from phrasebox.relevance.qrels import GivenRelevance, relevant_by_rule, rule_named
+from phrasebox.relevance.qrels import FileRelevance, relevant_by_rule, rule_named
 from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE, BadScale, Scale, scale_named, scale_of
 
 
@@ -119,7 +119,7 @@ def test_a_name_that_says_no_rule_is_unknown(name: str) -> None:
 def test_rules_tell_how_many_pairs_they_make_relevant() -> None:
     rule = rule_on(Scale(Fraction(0), Fraction(5)), Fraction(3))
     assert relevant_by_rule([rated(3), JudgedPair("i", "d", (1,))], like=rule) == {"mean 0 to 5 from 3": 1}
-    assert relevant_by_rule([rated(2)], like=GivenRelevance(2)) == {"given from 2": 1}
+    assert relevant_by_rule([rated(2)], like=FileRelevance(2)) == {"given from 2": 1}
     assert set(relevant_by_rule([rated(2)], like=MEAN_GRADE)) == {
         "mean_grade",
         "mean_grade_strict",

@@ -1,4 +1,4 @@
-"""Intervals of captions' scores: against resamples that are scored anew, one by one."""
+"""Intervals of captions' scores: against resamples that are scored again, one by one."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def test_a_figure_says_why_it_has_no_interval() -> None:
 
 
 @settings(max_examples=5, deadline=None)
-@given(seed=st.integers(0, 10**6), images=st.integers(2, 8), each=st.integers(1, 2))
+@given(seed=st.integers(0, 10**6), images=st.integers(2, 8), captions_per_image=st.integers(1, 2))
 def test_differences_are_those_of_scoring_both_sets_in_every_resample_and_change_sign_with_their_order(
-    seed: int, images: int, each: int
+    seed: int, images: int, captions_per_image: int
 ) -> None:
-    candidates, references = texts(seed, images * each)
-    others, _ = texts(seed + 1, images * each)
+    candidates, references = texts(seed, images * captions_per_image)
+    others, _ = texts(seed + 1, images * captions_per_image)
     measures = ("BLEU-4", "ROUGE-L", "CIDEr-D")
 
     def scores(value: list[str], items: list[int]) -> dict[str, CaptionScore]:
@@ -109,8 +109,8 @@ def test_differences_are_those_of_scoring_both_sets_in_every_resample_and_change
         chosen = Captions([value[k] for k in items], again, tokens="own", documents=references)
         return score_captions(chosen, measures)
 
-    clusters = [item // each for item in range(images * each)]
-    whole = list(range(images * each))
+    clusters = [item // captions_per_image for item in range(images * captions_per_image)]
+    whole = list(range(images * captions_per_image))
     first, second = scores(candidates, whole), scores(others, whole)
     draws = np.random.default_rng(seed).multinomial(images, np.full(images, 1 / images), size=6)
     drawn: dict[str, list[float]] = {name: [] for name in measures}

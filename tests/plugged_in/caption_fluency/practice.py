@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from annotation.task_types.base import Page
+from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.practice import PRACTICE, Practice, PracticeExample, PracticeItem
-from annotation.task_types.shown import ShownImage
 from tests.plugged_in.caption_fluency.rules import CAPTION_FLUENCY
 
 _WELL = PracticeItem(
@@ -16,7 +16,7 @@ _BADLY = PracticeItem("wedding", "Words are missing.", "1", sentence="Bride groo
 class FluencyPractice(Practice):
     """The sentence of an item is its own."""
 
-    def page(self, item: PracticeItem, image: ShownImage) -> Page:
+    def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
         return Page(choices=self.type.choices, about=item.sentence)
 
 

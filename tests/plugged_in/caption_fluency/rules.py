@@ -22,10 +22,10 @@ GRADES = ("1", "2", "3", "4")
 
 
 def _item(item: WrittenControlItem) -> tuple[dict[str, Any], str]:
-    if len(item.found) != 1:
-        raise BadItem(f"{len(item.found)} captions to be graded; expected one")
+    if len(item.caption_ids) != 1:
+        raise BadItem(f"{len(item.caption_ids)} captions to be graded; expected one")
     key, index = item.captions[0]
-    return {"caption": item.found[0]}, pair_key(CAPTION_FLUENCY, item.image, f"{key}#{index}")
+    return {"caption": item.caption_ids[0]}, pair_key(CAPTION_FLUENCY, item.image, f"{key}#{index}")
 
 
 def _described(key: str, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from annotation.common.operations import (
 )
 from annotation.common.roles import RESEARCHER
 from annotation.models import Caption
-from annotation.selectors.stored_kinds import CORPORA
+from annotation.selectors.corpora import CORPORA
 
 
 def units():

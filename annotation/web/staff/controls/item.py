@@ -18,7 +18,7 @@ from annotation.protocol.mentions import mentions_of
 from annotation.protocol.terms import Box, Mention
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, ControlItem
-from annotation.selectors.browse import captions_shown
+from annotation.selectors.browse import captions_by_number
 from annotation.selectors.records import image_record, layer_of, marked_spans
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.overlay import Frame
@@ -131,7 +131,7 @@ def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
     record = layer_of(image, layer) if layer else None
     known = record if record and record.chains else None
     marked = marked_spans([image.pk]).get(image.pk)
-    return mentions_of(image_record(image, captions_shown(image), known, marked))
+    return mentions_of(image_record(image, captions_by_number(image), known, marked))
 
 
 def _seen(image: Image, mentions: tuple[Mention, ...]) -> ReviewPage:
@@ -139,7 +139,7 @@ def _seen(image: Image, mentions: tuple[Mention, ...]) -> ReviewPage:
     numbers = {mention.id: number for number, mention in enumerate(mentions, 1)}
     size = (image.width, image.height) if image.width and image.height else size_of(image)
     return ReviewPage(
-        captions=marked_captions(captions_shown(image), mentions, numbers),
+        captions=marked_captions(captions_by_number(image), mentions, numbers),
         boxes=[],
         frame=Frame(*size) if size else None,
         lit=0,

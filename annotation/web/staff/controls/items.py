@@ -19,24 +19,13 @@ from annotation.quality import controls, qualification
 from annotation.selectors.controls import answered_controls, control_item_counts
 from annotation.selectors.corpora import split_names
 from annotation.task_types.base import TASK_TYPES
-from annotation.task_types.shown import shown_image
+from annotation.task_types.displayed import displayed_image
 from annotation.task_types.wording import IN_WORDS
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.campaign_pages import (
-    CAMPAIGN_OF_ADDRESS,
-    campaign_frame,
-    layers_open,
-    query_string,
-)
-from annotation.web.staff.wording import (
-    PURPOSES,
-    SOURCES,
-    answer_in_words,
-    kind_in_words,
-    kinds_in_words,
-)
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame, layers_open, query_string
+from annotation.web.staff.wording import PURPOSES, SOURCES, answer_in_words, kind_in_words, kinds_in_words
 
 #: Control items on a page.
 _PAGE = 40
@@ -94,7 +83,7 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
                     campaign=campaign, settings=settings.trust, words=IN_WORDS
                 ).values(),
             ],
-            items=_shown_items(items[:_PAGE]),
+            items=_item_rows(items[:_PAGE]),
             later=query_string(kind=kind, purpose=purpose, before=items[_PAGE - 1].pk)
             if len(items) > _PAGE
             else "",
@@ -116,7 +105,7 @@ def _forms(request: HttpRequest, campaign: Campaign) -> dict[str, RequestForm]:
     choices = {"layer": layers, "split": split_names(campaign.corpus)}
     forms = {}
     for operation, names in _FORMS.items():
-        form = RequestForm(operation_named(operation), account_of(request), fields_shown=names)
+        form = RequestForm(operation_named(operation), account_of(request), only_fields=names)
         form.auto_id = f"{operation}-%s"
         for name in choices.keys() & form.fields.keys():
             form.fields[name].widget = Select(choices=[(value, value) for value in choices[name]])
@@ -135,7 +124,7 @@ def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _shown_items(rows: list[Control]) -> list[ItemRow]:
+def _item_rows(rows: list[Control]) -> list[ItemRow]:
     answers = answered_controls(row.pk for row in rows)
     lines = []
     for row in rows:
@@ -166,4 +155,4 @@ def _words(mention: str, image: int) -> str:
     """The words of a mention's id."""
     number, _colon, span = mention.partition(":")
     start, end = map(int, span.split("-"))
-    return " ".join(shown_image(image).captions[int(number)].words[start:end])
+    return " ".join(displayed_image(image).captions[int(number)].words[start:end])

@@ -14,7 +14,7 @@ from annotation.protocol.terms import Mention
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.web.common.access import CORPUS_OF_ADDRESS, for_roles_on
-from annotation.web.common.palette import hue
+from annotation.web.common.overlay import hue
 from annotation.web.corpus.browse import image_in, size_of
 from annotation.web.corpus.inspection import inspect
 
@@ -35,7 +35,7 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
     """The phrases of an image; the form marks others, or goes back to those that are found."""
     image = image_in(corpus, key)
     before, after = browse.neighbours(image, None, Filter())
-    captions, phrases = browse.captions_shown(image), phrases_of(image)
+    captions, phrases = browse.captions_by_number(image), phrases_of(image)
     about = {
         "corpus": corpus,
         "image": image,

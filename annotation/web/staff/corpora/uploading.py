@@ -77,7 +77,7 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
         "jobs": [line] if line and (waits or line.ended_badly) else [],
         "live": waits,
         "checked": None if waits or checked is None else _in_words(checked),
-        "expires": uploads.UPLOAD_KEPT_SECONDS // 3600,
+        "expires": uploads.UPLOAD_LIFETIME // 3600,
     }
     return render(request, "annotation/upload.html", about)
 

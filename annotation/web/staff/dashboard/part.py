@@ -26,8 +26,8 @@ from annotation.models import Campaign
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import is_page
 from annotation.protocol.work import UNPAID
+from annotation.selectors.campaign.cached import newest_act
 from annotation.selectors.campaign.glance import overview
-from annotation.selectors.campaign.kept import newest_act
 from annotation.selectors.campaign.progress import newest_answer_at
 from annotation.selectors.campaign.series import campaign_series
 from annotation.selectors.controls import unchecked_kinds
@@ -36,8 +36,8 @@ from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_fr
 from annotation.web.staff.campaign_tables import acts_next, key_figures
 from annotation.web.staff.dashboard.charts import campaign_charts
 
-#: Seconds for which a part is not made anew whatever happens, and those after which it is in any case.
-HELD, ANEW = 10, 300
+#: Seconds for which a part is not made again whatever happens, and those after which it is in any case.
+HELD, OUTDATED_AFTER = 10, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,15 @@ def _part(request: HttpRequest, campaign: Campaign) -> _CachedPart:
     newest = newest_answer_at(campaign)
     cached: _CachedPart | None = cache.get(key)
     now = time.time()
-    # A clock that was set back makes it anew.
-    if cached is not None and 0 <= now - cached.created_at < (ANEW if cached.newest == newest else HELD):
+    # A clock that was set back makes it again.
+    if cached is not None and 0 <= now - cached.created_at < (
+        OUTDATED_AFTER if cached.newest == newest else HELD
+    ):
         return cached
     html = _render(campaign, **sees)
     tag = f'"{hashlib.sha256(html.encode()).hexdigest()[:32]}"'
     part = _CachedPart(html, tag, newest, now)
-    cache.set(key, part, ANEW)
+    cache.set(key, part, OUTDATED_AFTER)
     return part
 
 

@@ -15,7 +15,7 @@ from annotation.common.database import LARGEST_ID
 from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.models import Account, ApiToken
-from annotation.selectors.people.accounts import PEOPLE_KINDS, PEOPLE_STATES, STAFF, people_found
+from annotation.selectors.people.accounts import PEOPLE_KINDS, PEOPLE_STATES, STAFF, matching_accounts
 from annotation.web.common.access import account_of, for_admins
 from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
@@ -24,7 +24,7 @@ from annotation.workers.accounts import second_factor
 #: Accounts on a page.
 PEOPLE_PER_PAGE = 50
 #: Roles of one account that the list shows.
-_ROLES_SHOWN = 5
+_MOST_ROLES = 5
 _SORTS = {
     "name": SortColumn(gettext_lazy("User name"), "username"),
     "joined": SortColumn(gettext_lazy("Since"), "date_joined", down=True),
@@ -41,7 +41,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
     state = request.GET.get("state", "")
     state = state if state in PEOPLE_STATES else ""
     page = list_page(
-        people_found(kind=kind, state=state),
+        matching_accounts(kind=kind, state=state),
         request.GET,
         sorts=_SORTS,
         number=PEOPLE_PER_PAGE,
@@ -50,7 +50,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
     )
     about = {
         "page": page,
-        "people": [(row, *_roles_shown(row)) for row in page.rows],
+        "people": [(row, *_first_roles(row)) for row in page.rows],
         "kinds": PEOPLE_KINDS.items(),
         "kind": kind,
         "states": PEOPLE_STATES.items(),
@@ -84,16 +84,16 @@ def person_detail(request: HttpRequest, account: int) -> HttpResponse:
 
 
 def _account(number: int) -> Account:
-    row = people_found().filter(pk=min(number, LARGEST_ID)).first()
+    row = matching_accounts().filter(pk=min(number, LARGEST_ID)).first()
     if row is None:
         raise Http404(_("There is no account %(number)d here.") % {"number": number})
     return row
 
 
-def _roles_shown(row: Account) -> tuple[list[Any], int]:
+def _first_roles(row: Account) -> tuple[list[Any], int]:
     """The first roles of an account, and how many more there are."""
     held = list(row.roles.all())
-    return held[:_ROLES_SHOWN], max(0, len(held) - _ROLES_SHOWN)
+    return held[:_MOST_ROLES], max(0, len(held) - _MOST_ROLES)
 
 
 urlpatterns = [

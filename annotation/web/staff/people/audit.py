@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.models import AuditEntry
-from annotation.selectors.people.audit import AUDIT_GROUPS, audit_found
+from annotation.selectors.people.audit import AUDIT_GROUPS, audit_entries
 from annotation.web.common.access import for_admins
 from annotation.web.common.filters import query_number
 from annotation.web.staff.campaign_pages import query_string
@@ -64,7 +64,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
         request.GET.get(name, "").replace("\0", "").strip() for name in ("account", "campaign")
     )
     before = query_number(request.GET, "before")
-    entries = audit_found(group=group, account=account, campaign=campaign)
+    entries = audit_entries(group=group, account=account, campaign=campaign)
     if before is not None:
         entries = entries.filter(pk__lt=before)
     rows = list(entries[: AUDIT_PER_PAGE + 1])

@@ -12,7 +12,7 @@ from annotation.common.roles import RESEARCHER, WHOLE_SERVER
 from annotation.models import Account
 from annotation.notifications import alarms, hooks
 from annotation.notifications.delivering import undelivered
-from annotation.selectors.stored_kinds import CAMPAIGNS, CORPORA
+from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 from annotation.web.common.access import account_of, for_roles
 from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm

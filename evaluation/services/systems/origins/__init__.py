@@ -2,9 +2,7 @@
 
 import sys
 
-from evaluation.services.systems.origins.base import ORIGINS, Origin, RankRequest
+from evaluation.services.systems.origins.base import ORIGINS, RankRequest
 from phrasebox.registry import discover
 
 discover(sys.modules[__name__])
-
-__all__ = ["ORIGINS", "Origin", "RankRequest"]

@@ -27,7 +27,7 @@ from models_core.estimators.base import DIRECTIONS
 from models_core.systems.dataset import prepare
 from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem, check_predicts
 from phrasebox.formats.scores import ScoreMatrix
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.scoring import ranking
 from phrasebox.scoring.tiles import Dense, Scores
 
@@ -42,7 +42,7 @@ def _matrices(wish: RankRequest) -> Matrices:
     check_predicts(stored.recipe, "rankings")
     if sources is None:
         # Another corpus has other images and captions.
-        known = stored.facts if corpus == stored.facts["corpus"] else _sets_of_names(stored)
+        known = stored.metadata if corpus == stored.metadata["corpus"] else _sets_of_names(stored)
         remembered: dict[str, Any] = {key: known.get(key, "") for key in REMEMBERED_FILES}
         sources = Sources(**remembered)
     if stored.recipe.image.of_vectors and not (sources.features or sources.regions):
@@ -60,12 +60,14 @@ def _matrices(wish: RankRequest) -> Matrices:
         stored = stored.reading(caption_vectors_of(corpus, sources.text))
     grounded = stored.recipe.kind.grounding == "ranking"
     if grounded:
-        remembered = {key: str(stored.facts.get(key, "")) for key in (*REMEMBERED_FILES, "layer")}
+        remembered = {key: str(stored.metadata.get(key, "")) for key in (*REMEMBERED_FILES, "layer")}
         explicit_labels = {key: getattr(sources, key) for key in remembered if getattr(sources, key)}
-        sources = Sources(**{**(remembered if corpus == stored.facts["corpus"] else {}), **explicit_labels})
+        sources = Sources(
+            **{**(remembered if corpus == stored.metadata["corpus"] else {}), **explicit_labels}
+        )
     elif stored.recipe.kind.grounding == "training":
         sources = replace(sources, regions="")
-    notes = check_described_alike(name, stored.facts, corpus, sources)
+    notes = check_described_alike(name, stored.metadata, corpus, sources)
     seen = examples_from(corpus, replace(sources, regions="") if grounded else sources)
     dataset = as_read(seen, stored.recipe, sources, wish.progress)
     places = dataset.to_rank(wish.split, seed=wish.seed)
@@ -99,7 +101,7 @@ def _sets_of_names(stored: TrainedSystem) -> Mapping[str, str]:
     space under the same names. Of other systems nothing."""
     if stored.recipe.reads != "names":
         return {}
-    named = {key: str(stored.facts.get(key, "")) for key in ("features", "text")}
+    named = {key: str(stored.metadata.get(key, "")) for key in ("features", "text")}
     return {key: label.partition(":")[0] for key, label in named.items() if is_label(label)}
 
 

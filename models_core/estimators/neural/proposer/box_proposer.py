@@ -1,4 +1,5 @@
-"""A proposer of boxes for phrases, learned from boxes that people accepted: what teaches a machine worker."""
+"""A proposer of boxes for phrases, learned from boxes that people accepted: what trains a model
+annotator."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, close_ups
-from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, pictures_tensor, smaller
+from models_core.estimators.neural.proposer.examples import TrainingPicture, Words, pictures_tensor, smaller
 from models_core.estimators.neural.proposer.network import (
     CELL,
     ProposerNetwork,
@@ -21,7 +22,7 @@ from models_core.estimators.neural.proposer.network import (
     device_of,
 )
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, refined_boxes
-from models_core.estimators.neural.proposer.refining import LAST_LESSON, SECOND_LESSON, train_refiner
+from models_core.estimators.neural.proposer.refining import LAST_TRAINING, SECOND_TRAINING, train_refiner
 from models_core.estimators.neural.proposer.training import (
     ACCEPTED_IOU,
     ProposerSettings,
@@ -44,7 +45,7 @@ _CLOSE_TOGETHER = 256
 #: 1; and how much it may.
 _EARLIER_WEIGHT, _LARGEST_WEIGHT = 0.5, 2.0
 #: The looks close up: how the names of their stored networks begin, what they see, and how they are learned.
-_CLOSE_UP = (("refiner.", SECOND_VIEW, SECOND_LESSON), ("last.", LAST_VIEW, LAST_LESSON))
+_CLOSE_UP = (("refiner.", SECOND_VIEW, SECOND_TRAINING), ("last.", LAST_VIEW, LAST_TRAINING))
 #: Held-out phrases by which the chance is set right, at least; fewer than that are in few pictures, of which
 #: no more than such a share is held out. With fewer than the second number nothing is held out.
 _HELD_OUT, _LARGEST_SHARE, _LEAST_HELD_OUT = 60, 0.25, 30
@@ -72,7 +73,7 @@ class BoxProposer:
 
     def fit(
         self,
-        pictures: Sequence[TaughtPicture],
+        pictures: Sequence[TrainingPicture],
         *,
         seed: int = 0,
         begin: BoxProposer | None = None,
@@ -87,14 +88,14 @@ class BoxProposer:
         `phrasebox.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
         """
         where = torch_for(device).device
-        taught = [picture for picture in pictures if picture.phrases]
-        if not taught:
+        with_phrases = [picture for picture in pictures if picture.phrases]
+        if not with_phrases:
             raise NothingToLearn(
-                "no picture has a phrase with an accepted box; teach from finished images that have boxes"
+                "no picture has a phrase with an accepted box; train from finished images that have boxes"
             )
-        for picture in taught:
+        for picture in with_phrases:
             self._check(picture.colours)
-        learned, held_out = self._split(taught)
+        learned, held_out = self._split(with_phrases)
         wordings = [
             wording for picture in learned for phrase in picture.phrases for wording in phrase.wordings
         ]
@@ -191,7 +192,7 @@ class BoxProposer:
                     closer.append(refiner.eval())
             network.load_state_dict(arrays)
         except RuntimeError as error:
-            raise BadModel(f"{folder} is no proposer of this version; teach it again") from error
+            raise BadModel(f"{folder} is no proposer of this version; train it again") from error
         network.eval()
         weights = settings.pop("weights")
         return cls(
@@ -215,24 +216,24 @@ class BoxProposer:
                 f"a picture of shape {colours.shape} and type {colours.dtype}; expected {expected} and uint8"
             )
 
-    def learned_from(self, pictures: Sequence[TaughtPicture]) -> int:
+    def learned_from(self, pictures: Sequence[TrainingPicture]) -> int:
         """How many of these pictures `fit` takes its steps from: those with phrases that are not held out."""
         learned, _ = self._split([picture for picture in pictures if picture.phrases])
         return len(learned)
 
     def _split(
-        self, taught: Sequence[TaughtPicture]
-    ) -> tuple[Sequence[TaughtPicture], Sequence[TaughtPicture]]:
+        self, pictures: Sequence[TrainingPicture]
+    ) -> tuple[Sequence[TrainingPicture], Sequence[TrainingPicture]]:
         """The pictures to learn from, and the last ones, by which the chance is set right: none where they
         have too few phrases."""
-        held = int(len(taught) * self.settings.held_out)
-        most = int(len(taught) * _LARGEST_SHARE) if held else 0
-        phrases = [len(picture.phrases) for picture in reversed(taught)]
+        held = int(len(pictures) * self.settings.held_out)
+        most = int(len(pictures) * _LARGEST_SHARE) if held else 0
+        phrases = [len(picture.phrases) for picture in reversed(pictures)]
         while held < most and sum(phrases[:held]) < _HELD_OUT:
             held += 1
         if sum(phrases[:held]) < _LEAST_HELD_OUT:
             held = 0
-        return taught[: len(taught) - held], taught[len(taught) - held :]
+        return pictures[: len(pictures) - held], pictures[len(pictures) - held :]
 
     def _logits(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Of boxes with the logits of their looks the logit of both, (boxes,)."""
@@ -309,7 +310,7 @@ class BoxProposer:
         parts = iter(np.split(every, np.cumsum(counts)[:-1]))
         return [[next(parts) for _ in group] for group in first]
 
-    def _calibrate(self, pictures: Sequence[TaughtPicture]) -> None:
+    def _calibrate(self, pictures: Sequence[TrainingPicture]) -> None:
         """Weigh the looks by all boxes of held-out pictures, and set the chance of each phrase's best box
         right."""
         rows: list[NDArray[np.float64]] = []

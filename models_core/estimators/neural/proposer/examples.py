@@ -25,7 +25,7 @@ ShareBoxes = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class TaughtPhrase:
+class TrainingPhrase:
     """The ways in which captions say one thing, each as its words, and the boxes accepted for it."""
 
     wordings: tuple[tuple[str, ...], ...]
@@ -33,14 +33,14 @@ class TaughtPhrase:
 
 
 @dataclass(frozen=True, slots=True)
-class TaughtPicture:
+class TrainingPicture:
     """A picture, squeezed into a square of colours (side, side, 3), and what its captions speak of.
 
     `image` is its name, for those who need one.
     """
 
     colours: NDArray[np.uint8]
-    phrases: tuple[TaughtPhrase, ...] = ()
+    phrases: tuple[TrainingPhrase, ...] = ()
     image: str = ""
 
 

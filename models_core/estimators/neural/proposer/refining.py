@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models_core.estimators.neural.proposer.close_ups import close_ups
-from models_core.estimators.neural.proposer.examples import TaughtPicture, Words, mirrored, pictures_tensor
+from models_core.estimators.neural.proposer.examples import TrainingPicture, Words, mirrored, pictures_tensor
 from models_core.estimators.neural.proposer.network import device_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.training import ACCEPTED_IOU, ProposerSettings, take_steps
@@ -32,7 +32,7 @@ Moves = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class LookLesson:
+class LookTraining:
     """How a look close up is learned.
 
     `moves` are standard deviations by which a box is moved, of its middle as a share of its extent and of
@@ -44,8 +44,8 @@ class LookLesson:
     elsewhere: float
 
 
-SECOND_LESSON = LookLesson(((0.06, 0.10), (0.15, 0.25), (0.25, 0.45)), 1.0)
-LAST_LESSON = LookLesson(((0.03, 0.06), (0.08, 0.14), (0.15, 0.25)), 1 / 3)
+SECOND_TRAINING = LookTraining(((0.06, 0.10), (0.15, 0.25), (0.25, 0.45)), 1.0)
+LAST_TRAINING = LookTraining(((0.03, 0.06), (0.08, 0.14), (0.15, 0.25)), 1 / 3)
 #: How often that is of another phrase's thing; else of any place.
 _OF_OTHERS = 0.6
 #: A close-up learns the sides of a box that the box in its middle overlaps by so much.
@@ -56,17 +56,17 @@ _WEIGHTS = {"overlap": 2.0, "sides": 0.5, "accepted": 1.0}
 def train_refiner(
     network: RefinerNetwork,
     words: Words,
-    pictures: Sequence[TaughtPicture],
+    pictures: Sequence[TrainingPicture],
     settings: ProposerSettings,
     rng: np.random.Generator,
     report_progress: Callable[[int, int], object] = lambda done, of: None,
     *,
     steps: int,
-    training: LookLesson = SECOND_LESSON,
+    training: LookTraining = SECOND_TRAINING,
 ) -> None:
     """Learn from `pictures` in so many steps; `report_progress` is called after each."""
 
-    def loss_of(chosen: Sequence[TaughtPicture]) -> Tensor:
+    def loss_of(chosen: Sequence[TrainingPicture]) -> Tensor:
         return _batch_loss(network, words, chosen, rng, training)
 
     take_steps(network, loss_of, pictures, settings, rng, report_progress, steps=steps)
@@ -75,9 +75,9 @@ def train_refiner(
 def _batch_loss(
     network: RefinerNetwork,
     words: Words,
-    pictures: Sequence[TaughtPicture],
+    pictures: Sequence[TrainingPicture],
     rng: np.random.Generator,
-    training: LookLesson,
+    training: LookTraining,
 ) -> Tensor:
     colours: list[NDArray[np.uint8]] = []
     spoken_phrases: list[tuple[str, ...]] = []

@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from models_core.checked_fields import CheckedRecord
 from models_core.estimators.neural.proposer.examples import (
-    TaughtPicture,
+    TrainingPicture,
     Words,
     mirrored,
     pictures_tensor,
@@ -53,8 +53,9 @@ _CLIP = 5.0
 _OF_MIDDLES, _OF_ALL = 24, 128
 #: Held-out phrases accepted, and refused, from which both numbers are fitted.
 _LEAST_OF_EITHER = 5
-#: Steps of the three looks in a lesson that continues an earlier one; and in one from scratch, which takes so
-#: many epochs, but no fewer and no more steps than these. What they are worth: docs/machines.md.
+#: Steps of the three looks in a training run that continues an earlier one; and in one from scratch, which
+#: takes so many epochs, but no fewer and no more steps than these. What they are worth:
+#: docs/model_annotators.md.
 STEPS_CONTINUED = (1000, 500, 500)
 STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH = (1200, 600, 600), (7200, 3600, 1800)
 EPOCHS_FROM_SCRATCH = (240, 120, 60)
@@ -90,12 +91,12 @@ class ProposerSettings(CheckedRecord):
         float, Field(ge=0, lt=1, description="Share of the pictures by which the chance is set right")
     ] = 0.1
 
-    def lesson_steps(self, pictures: int, *, from_scratch: bool) -> tuple[int, ...]:
-        """Steps of each look in a lesson of a campaign's machine, from so many pictures, those held out not
-        counted.
+    def training_steps(self, pictures: int, *, from_scratch: bool) -> tuple[int, ...]:
+        """Steps of each look in a training run of a campaign's model annotator, from so many pictures, those
+        held out not counted.
 
         From scratch it takes `EPOCHS_FROM_SCRATCH`, but `STEPS_FROM_SCRATCH` at least and
-        `MOST_STEPS_FROM_SCRATCH` at most. One that continues an earlier lesson takes `STEPS_CONTINUED`.
+        `MOST_STEPS_FROM_SCRATCH` at most. One that continues an earlier training run takes `STEPS_CONTINUED`.
         """
         if not from_scratch:
             return self._of_looks(STEPS_CONTINUED)
@@ -128,7 +129,7 @@ class ProposerSettings(CheckedRecord):
 def train_network(
     network: ProposerNetwork,
     words: Words,
-    pictures: Sequence[TaughtPicture],
+    pictures: Sequence[TrainingPicture],
     settings: ProposerSettings,
     rng: np.random.Generator,
     report_progress: Callable[[int, int], object] = lambda done, of: None,
@@ -137,7 +138,7 @@ def train_network(
 ) -> None:
     """Learn from `pictures` in so many steps; `report_progress` is called after each."""
 
-    def loss_of(chosen: Sequence[TaughtPicture]) -> Tensor:
+    def loss_of(chosen: Sequence[TrainingPicture]) -> Tensor:
         return _batch_loss(network, words, chosen, settings.overview, rng)
 
     take_steps(network, loss_of, pictures, settings, rng, report_progress, steps=steps)
@@ -145,8 +146,8 @@ def train_network(
 
 def take_steps(
     network: nn.Module,
-    loss_of: Callable[[Sequence[TaughtPicture]], Tensor],
-    pictures: Sequence[TaughtPicture],
+    loss_of: Callable[[Sequence[TrainingPicture]], Tensor],
+    pictures: Sequence[TrainingPicture],
     settings: ProposerSettings,
     rng: np.random.Generator,
     report_progress: Callable[[int, int], object],
@@ -186,7 +187,7 @@ def batches_of(pictures: int, batch: int, steps: int, rng: np.random.Generator) 
 def _batch_loss(
     network: ProposerNetwork,
     words: Words,
-    pictures: Sequence[TaughtPicture],
+    pictures: Sequence[TrainingPicture],
     overview: int,
     rng: np.random.Generator,
 ) -> Tensor:
@@ -206,7 +207,7 @@ def _batch_loss(
             of.append(index)
     side = colours[0].shape[0] // CELL
     device = device_of(network)
-    cells = cells_asked(boxes, side, rng).to(device)
+    cells = sampled_cells(boxes, side, rng).to(device)
     outputs = network(
         pictures_tensor([np.ascontiguousarray(c) for c in colours]).to(device),
         words.batch(phrases, of).to(device),
@@ -216,7 +217,7 @@ def _batch_loss(
 
 
 @dataclass(frozen=True, slots=True)
-class CellsAsked:
+class SampledCells:
     """Cells that are asked of each phrase, (phrases, cells). The first `_OF_MIDDLES` are in the middle of a
     thing of the phrase, whose box is `target`, (phrases, `_OF_MIDDLES`, 4).
 
@@ -229,14 +230,14 @@ class CellsAsked:
     weight: Tensor
     gold: Tensor
 
-    def to(self, device: Any) -> CellsAsked:
+    def to(self, device: Any) -> SampledCells:
         """The same on a device."""
-        return CellsAsked(
+        return SampledCells(
             *(tensor.to(device) for tensor in (self.cells, self.target, self.weight, self.gold))
         )
 
 
-def cells_asked(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generator) -> CellsAsked:
+def sampled_cells(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generator) -> SampledCells:
     """Draw cells for phrases with these boxes, each (n, 4), where a row has `side` cells."""
     phrases, most = len(boxes), max(map(len, boxes))
     gold = np.zeros((phrases, most, 4))
@@ -262,7 +263,7 @@ def cells_asked(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generat
         ],
         1,
     )
-    return CellsAsked(
+    return SampledCells(
         torch.from_numpy(np.concatenate([inside[..., 1] * side + inside[..., 0], anywhere], 1)),
         torch.from_numpy(gold[phrase, which].astype(np.float32)),
         torch.from_numpy(weight.astype(np.float32)),
@@ -270,7 +271,7 @@ def cells_asked(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generat
     )
 
 
-def phrase_loss(outputs: Tensor, cells: CellsAsked, side: int) -> Tensor:
+def phrase_loss(outputs: Tensor, cells: SampledCells, side: int) -> Tensor:
     """The loss of what the cells asked say, (phrases, cells, 6), where a row has `side` cells."""
     phrases = len(outputs)
     proposed = cell_boxes(outputs, centres_of(cells.cells, side))

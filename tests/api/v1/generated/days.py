@@ -45,7 +45,7 @@ from made.types import File  # type: ignore[import-not-found]
 UNTESTED = {"trust": {"qualification": False}}
 
 
-def said(call: Any, **more: Any) -> Any:
+def parsed(call: Any, **more: Any) -> Any:
     """What a call was answered, as the client reads it."""
     answer = call.sync_detailed(**more)
     assert 200 <= answer.status_code < 300, (call.__name__, answer.status_code, answer.content)
@@ -82,7 +82,7 @@ def answer_to(task: Any) -> dict[str, Any]:
             return {"answer": "written", "text": "Two people walk in a park."}
         case m.RegionDescriptionTask():
             regions = [
-                m.SentRegion(box=[n + 1, 1, n + 60, 90], text=f"a part {n}") for n in range(task.regions)
+                m.RegionPayload(box=[n + 1, 1, n + 60, 90], text=f"a part {n}") for n in range(task.regions)
             ]
             return {"answer": "described", "regions": regions}
     raise AssertionError(task)
@@ -91,29 +91,29 @@ def answer_to(task: Any) -> dict[str, Any]:
 def half_hour(client: Any) -> list[str]:
     """Every kind is taken, kept, answered; one is given back, one reported, one answer changed."""
     done = []
-    assert said(worker_consent, client=client, name="captions").needed is False
-    words = said(worker_spelling, client=client, body=m.WorkerSpellingTextRequest(text="Two dgos run."))
+    assert parsed(worker_consent, client=client, name="captions").needed is False
+    words = parsed(worker_spelling, client=client, body=m.WorkerSpellingTextRequest(text="Two dgos run."))
     assert words.unknown[0].word == "dgos"
-    for offer in said(worker_tasks, client=client).tasks:
+    for offer in parsed(worker_tasks, client=client).tasks:
         if offer.nothing is not None or offer.kind in done or offer.campaign == "tested":
             continue
         requested = m.WorkerNextTaskRequest(campaign=offer.campaign, kind=offer.kind)
-        task = said(worker_next, client=client, body=requested)
+        task = parsed(worker_next, client=client, body=requested)
         if isinstance(task, m.WorkerNothing):
             continue
         assert task.kind == offer.kind
-        assert said(worker_heartbeat, client=client, assignment=task.id).expires_at is not None
+        assert parsed(worker_heartbeat, client=client, assignment=task.id).expires_at is not None
         body = m.WorkerAnswerTaskAnswerRequest(token=f"t{task.id}", seconds=2.5, **answer_to(task))
-        receipt = said(worker_answer, client=client, assignment=task.id, body=body)
+        receipt = parsed(worker_answer, client=client, assignment=task.id, body=body)
         assert receipt.repeated is False
         done.append(offer.kind)
         if not isinstance(receipt.next_, m.WorkerNothing):
-            assert said(worker_return, client=client, assignment=receipt.next_.id).returned
+            assert parsed(worker_return, client=client, assignment=receipt.next_.id).returned
         if offer.kind == "coref_link":
             kind = m.WorkerRecentAnswersKindRequest(campaign=offer.campaign, kind=offer.kind)
-            (last,) = said(worker_recent_answers, client=client, body=kind).answers
+            (last,) = parsed(worker_recent_answers, client=client, body=kind).answers
             changed = m.WorkerChangeAnswerRequest(answer="no")
-            assert said(worker_change, client=client, assignment=last.id, body=changed).changed
+            assert parsed(worker_change, client=client, assignment=last.id, body=changed).changed
     return sorted(done)
 
 
@@ -121,33 +121,33 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
     """Runs are imported and compared, a campaign and a batch opened, a system ranks, all is exported."""
 
     def finished(job: Any) -> Any:
-        while (now := said(show_job, client=client, job=job.number)).state in ("queued", "running"):
+        while (now := parsed(show_job, client=client, job=job.number)).state in ("queued", "running"):
             time.sleep(0.1)
         assert now.state == "done", now
         return now
 
-    assert "quay" in {row.name for row in said(list_corpora, client=client).results}
-    assert said(show_corpus, client=client, corpus="quay").layers
+    assert "quay" in {row.name for row in parsed(list_corpora, client=client).results}
+    assert parsed(show_corpus, client=client, corpus="quay").layers
     direction = m.ImportRunRunImportDirection.ANNOTATION
     for name in ("first", "second"):
         file = File(payload=io.BytesIO(run_file.read_bytes()), file_name=f"{name}.trec")
         body = m.ImportRunRunImport(
             name=name, corpus="quay", direction=direction, file=file, system=f"of-{name}"
         )
-        assert said(import_run, client=client, body=body, idempotency_key=name).run == name
+        assert parsed(import_run, client=client, body=body, idempotency_key=name).run == name
     freeze = m.FreezeQrelsJsonFreezeRequest(
         name="originals",
         corpus="quay",
         protocol=m.FreezeQrelsJsonFreezeRequestProtocolType0("first caption"),
     )
-    finished(said(freeze_qrels, client=client, body=freeze))
-    assert said(show_qrels, client=client, qrels="originals").name == "originals"
-    assert said(score_run, client=client, run="first", qrels="originals") is not None
-    compared = said(
+    finished(parsed(freeze_qrels, client=client, body=freeze))
+    assert parsed(show_qrels, client=client, qrels="originals").name == "originals"
+    assert parsed(score_run, client=client, run="first", qrels="originals") is not None
+    compared = parsed(
         compare_runs, client=client, runs=["first", "second"], qrels="originals", measures=["MRR"], rounds=50
     )
     finished(
-        said(
+        parsed(
             rank,
             client=client,
             system="spare",
@@ -166,16 +166,16 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
             "images": 2,
         }
     )
-    job = said(open_campaign, client=client, body=plan).job
+    job = parsed(open_campaign, client=client, body=plan).job
     assert job is None or finished(job)
-    said(
+    parsed(
         pause_campaign,
         client=client,
         campaign="afternoon",
         body=m.PauseCampaignPauseCampaignRequest(reason="Tea."),
     )
-    said(resume_campaign, client=client, campaign="afternoon")
-    state = said(campaign_status, client=client, campaign="afternoon").state
+    parsed(resume_campaign, client=client, campaign="afternoon")
+    state = parsed(campaign_status, client=client, campaign="afternoon").state
 
     pooled = {
         "corpus": "quay",
@@ -183,14 +183,14 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
         "depth": 1,
         "campaign_settings": UNTESTED,
     }
-    assert said(plan_batch, client=client, body=m.PlanBatchBatchRequest.from_dict(pooled)) is not None
+    assert parsed(plan_batch, client=client, body=m.PlanBatchBatchRequest.from_dict(pooled)) is not None
     opened = m.OpenBatchOpenBatchRequest.from_dict({**pooled, "name": "pooled"})
-    finished(said(open_batch, client=client, body=opened))
-    assert said(batch_status, client=client, batch="pooled").summary.name == "pooled"
+    finished(parsed(open_batch, client=client, body=opened))
+    assert parsed(batch_status, client=client, batch="pooled").summary.name == "pooled"
 
     expected = m.ExportCampaignExportCampaignRequest.from_dict({"format": "jsonl", "unfinished": "include"})
-    job = finished(said(export_campaign, client=client, campaign="quay", body=expected))
-    archive = said(download_export, client=client, job=job.number).payload.read()
+    job = finished(parsed(export_campaign, client=client, campaign="quay", body=expected))
+    archive = parsed(download_export, client=client, job=job.number).payload.read()
     report = m.BuildReportReportRequest(
         name="afternoon",
         qrels="originals",
@@ -199,11 +199,11 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
         rounds=50,
         resamples=20,
     )
-    finished(said(build_report, client=client, body=report))
-    assert said(show_report, client=client, report="afternoon").files
-    files = said(download_report, client=client, report="afternoon").payload.read()
+    finished(parsed(build_report, client=client, body=report))
+    assert parsed(show_report, client=client, report="afternoon").files
+    files = parsed(download_report, client=client, report="afternoon").payload.read()
     hidden = m.ArchiveRunArchiveRunRequest(archived=True)
-    said(archive_run, client=client, run="second", body=hidden)
+    parsed(archive_run, client=client, run="second", body=hidden)
     return {
         "systems": len(compared.systems),
         "state": str(state),

@@ -20,11 +20,11 @@ IMAGES = [f"{key}.jpg" for key in "abc"]
 CAPTIONS = [f"{image}#2" for image in IMAGES]
 ODD = "the_bad & <worst> 50%"
 QUICK = {"rounds": 200, "resamples": 50}
-Bring = Callable[..., list[str]]
+ImportRuns = Callable[..., list[str]]
 
 
 @pytest.fixture
-def add_runs(corpus: str, tmp_path: Path) -> Bring:
+def add_runs(corpus: str, tmp_path: Path) -> ImportRuns:
     """Add a system's scores as two runs, one a direction."""
 
     def brought(name: str, scores: Any, system: str = "") -> list[str]:
@@ -49,7 +49,7 @@ def add_runs(corpus: str, tmp_path: Path) -> Bring:
 
 
 @pytest.fixture
-def runs(add_runs: Bring) -> list[str]:
+def runs(add_runs: ImportRuns) -> list[str]:
     """`good` ranks originals first, the other last."""
     return [*add_runs("good", np.eye(3)), *add_runs("bad", -np.eye(3) + np.arange(3) / 10, ODD)]
 
@@ -78,16 +78,16 @@ def drawn() -> None:
     """Every figure is drawn."""
 
 
-def wanted(runs: list[str], **also: Any) -> ReportRequest:
+def request_of(runs: list[str], **also: Any) -> ReportRequest:
     return ReportRequest(**{"name": "r", "qrels": "q", "runs": runs, **QUICK, **also})
 
 
 def built(report_request: ReportRequest) -> dict[str, Any]:
     building.build_report(report_request, OperationContext())
-    return plain()
+    return report_json()
 
 
-def plain(name: str = "r") -> dict[str, Any]:
+def report_json(name: str = "r") -> dict[str, Any]:
     def never(constant: str) -> None:
         raise AssertionError(f"{constant} is not valid JSON")
 

@@ -17,7 +17,7 @@ from evaluation.services.batches.state import batch_state
 from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.reports import building
 from tests.evaluation.database import pooled_world
-from tests.evaluation.database.reports.conftest import built, plain, wanted
+from tests.evaluation.database.reports.conftest import built, report_json, request_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,11 +32,11 @@ def test_a_batch_and_its_judges_stand_in_the_report(data_dir: Path, tmp_path: Pa
     pooled_world.crowd(batch.campaign, {"average": 4})
     collect("first")
     freeze_qrels(name="q", corpus="quay", judgments="first")
-    report = built(wanted(names, batch="first"))
+    report = built(request_of(names, batch="first"))
     now, numbers = batch_state("first"), report["findings"]["batch"]
-    assert (numbers["numbers"]["asked"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
+    assert (numbers["numbers"]["selected"], numbers["judged"], numbers["answers"], numbers["judges"]) == (
         *(
-            now.numbers["asked"],
+            now.numbers["selected"],
             now.judged,
             now.answers,
             sum(person.answers > 0 for person in now.people.values()),
@@ -87,30 +87,30 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     TrustState.objects.create(
         campaign=batch.campaign, worker=idle, kind=now.get().kind, changed_at=now.get().changed_at
     )
-    building.build_report(wanted(names, batch="first"), OperationContext())
-    before = plain()
+    building.build_report(request_of(names, batch="first"), OperationContext())
+    before = report_json()
     assert before["findings"]["batch"]["judges"] == len(answered)
-    assert building.build_report(wanted(names, batch="first"), OperationContext()).unchanged
+    assert building.build_report(request_of(names, batch="first"), OperationContext()).unchanged
     now.update(known=10, right=5)
     discard_worker(
         campaign=batch.campaign,
         worker=Worker.objects.get(pseudonym=gone).pk,
         reason="clicked without looking",
     )
-    report = building.build_report(wanted(names, batch="first", replace=True), OperationContext())
+    report = building.build_report(request_of(names, batch="first", replace=True), OperationContext())
     assert f"batch judges is {len(others)}, was {len(answered)}" in report.changes
-    batch_found = plain()["findings"]["batch"]
-    assert (batch_found["judges"], batch_found["unused"], batch_found["discarded"]) == (
+    batch_findings = report_json()["findings"]["batch"]
+    assert (batch_findings["judges"], batch_findings["unused"], batch_findings["discarded"]) == (
         len(others),
         ["5 of 10 control items right"],
         ["clicked without looking"],
     )
-    (section,) = [item for item in plain()["sections"] if item["title"].startswith("Batch first")]
+    (section,) = [item for item in report_json()["sections"] if item["title"].startswith("Batch first")]
     (table,) = section["tables"]
     rows = {row[0]["text"]: row[1]["text"] for row in table["rows"]}
-    requested, askable = batch.numbers["asked"], batch.numbers["askable"]
+    requested, askable = batch.numbers["selected"], batch.numbers["askable"]
     assert 0 < requested < askable
-    assert (rows["asked"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
+    assert (rows["selected"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
     assert rows["judges discarded, their answers withdrawn"] == "1"
     assert section["remarks"][:2] == [
         "Judges left out: 5 of 10 control items right.",
@@ -118,6 +118,6 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     ]
     # What is shown of a batch is an input, texts as well, though every count is the same.
     now.update(known=20, right=10)
-    assert building.build_report(wanted(names, batch="first", replace=True), OperationContext()).changes == (
-        "other data of the batch changed",
-    )
+    assert building.build_report(
+        request_of(names, batch="first", replace=True), OperationContext()
+    ).changes == ("other data of the batch changed",)

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from annotation import jobs
-from annotation.common.locks import exclusive_folder
+from annotation.common.locks import locked_folder
 from annotation.common.operations import OperationContext, read_request, request_to_dict
 from annotation.models import Job
 from evaluation.models import Report, ReportRun, Run
@@ -18,10 +18,10 @@ from evaluation.services.judgments.freezing import freeze_qrels
 from evaluation.services.judgments.importing import JudgmentsImport, import_judgments
 from evaluation.services.reports import building
 from evaluation.services.reports.request import ReportError, ReportRequest
-from evaluation.services.stored import InUse
 from evaluation.services.systems.registry import remove_run
+from phrasebox.errors import PhraseboxError
 from tests.evaluation.database.conftest import output_of
-from tests.evaluation.database.reports.conftest import QUICK, plain, wanted
+from tests.evaluation.database.reports.conftest import QUICK, report_json, request_of
 
 pytestmark = pytest.mark.django_db
 
@@ -34,28 +34,28 @@ def test_the_same_inputs_are_the_same_bytes_and_stand_unchanged(
     built = []
     for _ in range(2):
         Report.objects.all().delete()
-        assert not building.build_report(wanted(runs[::2]), OperationContext()).unchanged
+        assert not building.build_report(request_of(runs[::2]), OperationContext()).unchanged
         built.append({path: path.read_bytes() for path in building.report_folder("r").rglob("*.*")})
     assert built[0] == built[1] and len(built[0]) > 20
-    assert building.build_report(wanted(runs[::2]), OperationContext()).unchanged
+    assert building.build_report(request_of(runs[::2]), OperationContext()).unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_what_was_changed_by_hand_is_built_again(qrels: str, runs: list[str]) -> None:
-    building.build_report(wanted(runs), OperationContext())
+    building.build_report(request_of(runs), OperationContext())
     page = building.report_folder("r") / "report.html"
     before = page.read_bytes()
     page.write_text("changed by hand")
-    assert not building.build_report(wanted(runs), OperationContext()).unchanged
+    assert not building.build_report(request_of(runs), OperationContext()).unchanged
     assert page.read_bytes() == before
-    assert building.build_report(wanted(runs), OperationContext()).unchanged
+    assert building.build_report(request_of(runs), OperationContext()).unchanged
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     qrels: str, runs: list[str], corpus: str, crowd: Path
 ) -> None:
-    building.build_report(wanted(runs), OperationContext())
+    building.build_report(request_of(runs), OperationContext())
     crowd.write_text(
         crowd.read_text().replace("a.jpg\tb.jpg#2\t0.3333333333333333\t1\t2", "a.jpg\tb.jpg#2\t1\t3\t0")
     )
@@ -69,11 +69,11 @@ def test_changed_qrels_and_runs_are_named_and_replaced_where_that_is_asked_for(
     with pytest.raises(
         ReportError, match="qrels are q version 2, were q version 1; run 'bad-s' has other rank"
     ):
-        building.build_report(wanted(runs), OperationContext())
-    assert plain()["inputs"]["qrels"]["version"] == 1
-    report = building.build_report(wanted(runs, seed=3, replace=True), OperationContext())
+        building.build_report(request_of(runs), OperationContext())
+    assert report_json()["inputs"]["qrels"]["version"] == 1
+    report = building.build_report(request_of(runs, seed=3, replace=True), OperationContext())
     assert "seed is 3, was 0" in report.changes
-    assert plain()["inputs"]["qrels"]["version"] == 2
+    assert report_json()["inputs"]["qrels"]["version"] == 2
     assert building.outdated(building.report_named("r")) == []
 
 
@@ -87,26 +87,26 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
     with monkeypatch.context() as patched:
         patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            building.build_report(wanted(runs), OperationContext())
+            building.build_report(request_of(runs), OperationContext())
     assert not building.report_folder("r").exists() and not Report.objects.exists()
-    building.build_report(wanted(runs), OperationContext())
-    stood = plain()
+    building.build_report(request_of(runs), OperationContext())
+    stood = report_json()
     with monkeypatch.context() as patched:
         patched.setattr(building, "as_pdf", dies)
         with pytest.raises(KeyboardInterrupt):
-            building.build_report(wanted(runs, seed=1, replace=True), OperationContext())
-    assert plain() == stood
+            building.build_report(request_of(runs, seed=1, replace=True), OperationContext())
+    assert report_json() == stood
     # Killed between its two moves, a build has put away what stood, and has not put anything in its place.
     building.report_folder("r").rename(data_dir / "reports" / ".r.old")
-    assert building.build_report(wanted(runs), OperationContext()).unchanged
+    assert building.build_report(request_of(runs), OperationContext()).unchanged
     assert sorted(path.name for path in (data_dir / "reports").iterdir()) == ["r"]
     # Killed before it wrote its row, it has left a folder that the row does not know, or that has none.
     Report.objects.update(digest="0" * 64, files={})
-    assert not building.build_report(wanted(runs), OperationContext()).unchanged
+    assert not building.build_report(request_of(runs), OperationContext()).unchanged
     Report.objects.all().delete()
-    assert not building.build_report(wanted(runs, seed=1), OperationContext()).unchanged
+    assert not building.build_report(request_of(runs, seed=1), OperationContext()).unchanged
     assert set(building.report_named("r").files) == set(
-        building.build_report(wanted(runs, seed=1), OperationContext()).files
+        building.build_report(request_of(runs, seed=1), OperationContext()).files
     )
 
 
@@ -114,8 +114,8 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
 def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
     qrels: str, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    building.build_report(wanted(runs[:2]), OperationContext())
-    row, stood = building.report_named("r"), plain()
+    building.build_report(request_of(runs[:2]), OperationContext())
+    row, stood = building.report_named("r"), report_json()
 
     def removes(plot: Any) -> bytes:
         Run.objects.filter(name=runs[2]).delete()
@@ -123,16 +123,16 @@ def test_a_rebuild_whose_run_is_removed_meanwhile_leaves_what_stood(
 
     monkeypatch.setattr(building, "as_pdf", removes)
     with pytest.raises(ReportError, match="was removed while it was built; build it again"):
-        building.build_report(wanted(runs[2:], replace=True), OperationContext())
-    assert plain() == stood and building.report_named("r").digest == row.digest
+        building.build_report(request_of(runs[2:], replace=True), OperationContext())
+    assert report_json() == stood and building.report_named("r").digest == row.digest
     assert [run.run.name for run in row.runs.order_by("position")] == runs[:2]
     assert building.read_report_file(row, building.JSON)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_one_builds_at_a_time(qrels: str, runs: list[str]) -> None:
-    with exclusive_folder("report.r", busy="held"), pytest.raises(ValueError, match="is already being built"):
-        building.build_report(wanted(runs), OperationContext())
+    with locked_folder("report.r", busy="held"), pytest.raises(ValueError, match="is already being built"):
+        building.build_report(request_of(runs), OperationContext())
 
 
 @pytest.mark.parametrize(
@@ -155,19 +155,19 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(
     qrels: str, runs: list[str], also: dict[str, Any], why: str
 ) -> None:
     with pytest.raises((ValueError, LookupError), match=why):
-        data = {**request_to_dict(wanted(runs)), **also}
+        data = {**request_to_dict(request_of(runs)), **also}
         building.build_report(read_request(ReportRequest, data), OperationContext())
     assert not Report.objects.exists() and not building.report_folder("r").exists()
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]) -> None:
-    building.build_report(wanted(runs), OperationContext())
+    building.build_report(request_of(runs), OperationContext())
     assert list(ReportRun.objects.order_by("position").values_list("run__name", flat=True)) == [
         *runs[::2],
         *runs[1::2],
     ]
-    with pytest.raises(InUse, match="report r"):
+    with pytest.raises(PhraseboxError, match="report r"):
         remove_run(name="good-a")
     building.remove_report("r")
     assert not building.report_folder("r").exists()
@@ -176,7 +176,7 @@ def test_a_report_keeps_its_runs_until_it_is_removed(qrels: str, runs: list[str]
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_file_that_is_not_as_it_was_built_is_not_given_out(qrels: str, runs: list[str]) -> None:
-    building.build_report(wanted(runs), OperationContext())
+    building.build_report(request_of(runs), OperationContext())
     row = building.report_named("r")
     assert building.read_report_file(row, "report.html").startswith(b"<!doctype html>")
     (building.report_folder("r") / "report.html").write_text("something else")

@@ -20,7 +20,7 @@ from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.reports import building
 from evaluation.services.reports.findings import REPORT_MEASURES
 from evaluation.services.reports.request import ReportError
-from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, wanted
+from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, request_of
 
 #: Originals are relevant only where they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.usefixtures("undrawn")
 def test_every_figure_and_test_is_that_of_compare(qrels: str, runs: list[str]) -> None:
-    directions = built(wanted(runs))["findings"]["directions"]
+    directions = built(request_of(runs))["findings"]["directions"]
     assert [direction["direction"] for direction in directions] == ["annotation", "search"]
     for direction, names in zip(directions, (runs[::2], runs[1::2]), strict=True):
         scored, tests = score_against_first(
@@ -50,7 +50,7 @@ def test_every_figure_and_test_is_that_of_compare(qrels: str, runs: list[str]) -
 @pytest.mark.usefixtures("undrawn")
 def test_figures_curves_and_ranks_by_hand(qrels: str, runs: list[str]) -> None:
     """`good` has each original first; `bad`, of scores -1 beside 0, 0.1, 0.2, has it last."""
-    annotation = built(wanted(runs))["findings"]["directions"][0]
+    annotation = built(request_of(runs))["findings"]["directions"][0]
     good, bad = annotation["systems"]
     assert good["figures"]["R@1"]["value"] == 1 and bad["figures"]["R@1"]["value"] == 0
     assert (good["figures"]["R@1"]["weight"], bad["figures"]["R@1"]["weight"]) == ("best", "")
@@ -63,7 +63,7 @@ def test_figures_curves_and_ranks_by_hand(qrels: str, runs: list[str]) -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, runs: list[str]) -> None:
-    built(wanted(runs, baseline=["good"]))
+    built(request_of(runs, baseline=["good"]))
     folder = building.report_folder("r") / "tables"
     lines = (folder / "figures-annotation.tex").read_text().splitlines()
     assert lines[0] == "% Results, annotation: 3 judged queries"
@@ -82,7 +82,7 @@ def test_tables_round_emphasise_and_escape_and_csv_does_not_round(qrels: str, ru
 
 @pytest.mark.usefixtures("undrawn")
 def test_one_system_in_one_direction_comes_out(qrels: str, runs: list[str]) -> None:
-    report = built(wanted(runs[:1]))
+    report = built(request_of(runs[:1]))
     (direction,) = report["findings"]["directions"]
     assert direction["tests"] == [] and report["findings"]["orders"] == []
     assert {figure["weight"] for figure in direction["systems"][0]["figures"].values()} == {""}
@@ -99,7 +99,7 @@ def test_where_nobody_found_anything_relevant_figures_are_zero_and_say_so(
         JudgmentsImport(corpus=corpus, file=file, format="flickr8k-crowd", name="no"), OperationContext()
     )
     freeze_qrels(name="q", corpus=corpus, judgments="no", relevance=AS_JUDGED)
-    report = built(wanted(runs))
+    report = built(request_of(runs))
     # Originals are the corpus's, whether or not anybody judged them.
     direction = report["findings"]["directions"][0]
     assert direction["measures"] == list(REPORT_MEASURES)
@@ -119,7 +119,7 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
         JudgmentsImport(corpus=corpus, file=file, format="flickr8k-expert", name="expert"), OperationContext()
     )
     freeze_qrels(name="q", corpus=corpus, judgments="expert", relevance=AS_JUDGED)
-    findings = built(wanted(runs))["findings"]
+    findings = built(request_of(runs))["findings"]
     direction = findings["directions"][0]
     assert direction["measures"] == [*REPORT_MEASURES, "nDCG@10"]
     good = direction["systems"][0]["figures"]
@@ -136,7 +136,7 @@ def test_grades_are_scored_by_their_gain_too(runs: list[str], corpus: str, tmp_p
 @pytest.mark.usefixtures("undrawn")
 def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
     freeze_protocol(name="q", corpus=corpus, protocol="one caption", number=2)
-    report = built(wanted(runs))
+    report = built(request_of(runs))
     assert report["findings"]["judging"] is None
     assert report["findings"]["directions"][0]["measures"] == ["R@1", "R@5", "R@10", "median rank"]
     assert "judged@10" not in (building.report_folder("r") / "tables" / "figures-annotation.tex").read_text()
@@ -146,9 +146,9 @@ def test_under_a_protocol_nobody_judged(runs: list[str], corpus: str) -> None:
 def test_a_baseline_stands_for_its_system_and_is_missed_where_it_has_no_run(
     qrels: str, runs: list[str]
 ) -> None:
-    report = built(wanted(runs, baseline=["bad-s"]))
+    report = built(request_of(runs, baseline=["bad-s"]))
     assert [direction["baseline"] for direction in report["findings"]["directions"]] == [ODD, ODD]
     with pytest.raises(ReportError, match="has no run in annotation; add a baseline from good-a, more-a"):
         Run.objects.filter(name="bad-a").update(name="more-a", system="more")
-        requested = wanted(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
+        requested = request_of(["good-a", "more-a", "bad-s", "good-s"], name="other", baseline=["bad-s"])
         building.build_report(requested, OperationContext())

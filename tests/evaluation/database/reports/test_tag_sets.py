@@ -23,7 +23,7 @@ from evaluation.services.tagging.writing import fill_tag_set
 from phrasebox.agreement.summary import Resampling
 from phrasebox.registry import UnknownName
 from tests.evaluation.database.conftest import output_of
-from tests.evaluation.database.reports.conftest import QUICK, built, wanted
+from tests.evaluation.database.reports.conftest import QUICK, built, request_of
 from tests.web import world
 from tests.web.staff import press
 
@@ -55,7 +55,7 @@ def tags(corpus: str) -> str:
 
 
 def test_scores_are_those_of_the_command(qrels: str, runs: list[str], tags: str) -> None:
-    report = built(wanted(runs, tags=[tags]))
+    report = built(request_of(runs, tags=[tags]))
     how = TagScoring(resampling=Resampling(QUICK["resamples"], 0.95, 0))
     expected = score_tag_set(corpus="small", name=tags, how=how)
     assert report["findings"]["tags"] == [expected]
@@ -81,17 +81,17 @@ def test_scores_are_those_of_the_command(qrels: str, runs: list[str], tags: str)
 
 
 def test_a_report_without_tag_sets_says_nothing_of_them(qrels: str, runs: list[str]) -> None:
-    report = built(wanted(runs))
+    report = built(request_of(runs))
     assert "tags" not in report["inputs"] and "tags" not in report["findings"]
     assert "Tags" not in {section["title"] for section in report["sections"]}
 
 
 def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: str) -> None:
-    built(wanted(runs, tags=[tags]))
+    built(request_of(runs, tags=[tags]))
     row = Report.objects.get()
     assert building.outdated(row) == []
     with pytest.raises(ReportError, match="other inputs .tag set 'found' was left out"):
-        built(wanted(runs))
+        built(request_of(runs))
     TagSet.objects.update(digest="other")
     assert building.outdated(row) == ["tag set 'found' has other tags"]
     output_of("remove_tag_set", tags)
@@ -100,7 +100,7 @@ def test_what_changed_of_a_tag_set_is_said(qrels: str, runs: list[str], tags: st
 
 def test_tag_sets_that_cannot_be_are_refused(qrels: str, runs: list[str], tags: str) -> None:
     with pytest.raises(UnknownName, match="unknown tag set 'lost'"):
-        built(wanted(runs, tags=["lost"]))
+        built(request_of(runs, tags=["lost"]))
     with pytest.raises(CommandError, match=f"--tags .*“{tags}” is given twice"):
         output_of("build_report", "r", "--qrels", "q", "--runs", *runs, "--tags", tags, tags)
 
@@ -120,7 +120,7 @@ def test_a_report_says_what_lists_are_scored_among(qrels: str, runs: list[str], 
     get_or_publish(
         TagSet, "users", {"corpus": row.corpus, "source": "users"}, lambda new: fill_tag_set(new, lists)
     )
-    report = built(wanted(runs, tags=["users", tags]))
+    report = built(request_of(runs, tags=["users", tags]))
     users, result = report["findings"]["tags"]
     assert (users["listed"], result["listed"], result["vocabulary"]) == (True, False, 4)
     assert f"among {users['vocabulary']} that captions or lists name" in str(report["sections"])

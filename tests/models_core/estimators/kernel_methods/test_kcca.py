@@ -187,7 +187,7 @@ def test_a_stored_model_scores_the_same(tmp_path):
         model.save(tmp_path / solver, {"corpus": "abc"})
         again = KCCA.load(tmp_path / solver)
         assert again.solver_ == solver
-        assert storage.read_manifest(tmp_path / solver)["facts"] == {"corpus": "abc"}
+        assert storage.read_manifest(tmp_path / solver)["metadata"] == {"corpus": "abc"}
         np.testing.assert_array_equal(
             again.score_pairs(provided.new_x, provided.new_y),
             model.score_pairs(provided.new_x, provided.new_y),
@@ -200,34 +200,34 @@ def with_entry(kernel, at, value):
     return changed
 
 
-GIVEN = kernels(30)
+KERNELS = kernels(30)
 
 
 @pytest.mark.parametrize(
     ("x", "y", "settings", "message"),
     [
-        (GIVEN.x[:1, :1], GIVEN.y[:1, :1], {}, "kernel x is of 1 training pairs; expected 2 or more"),
-        (GIVEN.x[:20], GIVEN.y, {}, r"kernel x has shape \(20, 30\); expected a square kernel"),
-        (GIVEN.x[:20, :20], GIVEN.y, {}, "kernel x is of 20 items, kernel y of 30"),
-        (GIVEN.x, with_entry(GIVEN.y, (3, 4), np.nan), {}, r"kernel y is nan at \(3, 4\)"),
-        (with_entry(GIVEN.x, (3, 4), 9.0), GIVEN.y, {}, r"kernel x is not symmetric: entries \(3, 4\)"),
-        (GIVEN.x, GIVEN.y, {"dimensions": 31}, "31 dimensions were requested, but the kernels have "),
+        (KERNELS.x[:1, :1], KERNELS.y[:1, :1], {}, "kernel x is of 1 training pairs; expected 2 or more"),
+        (KERNELS.x[:20], KERNELS.y, {}, r"kernel x has shape \(20, 30\); expected a square kernel"),
+        (KERNELS.x[:20, :20], KERNELS.y, {}, "kernel x is of 20 items, kernel y of 30"),
+        (KERNELS.x, with_entry(KERNELS.y, (3, 4), np.nan), {}, r"kernel y is nan at \(3, 4\)"),
+        (with_entry(KERNELS.x, (3, 4), 9.0), KERNELS.y, {}, r"kernel x is not symmetric: entries \(3, 4\)"),
+        (KERNELS.x, KERNELS.y, {"dimensions": 31}, "31 dimensions were requested, but the kernels have "),
         (
-            GIVEN.x,
-            GIVEN.y,
+            KERNELS.x,
+            KERNELS.y,
             {"dimensions": 31, "solver": "few"},
             "31 dimensions were requested, but the kernels have ",
         ),
-        (GIVEN.x, GIVEN.y, {"dimensions": 0}, "dimensions are 0; expected 1 or more"),
-        (GIVEN.x, GIVEN.y, {"kappa": 0.0}, "kappa is 0.0; expected a number above 0"),
+        (KERNELS.x, KERNELS.y, {"dimensions": 0}, "dimensions are 0; expected 1 or more"),
+        (KERNELS.x, KERNELS.y, {"kappa": 0.0}, "kappa is 0.0; expected a number above 0"),
         (
-            GIVEN.x,
-            GIVEN.y,
+            KERNELS.x,
+            KERNELS.y,
             {"solver": "fast"},
             "solver 'fast' is unknown; there are auto, full, few, gram-schmidt",
         ),
-        (np.ones((30, 30)), GIVEN.y, {}, "a kernel has no eigenvalue above 0"),
-        (np.ones((30, 30)), GIVEN.y, {"solver": "gram-schmidt"}, "a kernel has no eigenvalue above 0"),
+        (np.ones((30, 30)), KERNELS.y, {}, "a kernel has no eigenvalue above 0"),
+        (np.ones((30, 30)), KERNELS.y, {"solver": "gram-schmidt"}, "a kernel has no eigenvalue above 0"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(x, y, settings, message):
@@ -237,6 +237,6 @@ def test_bad_input_is_refused_in_one_line(x, y, settings, message):
 
 
 def test_new_items_with_another_number_of_columns_are_refused():
-    model = KCCA(5).fit(GIVEN.x, GIVEN.y)
+    model = KCCA(5).fit(KERNELS.x, KERNELS.y)
     with pytest.raises(ValueError, match=r"kernel y has shape \(20, 29\); expected \(items, 30\)"):
-        model.transform(GIVEN.new_x, GIVEN.new_y[:, 1:])
+        model.transform(KERNELS.new_x, KERNELS.new_y[:, 1:])

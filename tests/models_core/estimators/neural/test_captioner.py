@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", exc_type=ImportError)
 
-from models_core import checkpoints as kept  # noqa: E402
+from models_core import checkpoints  # noqa: E402
 from models_core.checkpoints import Checkpoints  # noqa: E402
 from models_core.estimators.base import Dataset, FitContext  # noqa: E402
 from models_core.estimators.nearest_caption import NearestCaption, NearestCaptionSettings  # noqa: E402
@@ -207,7 +207,7 @@ def test_a_training_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypa
     train, new = named_pictures(12, held_out=12)
     settings = replace(SMALL, rates=(0.002, 0.004), trial_epochs=1, dropout=0.3)
     whole = RecurrentCaptioner(settings).fit(train, new, FitContext())
-    monkeypatch.setattr(kept, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0.0)
     messages = []
 
     def stop(*item):

@@ -18,17 +18,17 @@ from models_core.estimators.neural.proposer.box_proposer import (
 )
 from models_core.estimators.neural.proposer.close_ups import LAST_VIEW, SECOND_VIEW, CloseView, close_ups
 from models_core.estimators.neural.proposer.examples import (
-    TaughtPhrase,
-    TaughtPicture,
+    TrainingPhrase,
+    TrainingPicture,
     Words,
     pictures_tensor,
 )
 from models_core.estimators.neural.proposer.network import cell_boxes, centres_of, overlap
 from models_core.estimators.neural.proposer.refiner import RefinerNetwork, cell_places, refined_boxes
 from models_core.estimators.neural.proposer.refining import (
-    LAST_LESSON,
-    SECOND_LESSON,
-    LookLesson,
+    LAST_TRAINING,
+    SECOND_TRAINING,
+    LookTraining,
     close_loss,
     train_refiner,
 )
@@ -40,10 +40,10 @@ from models_core.estimators.neural.proposer.training import (
     STEPS_FROM_SCRATCH,
     ProposerSettings,
     batches_of,
-    cells_asked,
     fit_chance,
     fit_weights,
     phrase_loss,
+    sampled_cells,
 )
 from models_core.storage import BadModel
 
@@ -51,7 +51,7 @@ SIDE = 64
 COLOURS = {"red": (220, 30, 30), "blue": (30, 30, 220)}
 
 
-def scene(rng: np.random.Generator) -> TaughtPicture:
+def scene(rng: np.random.Generator) -> TrainingPicture:
     """A grey picture with a red square and a blue one, apart from each other."""
     colours: NDArray[np.uint8] = np.full((SIDE, SIDE, 3), 120, np.uint8)
     phrases = []
@@ -64,11 +64,11 @@ def scene(rng: np.random.Generator) -> TaughtPicture:
         top += 32 * index
         colours[top : top + side, left : left + side] = colour
         box = np.array([[left, top, left + side, top + side]]) / SIDE
-        phrases.append(TaughtPhrase((("a", name, "square"), (name.upper(),)), box))
-    return TaughtPicture(colours, tuple(phrases))
+        phrases.append(TrainingPhrase((("a", name, "square"), (name.upper(),)), box))
+    return TrainingPicture(colours, tuple(phrases))
 
 
-def scenes(count: int, seed: int) -> list[TaughtPicture]:
+def scenes(count: int, seed: int) -> list[TrainingPicture]:
     rng = np.random.default_rng(seed)
     return [scene(rng) for _ in range(count)]
 
@@ -91,12 +91,12 @@ def learned(count: int, epochs: int, seed: int = 3) -> BoxProposer:
 
 
 @pytest.fixture(scope="module")
-def taught() -> BoxProposer:
+def trained() -> BoxProposer:
     """One that has hardly learned: enough for all but what it finds."""
     return learned(16, 2)
 
 
-def best(proposer: BoxProposer, pictures: list[TaughtPicture]) -> list[tuple[float, float]]:
+def best(proposer: BoxProposer, pictures: list[TrainingPicture]) -> list[tuple[float, float]]:
     """(IoU of the best box, its chance) of each phrase."""
     result = proposer.propose(
         [p.colours for p in pictures], [[t.wordings[0] for t in p.phrases] for p in pictures]
@@ -120,7 +120,7 @@ def test_it_finds_what_a_phrase_names() -> None:
 
 def test_its_loss_falls_as_it_learns() -> None:
     picture = scenes(1, 8)[0]
-    requested = cells_asked([t.boxes for t in picture.phrases], SIDE // 8, np.random.default_rng(0))
+    requested = sampled_cells([t.boxes for t in picture.phrases], SIDE // 8, np.random.default_rng(0))
 
     def loss(proposer: BoxProposer) -> float:
         assert proposer.network_ is not None
@@ -132,14 +132,14 @@ def test_its_loss_falls_as_it_learns() -> None:
     assert loss(learned(16, 4)) < loss(learned(16, 1))
 
 
-def test_some_cells_say_what_they_say_among_all(taught: BoxProposer) -> None:
-    assert taught.network_ is not None
+def test_some_cells_say_what_they_say_among_all(trained: BoxProposer) -> None:
+    assert trained.network_ is not None
     picture = scenes(1, 8)[0]
-    batch = taught.words_.batch([("red",), ("blue",)], [0, 0])
+    batch = trained.words_.batch([("red",), ("blue",)], [0, 0])
     some = torch.tensor([[3, 40, 63], [0, 1, 2]])
     with torch.inference_mode():
-        every = taught.network_(pictures_tensor([picture.colours]), batch)
-        network = taught.network_(pictures_tensor([picture.colours]), batch, some)
+        every = trained.network_(pictures_tensor([picture.colours]), batch)
+        network = trained.network_(pictures_tensor([picture.colours]), batch, some)
     assert every.shape == (2, 64, 6)
     for phrase in range(2):
         assert torch.allclose(network[phrase], every[phrase, some[phrase]], atol=1e-5)
@@ -147,7 +147,7 @@ def test_some_cells_say_what_they_say_among_all(taught: BoxProposer) -> None:
 
 def test_cells_asked_stand_for_all_cells_and_those_of_middles_are_in_middles() -> None:
     boxes = [np.array([[0.2, 0.2, 0.6, 0.8]]), np.array([[0.0, 0.0, 0.05, 0.05], [0.5, 0.5, 1.0, 1.0]])]
-    requested = cells_asked(boxes, 24, np.random.default_rng(2))
+    requested = sampled_cells(boxes, 24, np.random.default_rng(2))
     middles = requested.target.shape[1]
     for phrase, own_box in enumerate(boxes):
         centres = centres_of(requested.cells[phrase, :middles], 24).numpy()
@@ -158,13 +158,13 @@ def test_cells_asked_stand_for_all_cells_and_those_of_middles_are_in_middles() -
             assert (np.abs(centre - (box[:2] + box[2:]) / 2) <= reach + 1e-6).all()
         # Of the rest those in a middle count nothing: the others stand for the cells that are in none.
         assert float(requested.weight[phrase].sum()) == pytest.approx(24 * 24, rel=0.2)
-    # Either box of a phrase teaches as often, the small one too.
+    # Either box of a phrase is trained on as often, the small one too.
     small = (requested.target[1, :, 2] < 0.1).float().mean()
     assert 0.2 < float(small) < 0.8
 
 
-def test_its_proposals_are_within_the_picture_and_apart_with_falling_chances(taught: BoxProposer) -> None:
-    (own_rows,) = taught.propose([scenes(1, 5)[0].colours], [[("a", "red", "square"), ("unheard",)]])
+def test_its_proposals_are_within_the_picture_and_apart_with_falling_chances(trained: BoxProposer) -> None:
+    (own_rows,) = trained.propose([scenes(1, 5)[0].colours], [[("a", "red", "square"), ("unheard",)]])
     for rows in own_rows:
         assert rows.shape[1] == 5 and 1 <= len(rows) <= 5
         assert (rows >= 0).all() and (rows <= 1).all() and (rows[:, 2:4] > rows[:, :2]).all()
@@ -174,42 +174,42 @@ def test_its_proposals_are_within_the_picture_and_apart_with_falling_chances(tau
 
 
 def test_the_same_seed_learns_the_same_and_storing_keeps_it_to_the_bit(
-    taught: BoxProposer, tmp_path: Path
+    trained: BoxProposer, tmp_path: Path
 ) -> None:
     settings = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, last_epochs=1, batch=4)
     item, two = (BoxProposer(settings).fit(scenes(8, 1), seed=7) for _ in range(2))
     new = scenes(3, 9)
     assert best(item, new) == best(two, new)
-    taught.save(tmp_path / "kept", {"images": 60})
-    assert best(BoxProposer.load(tmp_path / "kept"), new) == best(taught, new)
+    trained.save(tmp_path / "kept", {"images": 60})
+    assert best(BoxProposer.load(tmp_path / "kept"), new) == best(trained, new)
     with pytest.raises(FileExistsError):
-        taught.save(tmp_path / "kept")
+        trained.save(tmp_path / "kept")
     with pytest.raises(BadModel):
         BoxProposer.load(tmp_path / "nothing")
 
 
-def test_learning_goes_on_from_another_with_the_words_that_are_new(taught: BoxProposer) -> None:
+def test_learning_goes_on_from_another_with_the_words_that_are_new(trained: BoxProposer) -> None:
     new = [
-        TaughtPicture(
-            p.colours, tuple(TaughtPhrase((*t.wordings, ("brandnew",)), t.boxes) for t in p.phrases)
+        TrainingPicture(
+            p.colours, tuple(TrainingPhrase((*t.wordings, ("brandnew",)), t.boxes) for t in p.phrases)
         )
         for p in scenes(8, 11)
     ]
     settings = ProposerSettings(side=SIDE, epochs=1, close_epochs=1, last_epochs=1, batch=8, rate=1e-5)
-    on = BoxProposer(settings).fit(new, begin=taught)
-    assert set(on.words_.numbers) == {*taught.words_.numbers, "brandnew"}
-    assert {word: on.words_.numbers[word] for word in taught.words_.numbers} == taught.words_.numbers
+    on = BoxProposer(settings).fit(new, begin=trained)
+    assert set(on.words_.numbers) == {*trained.words_.numbers, "brandnew"}
+    assert {word: on.words_.numbers[word] for word in trained.words_.numbers} == trained.words_.numbers
     # A step so small changes next to nothing of what was known.
     old = scenes(6, 12)
-    assert np.mean([a[0] for a in best(on, old)]) > np.mean([a[0] for a in best(taught, old)]) - 0.1
+    assert np.mean([a[0] for a in best(on, old)]) > np.mean([a[0] for a in best(trained, old)]) - 0.1
 
 
-def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
+def test_what_cannot_be_trained_is_refused_in_one_line() -> None:
     settings = ProposerSettings(side=SIDE)
-    with pytest.raises(NothingToLearn, match="teach from finished images that have boxes"):
-        BoxProposer(settings).fit([TaughtPicture(scenes(1, 1)[0].colours)])
+    with pytest.raises(NothingToLearn, match="train from finished images that have boxes"):
+        BoxProposer(settings).fit([TrainingPicture(scenes(1, 1)[0].colours)])
     with pytest.raises(ValueError, match=r"a picture of shape \(8, 8, 3\).*expected \(64, 64, 3\)"):
-        BoxProposer(settings).fit([TaughtPicture(np.zeros((8, 8, 3), np.uint8), scenes(1, 1)[0].phrases)])
+        BoxProposer(settings).fit([TrainingPicture(np.zeros((8, 8, 3), np.uint8), scenes(1, 1)[0].phrases)])
     with pytest.raises(ValueError, match="has not learned yet"):
         BoxProposer(settings).propose([scenes(1, 1)[0].colours], [[("red",)]])
     with pytest.raises(ValueError, match="a phrase has no words"):
@@ -218,7 +218,7 @@ def test_what_cannot_be_taught_is_refused_in_one_line() -> None:
         ProposerSettings(side=100)
 
 
-def test_how_many_steps_a_lesson_takes() -> None:
+def test_how_many_steps_a_training_run_takes() -> None:
     settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
     assert settings.usual_steps(400) == (800, 600, 400)
     for pictures, steps in (
@@ -226,15 +226,15 @@ def test_how_many_steps_a_lesson_takes() -> None:
         (12, STEPS_FROM_SCRATCH),
         (400, MOST_STEPS_FROM_SCRATCH),
     ):
-        assert settings.lesson_steps(pictures, from_scratch=True) == steps
-    assert settings.lesson_steps(60, from_scratch=True) == tuple(
+        assert settings.training_steps(pictures, from_scratch=True) == steps
+    assert settings.training_steps(60, from_scratch=True) == tuple(
         15 * epochs for epochs in EPOCHS_FROM_SCRATCH
     )
     for pictures in (1, 40, 30_000):
-        assert settings.lesson_steps(pictures, from_scratch=False) == STEPS_CONTINUED
+        assert settings.training_steps(pictures, from_scratch=False) == STEPS_CONTINUED
     for fewer, looks in ((replace(settings, last_epochs=0), 2), (replace(settings, looks=0), 1)):
         assert fewer.usual_steps(400) == (800, 600, 400)[:looks]
-        assert fewer.lesson_steps(40, from_scratch=False) == STEPS_CONTINUED[:looks]
+        assert fewer.training_steps(40, from_scratch=False) == STEPS_CONTINUED[:looks]
 
 
 @pytest.mark.parametrize(("pictures", "steps"), [(10, 7), (3, 5), (1, 2), (9, 0)])
@@ -246,7 +246,7 @@ def test_each_picture_is_learned_from_once_in_an_epoch(pictures: int, steps: int
         assert sorted(np.concatenate(batches[start : start + item])) == list(range(pictures))
 
 
-def test_a_lesson_takes_more_or_fewer_epochs_of_all_looks() -> None:
+def test_a_training_run_takes_more_or_fewer_epochs_of_all_looks() -> None:
     settings = ProposerSettings(epochs=8, close_epochs=6, last_epochs=4, batch=4)
     assert settings.lasting(4).close_epochs == 3 and settings.lasting(1).close_epochs == 1
     assert settings.lasting(1).last_epochs == 1
@@ -256,7 +256,7 @@ def test_a_lesson_takes_more_or_fewer_epochs_of_all_looks() -> None:
 def test_more_is_held_out_of_few_pictures_and_nothing_of_very_few() -> None:
     proposer = BoxProposer(ProposerSettings(side=SIDE))
     phrase = scenes(1, 1)[0].phrases[0]
-    pictures = [TaughtPicture(np.zeros((SIDE, SIDE, 3), np.uint8), (phrase,) * 7) for _ in range(200)]
+    pictures = [TrainingPicture(np.zeros((SIDE, SIDE, 3), np.uint8), (phrase,) * 7) for _ in range(200)]
     # A tenth; as many as have 60 phrases; a quarter at most; none below 30 phrases.
     for count, held in ((200, 20), (60, 9), (40, 9), (20, 5), (16, 0)):
         assert proposer.learned_from(pictures[:count]) == count - held
@@ -280,7 +280,7 @@ def test_overlap_is_that_of_loops() -> None:
 
 def test_the_loss_falls_where_a_cell_says_the_truth() -> None:
     box = np.array([[0.25, 0.25, 0.75, 0.75]])
-    requested = cells_asked([box], 8, np.random.default_rng(0))
+    requested = sampled_cells([box], 8, np.random.default_rng(0))
     invalid = torch.zeros((1, requested.cells.shape[1], 6))
     right = invalid.clone()
     # softplus(x) * 0.3 = 0.25 where x = log(exp(0.25 / 0.3) - 1): near the middle that is the box.
@@ -337,21 +337,21 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
         return float(close_loss(sides, logits, windows, looked_at, gold))
 
     assert loss(true, sure) < loss(true, unsure) < loss(true.flip(1), unsure)
-    # The second overlaps no box of its phrase: it teaches the chance alone.
+    # The second overlaps no box of its phrase: it trains the chance alone.
     moved = true.clone()
     moved[1] = moved[1].flip(-1)
     assert loss(moved, unsure) == pytest.approx(loss(true, unsure))
 
 
 @pytest.mark.parametrize(
-    ("view", "look_lesson", "steps", "off", "gain"),
+    ("view", "look_training", "steps", "off", "gain"),
     [
-        (SECOND_VIEW, SECOND_LESSON, 27, (-0.06, 0.05, 0.07, 0.06), 0.1),
-        (LAST_VIEW, LAST_LESSON, 15, (-0.02, 0.03, 0.03, 0.02), 0.08),
+        (SECOND_VIEW, SECOND_TRAINING, 27, (-0.06, 0.05, 0.07, 0.06), 0.1),
+        (LAST_VIEW, LAST_TRAINING, 15, (-0.02, 0.03, 0.03, 0.02), 0.08),
     ],
 )
 def test_looks_close_up_make_boxes_tighter(
-    view: CloseView, look_lesson: LookLesson, steps: int, off: tuple[float, ...], gain: float
+    view: CloseView, look_training: LookTraining, steps: int, off: tuple[float, ...], gain: float
 ) -> None:
     pictures, words = scenes(24, 1), Words.of([("red",), ("blue",), ("a",), ("square",)])
     settings = ProposerSettings(side=SIDE, batch=8)
@@ -364,7 +364,7 @@ def test_looks_close_up_make_boxes_tighter(
         settings,
         np.random.default_rng(0),
         steps=steps,
-        training=look_lesson,
+        training=look_training,
     )
     before, after = [], []
     for picture in scenes(12, 2):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_core.estimators.tagging.bilinear import bilinear_loss
-from models_core.estimators.tagging.losses import TagLoss, delta_one, delta_two
+from models_core.estimators.tagging.settings import TagLoss, delta_one, delta_two
 from tests.models_core.estimators.tagging.pictures import tags_of
 
 LOSSES = [
@@ -31,7 +31,7 @@ def slow(loss, scores):
     return sum(hinge(k, i) for k in range(1, min(loss.top, size) + 1) for i in range(k + 1, size + 1))
 
 
-def loss_of_each(scores):
+def losses_by_image(scores):
     """Scores of images with different numbers of tags, and where tags are."""
     there = np.zeros((len(scores), max(map(len, scores))), bool)
     for row, own_score in enumerate(scores):
@@ -47,7 +47,7 @@ def test_deltas_are_those_of_equations_4_and_5():
 
 
 def test_losses_are_those_computed_by_hand():
-    scores, there = loss_of_each([[0.3, 0.5, 0.1]])
+    scores, there = losses_by_image([[0.3, 0.5, 0.1]])
     # D I: 1 + 0.5 - 0.3 = 1.2 and 1 + 0.1 - 0.3 = 0.8; D II: 0.5 + 0.2 = 0.7 and 2/3 - 0.2 = 0.4667.
     assert TagLoss("sje-1").of(scores, there)[0] == pytest.approx([1.2])
     assert TagLoss("sje-2").of(scores, there)[0] == pytest.approx([0.7])
@@ -60,9 +60,9 @@ def test_losses_are_those_computed_by_hand():
 def test_losses_equal_a_slow_sum(loss):
     rng = np.random.default_rng(0)
     rows = [rng.standard_normal(size) for size in rng.integers(0, 9, 200)]
-    result, gradient = loss.of(*loss_of_each(rows))
+    result, gradient = loss.of(*losses_by_image(rows))
     np.testing.assert_allclose(result, np.array([slow(loss, row) for row in rows]), atol=1e-12)
-    assert not gradient[~loss_of_each(rows)[1]].any(), "what is no tag has no part"
+    assert not gradient[~losses_by_image(rows)[1]].any(), "what is no tag has no part"
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -88,8 +88,8 @@ def test_gradients_equal_finite_differences(loss):
 def test_a_top_of_one_is_sje_with_delta_ii_of_two_tags_and_else_the_sum_of_its_hinges():
     rng = np.random.default_rng(2)
     two, many = (
-        loss_of_each(rng.standard_normal((50, 2)).tolist()),
-        loss_of_each(rng.standard_normal((50, 6)).tolist()),
+        losses_by_image(rng.standard_normal((50, 2)).tolist()),
+        losses_by_image(rng.standard_normal((50, 6)).tolist()),
     )
     for got, expected in zip(TagLoss("listwise", 1).of(*two), TagLoss("sje-2").of(*two), strict=True):
         np.testing.assert_array_equal(got, expected)

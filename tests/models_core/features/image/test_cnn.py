@@ -15,7 +15,7 @@ from models_core.features.image.pictures import BadPicture, Picture, read_pictur
 from tests.models_core.features.image.networks import colours, saved, squeezenet
 
 #: Colours come out as they are, from 0 to 1.
-PLAIN = CNNSettings(shorter=8, mean=(0.0, 0.0, 0.0), deviation=(1.0, 1.0, 1.0), output="means")
+SETTINGS = CNNSettings(shorter=8, mean=(0.0, 0.0, 0.0), deviation=(1.0, 1.0, 1.0), output="means")
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def network(tmp_path: Path) -> Path:
 
 
 def test_the_square_in_the_middle_is_looked_at(network, picture):
-    result = CNN(network, PLAIN).describe([picture, picture])
+    result = CNN(network, SETTINGS).describe([picture, picture])
     red = sum([60, 60, 90, 90, 120, 120, 150, 150]) / 8 / 255
     np.testing.assert_allclose(result, [[red, 100 / 255, 0]] * 2, atol=1e-6)
 
 
 def test_ten_crops_are_the_corners_the_middle_and_their_mirror_images(network, picture):
-    settings = dataclasses.replace(PLAIN, crops=10, output="maps", pooling="max")
+    settings = dataclasses.replace(SETTINGS, crops=10, output="maps", pooling="max")
     result = CNN(network, settings).describe([picture])
     # The largest red of the left, middle and right squares: 90, 150 and 210, twice as often at the sides.
     red = (150 + 2 * 90 + 2 * 210) / 5 / 255
@@ -48,8 +48,8 @@ def test_ten_crops_are_the_corners_the_middle_and_their_mirror_images(network, p
 
 
 def test_colours_are_scaled_and_blue_may_come_first(network, picture):
-    settings = dataclasses.replace(PLAIN, mean=(0.5, 0.25, 0.125), deviation=(0.5, 0.5, 0.25))
-    plain_value = CNN(network, PLAIN).describe([picture])[0]
+    settings = dataclasses.replace(SETTINGS, mean=(0.5, 0.25, 0.125), deviation=(0.5, 0.5, 0.25))
+    plain_value = CNN(network, SETTINGS).describe([picture])[0]
     result = CNN(network, settings).describe([picture])[0]
     np.testing.assert_allclose(result, (plain_value - [0.5, 0.25, 0.125]) / [0.5, 0.5, 0.25], atol=1e-5)
     turned = CNN(network, dataclasses.replace(settings, blue_first=True)).describe([picture])[0]
@@ -57,28 +57,28 @@ def test_colours_are_scaled_and_blue_may_come_first(network, picture):
 
 
 def test_regions_are_cut_out_and_scaled_to_the_square(network, picture):
-    result = CNN(network, PLAIN).describe_regions(picture, [(1, 1, 2, 4), (15, 5, 16, 8), (1, 1, 16, 8)])
+    result = CNN(network, SETTINGS).describe_regions(picture, [(1, 1, 2, 4), (15, 5, 16, 8), (1, 1, 16, 8)])
     np.testing.assert_allclose(result[0], 0, atol=1e-6)
     np.testing.assert_allclose(result[1], [210 / 255, 200 / 255, 0], atol=1e-6)
     assert result[2, 0] == pytest.approx(105 / 255, abs=0.01)
     with pytest.raises(ValueError, match=r"box \(0, 1, 4, 4\) is not within picture .*p.png of 16 x 8"):
-        CNN(network, PLAIN).describe_regions(picture, [(0, 1, 4, 4)])
+        CNN(network, SETTINGS).describe_regions(picture, [(0, 1, 4, 4)])
 
 
 def test_a_network_of_a_fixed_number_of_pictures_is_given_as_many(tmp_path, picture):
-    fixed = CNN(colours(tmp_path / "fixed.onnx", batch=4), dataclasses.replace(PLAIN, crops=10))
-    free = CNN(colours(tmp_path / "free.onnx"), dataclasses.replace(PLAIN, crops=10))
+    fixed = CNN(colours(tmp_path / "fixed.onnx", batch=4), dataclasses.replace(SETTINGS, crops=10))
+    free = CNN(colours(tmp_path / "free.onnx"), dataclasses.replace(SETTINGS, crops=10))
     np.testing.assert_allclose(fixed.describe([picture]), free.describe([picture]), atol=1e-6)
 
 
 def test_the_digest_is_of_weights_and_settings(network, tmp_path):
     other_colours = colours(tmp_path / "other.onnx", side=4)
     digests = {
-        CNN(network, PLAIN).digest,
-        CNN(network, dataclasses.replace(PLAIN, crops=10)).digest,
-        CNN(other_colours, PLAIN).digest,
+        CNN(network, SETTINGS).digest,
+        CNN(network, dataclasses.replace(SETTINGS, crops=10)).digest,
+        CNN(other_colours, SETTINGS).digest,
     }
-    assert len(digests) == 3 and CNN(network, PLAIN).digest in digests
+    assert len(digests) == 3 and CNN(network, SETTINGS).digest in digests
 
 
 def test_rmac_adds_up_regions_of_three_scales():
@@ -112,7 +112,7 @@ def test_what_is_no_network_for_pictures_is_named(network, tmp_path, picture):
         CNN(network, CNNSettings(shorter=4))
     (tmp_path / "p.txt").write_text("no picture")
     with pytest.raises(BadPicture, match=r"p.txt cannot be read"):
-        CNN(network, PLAIN).describe([read_picture(tmp_path / "p.txt")])
+        CNN(network, SETTINGS).describe([read_picture(tmp_path / "p.txt")])
 
 
 def test_squeezenet_gives_the_vectors_that_others_computed(real_data, tmp_path):

@@ -70,7 +70,7 @@ def test_the_cache_knows_pictures_by_content(paths, vocabulary, tmp_path):
     assert not next(extract([("copy", copy)], vocabulary, tmp_path / "cache")).cached
 
 
-def test_a_damaged_entry_is_computed_anew(paths, vocabulary, tmp_path):
+def test_a_damaged_entry_is_computed_again(paths, vocabulary, tmp_path):
     first = next(extract(named(paths[:1]), vocabulary, tmp_path))
     file = next(tmp_path.rglob("*.npz"))
     for damaged in (file.read_bytes()[:-40], b"", b"nonsense"):

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from models_core.features.text.lemmas import NOUN, OTHER_PART, VERB, Lemmatiser, Word
-from models_core.features.text.tags import TagPlace, TagUnit, ranked_tags, tags_in_caption, tree_locations
+from models_core.features.text.tags import TagPosition, TagUnit, ranked_tags, tags_in_caption, tree_locations
 from tests.models_core.features.text.slow_tags import read_slowly
 
 PARTS = {"n": NOUN, "v": VERB, "x": OTHER_PART}
@@ -26,7 +26,7 @@ def ranked(*captions: str, alpha: float, unit: TagUnit = "nouns") -> dict[str, f
 
 def test_the_example_of_the_paper() -> None:
     bites = "the dog/n bite/v ."
-    assert tags_in_caption(marked(bites)) == (TagPlace("dog", 2 / 3),)
+    assert tags_in_caption(marked(bites)) == (TagPosition("dog", 2 / 3),)
     for alpha, score in ((0, 1 / 3), (0.5, 2 / 3), (1, 1)):
         assert ranked(bites, alpha=alpha) == {"dog": pytest.approx(score)}
 
@@ -80,9 +80,9 @@ def test_equal_scores_stand_by_the_alphabet() -> None:
 
 def test_scores_that_are_equal_by_the_equations_are_equal() -> None:
     """1 - 0.9 and 1 - (1 - 0.1) are a tenth both, and not the same number of a computer."""
-    a = [TagPlace("zebra", 0.9)] + [TagPlace("zebra", 1.0)] * 2
-    b = [TagPlace("ant", 1 - 0.1)] * 3
-    rest = [TagPlace("x", 1.0)] * 4
+    a = [TagPosition("zebra", 0.9)] + [TagPosition("zebra", 1.0)] * 2
+    b = [TagPosition("ant", 1 - 0.1)] * 3
+    rest = [TagPosition("x", 1.0)] * 4
     result = dict(ranked_tags([a, b, rest], 0.1))
     assert result["zebra"] == result["ant"]
 
@@ -126,15 +126,15 @@ def test_the_distance_to_the_root_of_a_parse_is_relative_to_the_farthest_word() 
     assert tree_locations((0,)) == (0.0,) and tree_locations(()) == ()
     words = marked("a mirror/n that show/v dog/n")
     tags = tags_in_caption(words, locations=tree_locations(heads))
-    assert tags == (TagPlace("mirror", 0.0), TagPlace("dog", 1.0))
+    assert tags == (TagPosition("mirror", 0.0), TagPosition("dog", 1.0))
     assert dict(ranked_tags([tags], 0.0)) == {"mirror": 1.0, "dog": 0.0}
 
 
 def test_a_compound_is_as_near_to_the_root_as_its_head() -> None:
     words = marked("soccer/n field/n")
     assert tags_in_caption(words, unit="compounds", locations=[1.0, 0.25]) == (
-        TagPlace("soccer field", 0.25),
+        TagPosition("soccer field", 0.25),
     )
     assert tags_in_caption(words, unit="compounds", locations=[0.25, 1.0]) == (
-        TagPlace("soccer field", 0.25),
+        TagPosition("soccer field", 0.25),
     )

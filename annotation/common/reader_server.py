@@ -1,0 +1,264 @@
+"""What reads files of users: a process that forks a child for each of them, and lets it take only so much.
+
+Started by `annotation.common.readers`, without Django, the database and the server's secrets. Each request
+comes with two descriptors: one on which the child answers, one on which this process says how it died.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import inspect
+import io
+import json
+import os
+import pickle
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: A message: its kind, and how many bytes follow.
+HEAD = struct.Struct("<cI")
+ITEMS, VALUE, END, TOO_LARGE, OUT_OF_MEMORY, RAISED, MISTAKE = b"i", b"v", b"z", b"l", b"m", b"e", b"b"
+#: Bytes of a message, at most, and about what a batch of items comes to.
+LARGEST_MESSAGE, _BATCH = 16 * 2**20, 64 * 2**10
+#: Why a child died.
+MEMORY, TIME, CRASH = "memory", "time", "crash"
+#: Seconds after which a server without work ends, and between two looks at what children take.
+IDLE, _LOOK = 120.0, 0.2
+#: Files that a child may have open, bytes that it may write into one, and seconds that it may compute in all.
+_OPEN_FILES, _WRITTEN, _SECONDS_IN_ALL = 256, 8 * 2**30, 3600
+#: How far readers stand back behind those that serve pages.
+_NICE = 5
+#: Our packages: their exceptions are answers, all others are mistakes of ours.
+OUR_PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox")
+_NEW_USER, _NEW_NETWORK, _DIE_WITH_PARENT = 0x10000000, 0x40000000, 1
+_FAILED_ALLOCATION = ("allocate memory", "not enough memory", "out of memory", "malloc of size")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of memory that a reader may take, and seconds that it may be silent."""
+
+    memory: int
+    seconds: int
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a child for every request, until the other side ends, or asks for nothing for a while."""
+    control.sendall(b"1" if _leave_network() else b"0")
+    wake, woken = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(woken)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    children: dict[int, tuple[int, Limits]] = {}
+    killed: set[int] = set()
+    ending = False
+    while children or not ending:
+        listening = [wake] if ending else [control, wake]
+        ready, _, _ = select.select(listening, [], [], _LOOK if children else IDLE)
+        if wake in ready:
+            os.read(wake, 4096)
+        if not children and not ready:
+            control.shutdown(socket.SHUT_RD)  # what was sent before is still done
+        if control in ready:
+            data, descriptors, _, _ = socket.recv_fds(control, 4096, 2)
+            if not data:
+                ending = True
+                continue
+            answer, status = descriptors
+            request = json.loads(data)
+            limits = Limits(**request["limits"])
+            children[_start(control, request["modules"], limits, answer, status)] = status, limits
+        for pid, (_status, limits) in children.items():
+            if _resident(pid) > limits.memory:
+                killed.add(pid)
+                os.kill(pid, signal.SIGKILL)
+        _reap(children, killed)
+
+
+def _start(control: socket.socket, modules: list[str], limits: Limits, answer: int, status: int) -> int:
+    for module in modules:
+        with contextlib.suppress(Exception):  # the child meets it too, and says so
+            importlib.import_module(module)  # once, not in every child
+    pid = os.fork()
+    if pid:
+        os.close(answer)
+        return pid
+    try:
+        signal.set_wakeup_fd(-1)
+        control.close()
+        os.close(status)
+        _child(socket.socket(fileno=answer), limits)
+    finally:
+        os._exit(0)
+
+
+def _reap(children: dict[int, tuple[int, Limits]], killed: set[int]) -> None:
+    """Say of the children that have ended how they did."""
+    for pid in list(children):
+        ended, how = os.waitpid(pid, os.WNOHANG)
+        if not ended:
+            continue
+        status, _ = children.pop(pid)
+        number = os.WTERMSIG(how) if os.WIFSIGNALED(how) else 0
+        reason = TIME if number in (signal.SIGALRM, signal.SIGXCPU) else CRASH
+        if pid in killed or number == signal.SIGKILL:  # by us, or by a system that is short of memory
+            reason = MEMORY
+        killed.discard(pid)
+        with contextlib.suppress(OSError):
+            os.write(status, f"{reason} {number}".encode())
+        os.close(status)
+
+
+def _resident(pid: int) -> int:
+    """Bytes of memory that a process has for itself; 0 where that cannot be told."""
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * resource.getpagesize()
+
+
+def _leave_network() -> bool:
+    """Enter a network that has no ways out; whether the system lets us."""
+    if not sys.platform.startswith("linux"):
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    user, group = os.getuid(), os.getgid()
+    if library.unshare(_NEW_NETWORK) == 0:
+        return True
+    if library.unshare(_NEW_USER | _NEW_NETWORK) != 0:
+        return False
+    with contextlib.suppress(OSError):  # so that files still belong to whom they belong to
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    return True
+
+
+class _TooLarge(Exception):
+    """A part of a file is larger than a message."""
+
+
+class _Answer:
+    """Sends what a child reads, and lets it be silent only so long."""
+
+    def __init__(self, connection: socket.socket, limits: Limits) -> None:
+        self._connection, self._seconds = connection, limits.seconds
+        self._rearm()
+
+    def send(self, kind: bytes, data: bytes = b"") -> None:
+        if len(data) > LARGEST_MESSAGE:
+            raise _TooLarge
+        signal.setitimer(signal.ITIMER_REAL, 0)  # who listens may be slow
+        self._connection.sendall(HEAD.pack(kind, len(data)) + data)
+        self._rearm()
+
+    def _rearm(self) -> None:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        computed = int(used.ru_utime + used.ru_stime)
+        _limit(resource.RLIMIT_CPU, min(computed + self._seconds, _SECONDS_IN_ALL))
+        # Where others compute too, it may take twice as long.
+        signal.setitimer(signal.ITIMER_REAL, 2 * self._seconds)
+
+
+def _child(connection: socket.socket, limits: Limits) -> None:
+    """Do one request."""
+    os.nice(_NICE)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    (length,) = struct.unpack("<Q", receive(connection, 8))
+    folder, module, name, args = pickle.loads(receive(connection, length))
+    os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
+    _limit(resource.RLIMIT_FSIZE, _WRITTEN)
+    _limit(resource.RLIMIT_DATA, limits.memory)
+    answer = _Answer(connection, limits)
+    try:
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        result = function(*args)
+        if inspect.isgenerator(result) or isinstance(result, Iterator):
+            _send_items(result, answer)
+            answer.send(END)
+        else:
+            answer.send(VALUE, pickle.dumps(result, 5))
+    except _TooLarge:
+        answer.send(TOO_LARGE)
+    except Exception as error:
+        answer.send(*_described(error))
+
+
+def _send_items(items: Iterator[Any], answer: _Answer) -> None:
+    """Send items in batches of about the same bytes."""
+    batch: list[Any] = []
+    number = 1
+    for item in items:
+        batch.append(item)
+        if len(batch) >= number:
+            size = _send_batch(batch, answer)
+            batch = []
+            number = max(1, number * 2 if size < _BATCH else number * _BATCH // size)
+    if batch:
+        _send_batch(batch, answer)
+
+
+def _send_batch(batch: list[Any], answer: _Answer) -> int:
+    """Send items, in parts where they are too large together; returns their bytes."""
+    data = pickle.dumps(batch, 5)
+    if len(data) > LARGEST_MESSAGE and len(batch) > 1:
+        middle = len(batch) // 2
+        return _send_batch(batch[:middle], answer) + _send_batch(batch[middle:], answer)
+    answer.send(ITEMS, data)
+    return len(data)
+
+
+def _described(error: Exception) -> tuple[bytes, bytes]:
+    """The message that says what went wrong."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError) or any(words in str(cause) for words in _FAILED_ALLOCATION):
+            return OUT_OF_MEMORY, b""
+        cause = cause.__cause__ or cause.__context__
+    kind = type(error)
+    if kind.__module__.partition(".")[0] in OUR_PACKAGES:
+        with contextlib.suppress(Exception):
+            return RAISED, pickle.dumps((kind.__module__, kind.__qualname__, error.args, vars(error)), 5)
+    text = (str(error).splitlines() or [""])[0][:120]
+    told = f"{kind.__name__}: {text}" if text else kind.__name__
+    trace = "".join(traceback.format_exception(error))[-8000:]
+    return MISTAKE, json.dumps([told, trace]).encode()
+
+
+def receive(connection: socket.socket, length: int) -> bytes:
+    """So many bytes; raises EOFError where the other side ends before."""
+    data = io.BytesIO()
+    while length:
+        part = connection.recv(min(length, 2**20))
+        if not part:
+            raise EOFError
+        data.write(part)
+        length -= len(part)
+    return data.getvalue()
+
+
+def _limit(what: int, most: int) -> None:
+    """Set a limit that may be raised again as far as it may be now."""
+    _, hard = resource.getrlimit(what)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(what, (most, hard))
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

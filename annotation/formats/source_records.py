@@ -1,0 +1,72 @@
+"""What readers make of a source of a corpus (`annotation.common.readers`): its records, and what is wrong."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotation.formats import base
+from annotation.protocol.terms import ImageRecord
+from phrasebox.registry import Registry
+from phrasebox.text_files import FormatError
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFault:
+    """A FormatError as plain data."""
+
+    problem: str
+    file: str
+    line: int | None
+    expected: str
+    no_valid_image: bool
+
+    def error(self) -> FormatError:
+        """The error."""
+        error = FormatError(self.problem, file=self.file, line=self.line, expected=self.expected)
+        error.no_valid_image = self.no_valid_image
+        return error
+
+
+def read_records(
+    format: str, source: Path, images: Path | None, packages: Sequence[str]
+) -> Iterator[ImageRecord | SourceFault]:
+    """The records of a source, and between them what is wrong with it; `packages` hold further formats."""
+    faults: list[SourceFault] = []
+
+    def note(error: FormatError) -> None:
+        faults.append(
+            SourceFault(error.problem, error.file, error.line, error.expected, error.no_valid_image)
+        )
+
+    records = _formats(packages).get(format).read(source, images=images)
+    record: ImageRecord | None = None
+    while True:
+        with base.problems_reported_to(note):
+            record = next(records, None)
+        yield from faults
+        faults.clear()
+        if record is None:
+            return
+        yield record
+
+
+def readable_format(source: Path, packages: Sequence[str]) -> str | None:
+    """The key of the first format that reads an image of a source; None where none does."""
+    formats = _formats(packages)
+    return next((reader.key for reader in formats if reader.reads and _reads(reader, source)), None)
+
+
+def _formats(packages: Sequence[str]) -> Registry[base.Format]:
+    from annotation.formats import FORMATS  # they are in this package
+
+    base.FORMAT_FOLDERS.add_packages(packages)
+    base.FORMAT_FOLDERS.load()
+    return FORMATS
+
+
+def _reads(reader: base.Format, source: Path) -> bool:
+    try:
+        with base.problems_reported_to(lambda error: None):
+            return next(iter(reader.read(source)), None) is not None
+    except (FormatError, OSError, ValueError):
+        return False

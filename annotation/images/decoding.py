@@ -1,0 +1,180 @@
+"""Decoders of pictures, which run in readers (`annotation.common.readers`): of what users send, and of what
+was stored of it."""
+
+import hashlib
+import io
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageOps
+
+from annotation.images.metadata import Malformed, without_metadata
+from phrasebox.errors import PhraseboxError
+
+#: Pictures beyond these are refused before a pixel is decoded.
+MAX_BYTES = 64 * 2**20
+MAX_PIXELS = 50_000_000
+
+#: Pillow's name of a type -> the extension it is kept under.
+_TYPES = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
+_EXPECTED = "a JPEG, PNG, WebP or still GIF"
+#: How a picture is encoded again: without loss, or in JPEG so that none is seen.
+_HOW: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}
+_ORIENTATION = 0x0112
+_UPRIGHT = 1
+_QUALITY = 80
+
+# Pillow warns at a size of its own; ours is lower and refuses.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+
+
+class PictureError(PhraseboxError):
+    """A file that is no picture we keep; names the file, what is wrong and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPicture:
+    """A stored picture: its name, its size in pixels, and the SHA-256 of the file as it came."""
+
+    name: str
+    width: int
+    height: int
+    source: str
+
+
+def decode_pictures(
+    paths: tuple[Path, ...], folder: Path | None, first: int = 0
+) -> Iterator[tuple[StoredPicture | None, str]]:
+    """What is to be stored of each picture from number `first` on, or None and what is wrong with it; where
+    there is a `folder`, its clean bytes are put there (`clean_copy`)."""
+    for number in range(first, len(paths)):
+        try:
+            stored, clean = _read_picture(paths[number])
+        except PictureError as error:
+            yield None, str(error)
+            continue
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            clean_copy(folder, number).write_bytes(clean)
+        yield stored, ""
+
+
+def clean_copy(folder: Path, number: int) -> Path:
+    """Where the clean bytes of a picture lie."""
+    return folder / f"{number}.part"
+
+
+def picture_extent(path: Path) -> tuple[int, int]:
+    """Width and height of a picture. Raises PictureError."""
+    try:
+        with Image.open(path, formats=tuple(_TYPES)) as picture:
+            return picture.size
+    except Exception as error:
+        raise _not_decoded(error) from error
+
+
+def write_small_copy(picture: Path, small: Path, side: int) -> None:
+    """Write a copy of `picture`, as WebP or as JPEG by the name `small`, whose longer side is `side` at most.
+
+    It is written beside its place and moved there, so that no reader meets half a file. Raises PictureError.
+    """
+    try:
+        with Image.open(picture, formats=tuple(_TYPES)) as image:
+            _check_extent(image, "JPEG")
+            upright = ImageOps.exif_transpose(image)
+            upright.thumbnail((side, side))
+            profile = upright.info.get("icc_profile") if upright.mode in ("RGB", "RGBA") else None
+            webp = small.suffix == ".webp"
+            copy = upright.convert("RGBA" if upright.has_transparency_data and webp else "RGB")
+            out = io.BytesIO()
+            copy.save(out, "WEBP" if webp else "JPEG", quality=_QUALITY, icc_profile=profile)
+    except PictureError:
+        raise
+    except Exception as error:
+        raise _not_decoded(error) from error
+    handle, unfinished = tempfile.mkstemp(dir=small.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(out.getvalue())
+        # The proxy serves it as another user.
+        os.chmod(unfinished, 0o444)
+        os.replace(unfinished, small)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise
+
+
+def _read_picture(path: Path) -> tuple[StoredPicture, bytes]:
+    """The picture at `path`, checked, and the bytes to store of it."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise PictureError(f"{size / 2**20:.0f} MiB; expected at most {MAX_BYTES // 2**20}")
+        data = path.read_bytes()
+    except OSError as error:
+        raise PictureError(f"cannot be read ({error.strerror}); expected {_EXPECTED}") from error
+    clean, kind, width, height = _cleaned(data)
+    name = f"{hashlib.sha256(clean).hexdigest()}.{_TYPES[kind]}"
+    return StoredPicture(name, width, height, hashlib.sha256(data).hexdigest()), clean
+
+
+def _cleaned(data: bytes) -> tuple[bytes, str, int, int]:
+    """The bytes to store, their type, width and height. Every pixel has been decoded once."""
+    try:
+        with Image.open(io.BytesIO(data), formats=tuple(_TYPES)) as image:
+            # A phone's JPEG with a second picture behind it calls itself MPO.
+            kind = "JPEG" if image.format == "MPO" else str(image.format)
+            _check_extent(image, kind)
+            if image.getexif().get(_ORIENTATION, _UPRIGHT) == _UPRIGHT:
+                try:
+                    clean = without_metadata(data, kind)
+                except Malformed:
+                    clean = _encoded(image, kind)
+            else:
+                clean = _encoded(image, kind)
+        with Image.open(io.BytesIO(clean), formats=(kind,)) as image:
+            image.load()
+            return clean, kind, image.width, image.height
+    except PictureError:
+        raise
+    except Image.UnidentifiedImageError:
+        raise PictureError(f"is not a picture; expected {_EXPECTED}") from None
+    except Image.DecompressionBombError:
+        raise PictureError(f"has too many pixels; expected at most {_megapixels(MAX_PIXELS)}") from None
+    except Exception as error:
+        raise _not_decoded(error) from error
+
+
+def _not_decoded(error: Exception) -> PictureError:
+    """Damaged files make the decoders raise almost anything; all of it means the same."""
+    reason = next(iter(str(error).splitlines()), type(error).__name__)
+    return PictureError(f"cannot be decoded ({reason}); expected {_EXPECTED}")
+
+
+def _check_extent(image: Image.Image, kind: str) -> None:
+    pixels = image.width * image.height
+    if pixels > MAX_PIXELS:
+        raise PictureError(
+            f"has {_megapixels(pixels)} ({image.width} x {image.height}); "
+            f"expected at most {_megapixels(MAX_PIXELS)}"
+        )
+    if kind != "JPEG" and getattr(image, "n_frames", 1) > 1:
+        raise PictureError(f"is an animation; expected {_EXPECTED}")
+
+
+def _megapixels(pixels: int) -> str:
+    return f"{pixels / 1e6:.1f} megapixels"
+
+
+def _encoded(image: Image.Image, kind: str) -> bytes:
+    """`image` turned upright and encoded again."""
+    turned = ImageOps.exif_transpose(image)
+    turned.info = {key: turned.info[key] for key in ("icc_profile", "transparency") if key in turned.info}
+    out = io.BytesIO()
+    turned.save(out, kind, **_HOW.get(kind, {}))
+    return out.getvalue()

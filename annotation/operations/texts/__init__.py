@@ -1,1 +1,0 @@
-"""What commands print of the results of operations."""

@@ -1,1 +1,0 @@
-"""Machines as pages, the queue and evaluation read them."""

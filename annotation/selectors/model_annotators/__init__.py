@@ -1,0 +1,1 @@
+"""Model annotators as pages, the queue and evaluation read them."""

@@ -1,0 +1,145 @@
+"""The boxes that a model annotator drew, with the verdicts of people, the newest first, as far back as
+asked."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from annotation.models import Campaign, Judgment, ModelAnnotator
+from annotation.protocol.kinds import draws, judged_by, model_kinds
+from annotation.protocol.questions import VOTE
+from annotation.protocol.terms import CATEGORIES
+
+#: Boxes of a model annotator that are read at once: of the newest ones, and at most, as it goes further back.
+PORTION, LARGEST_PORTION = 400, 3200
+#: Newest boxes of a model annotator whose verdicts decide what it leaves to people: a person's answer waits
+#: for them.
+DECIDING = 6000
+
+
+class ModelBox(NamedTuple):
+    """A box that a model annotator drew when it had that version: the open image, the name of the answer, the
+    categories of its chain, the chance that it rated, and people's verdict; None while there is none."""
+
+    image: int
+    name: str
+    version: int
+    categories: tuple[str, ...]
+    chance: float
+    good: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRecord:
+    """What became of a model annotator's boxes of a category: judged ones, and those of them that are
+    good."""
+
+    category: str
+    judged: int
+    good: int
+
+
+def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
+    """The kinds of a campaign at which a model annotator draws boxes."""
+    return tuple(kind for kind in model_kinds(campaign.kinds) if draws(kind))
+
+
+def judged_boxes(annotator: ModelAnnotator, *, since: int = 0) -> Iterator[ModelBox]:
+    """A model annotator's boxes, the newest first, those of version `since` and later, in portions of two
+    queries each. The verdict on a box is the first vote about it, as in its trust state."""
+    for portion in _batches(annotator, since):
+        verdicts = box_verdicts(annotator.campaign, {box.image for box in portion})
+        for box in portion:
+            yield box._replace(good=verdicts.get((box.image, box.name)))
+
+
+class NewestVerdicts:
+    """The newest verdicts on a model annotator's boxes by category, of its `DECIDING` newest boxes. Boxes are
+    read back only as far as is asked, and verdicts only of the category that is asked about."""
+
+    def __init__(self, annotator: ModelAnnotator, *, since: int = 0) -> None:
+        """Of the boxes of version `since` and later."""
+        self._campaign = annotator.campaign
+        self._batches = _batches(annotator, since, at_most=DECIDING)
+        self._unread: dict[str, list[ModelBox]] = {}
+        self._verdicts: dict[str, list[bool]] = {}
+
+    def of_category(self, category: str, count: int) -> list[bool]:
+        """Its last `count` verdicts (good or not), oldest first; fewer where there are no more."""
+        so_far = self._verdicts.setdefault(category, [])
+        while len(so_far) < count:
+            boxes = self._unread.pop(category, [])
+            if not boxes:
+                portion = next(self._batches, None)
+                if portion is None:
+                    break
+                for box in portion:
+                    for category_name in box.categories:
+                        self._unread.setdefault(category_name, []).append(box)
+                continue
+            verdicts = box_verdicts(self._campaign, {box.image for box in boxes})
+            judged = (verdicts.get((box.image, box.name)) for box in boxes)
+            so_far += [good for good in judged if good is not None]
+        return so_far[:count][::-1]
+
+
+def category_records(boxes: Sequence[ModelBox]) -> list[CategoryRecord]:
+    """By category, in the order of Table 1, what became of these boxes."""
+    judged: dict[str, list[bool]] = {}
+    for box in boxes:
+        if box.good is not None:
+            for category in box.categories:
+                judged.setdefault(category, []).append(box.good)
+    known = [name for name in CATEGORIES if name in judged]
+    order = known + sorted(set(judged) - set(known))
+    return [CategoryRecord(name, len(judged[name]), sum(judged[name])) for name in order]
+
+
+def _batches(
+    annotator: ModelAnnotator, since: int, *, at_most: int | None = None
+) -> Iterator[list[ModelBox]]:
+    """A model annotator's boxes of version `since` and later, the newest first, in growing portions; of its
+    `at_most` newest boxes."""
+    drawn: Any = (
+        Judgment.objects.filter(
+            campaign=annotator.campaign_id,
+            worker=annotator.worker_id,
+            kind__in=drawing_kinds(annotator.campaign),
+            image__isnull=False,
+        )
+        .exclude(answer="")
+        .order_by("-pk")
+    )
+    size, before, left = PORTION, 0, at_most
+    while left is None or left > 0:
+        size = size if left is None else min(size, left)
+        older = drawn.filter(pk__lt=before) if before else drawn
+        rows = list(older.values_list("pk", "image", "name", "content")[:size])
+        boxes = [
+            ModelBox(image, name, about["version"], tuple(about["categories"]), about["chance"])
+            for _pk, image, name, about in rows
+            if about["version"] >= since
+        ]
+        if boxes:
+            yield boxes
+        # Versions rise: where all of a portion are older, so is the rest.
+        if len(rows) < size or not boxes:
+            return
+        left = None if left is None else left - len(rows)
+        before, size = rows[-1][0], min(2 * size, LARGEST_PORTION)
+
+
+def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:
+    """(image, name of the drawing) -> whether the first vote on it says that the box is good.
+    Of people's boxes and model annotators', in these open images (ids)."""
+    verdicts: dict[tuple[int, str], bool] = {}
+    votes = Judgment.objects.filter(
+        image__in=images,
+        kind__in={judged_by(kind) for kind in drawing_kinds(campaign)},
+        role=VOTE,
+        withdrawn=False,
+        flag="",
+    )
+    for image, key, answer in votes.order_by("pk").values_list("image", "key", "answer"):
+        verdicts.setdefault((image, key.split("|")[1]), answer == "good")
+    return verdicts

@@ -1,0 +1,308 @@
+"""What requests pass through before a view, in the order of `MIDDLEWARE`: the log, forms read once, the short
+way of workers' calls, and the sign-in."""
+
+import logging
+import socket
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, cast
+
+from csp.middleware import CSPMiddleware
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig, SuspiciousOperation
+from django.core.handlers.exception import convert_exception_to_response
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict
+from django.http.multipartparser import MultiPartParserError
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.common import CommonMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.locale import LocaleMiddleware
+from django.middleware.security import SecurityMiddleware
+from django.template.defaultfilters import filesizeformat
+from django.template.loader import render_to_string
+from django.urls import Resolver404, ResolverMatch, resolve
+from django.utils.cache import add_never_cache_headers
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _
+from django.views.defaults import bad_request
+
+from annotation.api.problems import Problem
+from annotation.models import Account, Worker
+from annotation.web.common.access import only_work, set_up_first
+from annotation.workers import sessions
+from config.errors import is_call, unreadable_call
+from config.logs import request_id
+from config.single_thread_worker import CALLS
+
+access = logging.getLogger("phrasebox.access")
+UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, ValueError, LookupError)
+#: Bytes of the largest body that anything takes: the files of a form, 64 MiB in all, and its fields.
+LARGEST_BODY = 68 * 2**20
+#: Bytes of a body from somebody without a session or a token: forms to sign in, what platforms tell.
+LARGEST_FROM_ANYBODY = 256 * 2**10
+#: Seconds for which more is taken of a body that was refused, and dropped: the person who is cut off in the
+#: midst of sending may never read why.
+HEARD_OUT_SECONDS = 5.0
+
+Answering = Callable[[HttpRequest], HttpResponse]
+#: They put the same headers on every response, but for what depends on TLS.
+GUARDS = (SecurityMiddleware, CSPMiddleware, XFrameOptionsMiddleware)
+
+
+class RequestLog:
+    """Names every request (header X-Request-ID, made here unless a proxy gave it) and logs how it ended."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        received = request.headers.get("X-Request-ID", "")
+        # Anything else could forge lines of the log that it ends up in.
+        name = (
+            received
+            if received.isascii() and received.replace("-", "").isalnum() and len(received) <= 64
+            else ""
+        )
+        token = request_id.set(name or uuid.uuid4().hex)
+        started = time.monotonic()
+        try:
+            response = self.get_response(request)
+            response["X-Request-ID"] = request_id.get()
+            access.info(
+                "%s %s %d",
+                request.method,
+                request.path,
+                response.status_code,
+                extra={"fields": {"milliseconds": round(1000 * (time.monotonic() - started))}},
+            )
+            return response
+        finally:
+            request_id.reset(token)
+
+
+class ReadableForms:
+    """Reads every form before anybody else does, and leaves null characters out of it and of what the address
+    asks for: no database stores them. A call of the API carries no form, and says itself what it takes.
+
+    Requests that cannot be read are refused with 400, those that are too large with 413, before anything
+    looks into them. Django reads a form when somebody first asks for it, which its own pages of errors do
+    too: where a form cannot be read, they fail as the view did. And it decodes an address by whatever the
+    body's type calls its charset.
+
+    It writes the files of a form to the disk however large they are, and views look at their size afterwards.
+    So nothing is read of a body that says that it is larger than anything that a page or a call takes;
+    without a session or a token that is a short form. A body that does not say how long it is counts as
+    empty: no server of ours hands on more than was said.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        read: Any = request
+        most = most_bytes(request)
+        try:
+            if declared_length(request) > most:
+                raise TooLarge(most)
+            if _holds_nulls(request.POST):
+                read._post = _without_nulls(request.POST)
+        except UNREADABLE as error:
+            read._post, read._files = QueryDict(), MultiValueDict()
+            read.unreadable = error
+        if "%00" in request.META.get("QUERY_STRING", "") and _holds_nulls(request.GET):
+            read.GET = _without_nulls(request.GET)
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_about: object) -> HttpResponseBase | None:
+        """Before all checks of other layers, so that the page of the error has their headers."""
+        error = getattr(request, "unreadable", None)
+        if error is None:
+            return None
+        if isinstance(error, TooLarge):
+            return _too_large(request, error.most)
+        return unreadable_call() if is_call(request) else bad_request(request, error)
+
+
+class TooLarge(RequestDataTooBig):
+    """A body that says that it is larger than `most` bytes."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"more than {most} bytes")
+        self.most = most
+
+
+def most_bytes(request: HttpRequest) -> int:
+    """The bytes that the body of a request may have. Whether its session or token is a valid one is not
+    looked at yet."""
+    known = settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers
+    return LARGEST_BODY if known else LARGEST_FROM_ANYBODY
+
+
+def declared_length(request: HttpRequest) -> int:
+    """How long the body is, as its sender says; 0 where that is no number, as Django takes it."""
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return 0
+
+
+def _too_large(request: HttpRequest, most: int) -> HttpResponse:
+    """To programs as problem details, to people as a page; then the sender is heard out for a moment."""
+    if most < LARGEST_BODY:
+        why = _("Without signing in, a request may have %(most)s at most. Sign in, then send it again.")
+    else:
+        why = _(
+            "A request may have %(most)s at most. Larger files are imported by command, and a new corpus is "
+            "uploaded in parts."
+        )
+    why %= {"most": filesizeformat(most)}
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    if is_call(request):
+        response = Problem(status, "too_large", why).response()
+    else:
+        response = HttpResponse(render_to_string("413.html", {"why": why}), status=status)
+    response["Cache-Control"] = "no-store"
+    # The server closes a response once it is sent.
+    response._resource_closers.append(lambda: _hear_out(request.META.get("gunicorn.socket")))  # type: ignore[attr-defined]
+    return response
+
+
+def _hear_out(connection: Any) -> None:
+    """End our half of a connection, and drop what still comes for a moment; then it is over."""
+    if not isinstance(connection, socket.socket):
+        return
+    until = time.monotonic() + HEARD_OUT_SECONDS
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
+        while (left := until - time.monotonic()) > 0:
+            connection.settimeout(left)
+            if not connection.recv(2**16):
+                break
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RD)
+
+
+def _holds_nulls(query: QueryDict) -> bool:
+    return any("\0" in name or any("\0" in value for value in values) for name, values in query.lists())
+
+
+def _without_nulls(query: QueryDict) -> QueryDict:
+    cleaned = QueryDict(mutable=True)
+    for name, values in query.lists():
+        for value in values:
+            cleaned.appendlist(name.replace("\0", ""), value.replace("\0", ""))
+    cleaned._mutable = False
+    return cleaned
+
+
+class WorkerCalls:
+    """Answers calls of workers past the middleware that only pages need; hands everything else on.
+
+    Eleven layers, most of them with nothing to do for a call, were a quarter of a cycle's Python. What they
+    say about every response (policies, which do not differ from call to call) is asked of them once;
+    sessions, hosts and cookies are seen to as they do it. Whatever is not plain takes the long way through
+    all of them.
+    """
+
+    def __init__(self, get_response: Answering) -> None:
+        self.get_response = get_response
+        self._sessions, self._csrf = SessionMiddleware(get_response), CsrfViewMiddleware(get_response)
+        self._common, self._locale = CommonMiddleware(get_response), LocaleMiddleware(get_response)
+        self._guards = [guard(get_response) for guard in GUARDS]
+        #: The headers that the guards set, by whether the request came by TLS.
+        self._guard_headers: dict[bool, Mapping[str, str]] = {}
+        self._answered = cast(Answering, convert_exception_to_response(_answered))
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        match = _worker_call_match(request)
+        if match is None:
+            return self.get_response(request)
+        request.resolver_match = match
+        self._sessions.process_request(request)
+        self._locale.process_request(request)
+        self._csrf.process_request(request)
+        response = self._answered(request)
+        for layer in (self._csrf, self._common, self._locale, self._sessions):
+            layer.process_response(request, response)
+        for name, value in self._headers(request).items():
+            response.headers.setdefault(name, value)
+        return response
+
+    def _headers(self, request: HttpRequest) -> Mapping[str, str]:
+        secure = request.is_secure()
+        if secure not in self._guard_headers:
+            bare = HttpResponse()
+            del bare["Content-Type"]
+            for guard in self._guards:
+                guard.process_response(request, bare)
+            self._guard_headers[secure] = dict(bare.items())
+        return self._guard_headers[secure]
+
+
+def _worker_call_match(request: HttpRequest) -> ResolverMatch | None:
+    """The view of a call that may skip the middleware; None for any other request."""
+    if not request.path_info.startswith(CALLS) or (settings.SECURE_SSL_REDIRECT and not request.is_secure()):
+        return None
+    if hasattr(request, "unreadable"):  # which `ReadableForms` tells
+        return None
+    try:
+        request.get_host()
+        match = resolve(request.path_info)
+    except (DisallowedHost, Resolver404):
+        return None
+    # It looks itself who calls and whether the call is theirs; for any other view the layers do so.
+    alone = getattr(match.func, "csrf_exempt", False) and not getattr(match.func, "login_required", True)
+    return match if alone else None
+
+
+def _answered(request: HttpRequest) -> HttpResponse:
+    match = request.resolver_match
+    assert match is not None
+    response: HttpResponse = match.func(request, *match.args, **match.kwargs)
+    return response
+
+
+class SignInRequired(LoginRequiredMiddleware):
+    """Django's own, but it looks at the view first.
+
+    Django 5.2 asks who is there even where the view does not want to know: two queries for each
+    picture of a page, and for each question of a supervisor.
+    """
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., Any],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        """Lead to the sign-in who must sign in; refuse who came by a platform and may only work."""
+        if not getattr(view_func, "login_required", True):
+            return None
+        asking: Any = request
+        asking.asks_for_sign_in = True
+        shut = super().process_view(request, view_func, view_args, view_kwargs)
+        if shut is None:
+            shut = only_work(request, view_func)
+        return shut if shut is not None else set_up_first(request, view_func)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
+        """Who asks for a page in the moment in which they become another worker (`joining`) asks again."""
+        moved = isinstance(exception, IntegrityError | Worker.DoesNotExist)
+        if not moved or request.method != "GET" or not sessions.by_address(request.session):
+            return None
+        account = Account.objects.filter(pk=request.user.pk or 0)
+        return None if account.exists() else HttpResponseRedirect(request.get_full_path())
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Neither the browser nor anything before it keeps what only somebody signed in may see, so that the
+        way back shows nothing to the next person at a machine."""
+        if getattr(request, "asks_for_sign_in", False) and not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        return response

@@ -1,0 +1,194 @@
+"""What readers make of files that were sent (`annotation.common.readers`): plain data, a part at a time."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.formats.feature_files import DescribedItems, open_features
+from models_core import storage
+from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
+from phrasebox.formats.embeddings import read_sides, scores_of
+from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
+from phrasebox.formats.scores import ScoreMatrix, read_scores
+from phrasebox.formats.trec import read_run, still_apart
+from phrasebox.scoring.ranking import best_by_strip
+from phrasebox.scoring.tiles import NotANumber, check_finite
+from phrasebox.text_files import FormatError, lines, short_repr
+
+#: Ids, and bytes of an array, that are sent at a time.
+_IDS_AT_ONCE, _BYTES_AT_ONCE = 2_000, 4 * 2**20
+
+#: A query, its items best first, their scores; names as the source has them.
+FileRanking = tuple[str, list[str], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """What comes before a file's content: its tag, how many parts follow, and what is to be known of it."""
+
+    tag: str
+    number: int
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentIds:
+    """Some of the ids of a side of a file."""
+
+    side: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentMatrix:
+    """A file of scores, or of embeddings (with the captions in a file of their own, or not): of which every
+    score is computed, by cosines or inner products."""
+
+    format: str
+    file: Path
+    captions: Path | None = None
+    cosine: bool = True
+
+    def open(self) -> ScoreMatrix:
+        """Open the files; raises FormatError."""
+        if self.format == "scores":
+            return read_scores(self.file)
+        return scores_of(*read_sides(self.file, self.captions), cosine=self.cosine)
+
+
+def read_rankings(sent: SentMatrix, depth: int, turned: bool) -> Iterator[SentFile | FileRanking]:
+    """A SentFile, then the rankings of a run: of a TREC run whole, else the best `depth`, with captions as
+    queries where `turned`."""
+    if sent.format == "trec":
+        run = read_run(sent.file)
+        yield SentFile(run.tag, len(run.rankings))
+        for query, (items, scores) in run.rankings.items():
+            yield query, list(items), scores
+        return
+    matrix = sent.open()
+    yield SentFile("", len(matrix.captions if turned else matrix.images), matrix.remarks)
+    yield from best_ranked(matrix, depth, turned=turned)
+
+
+def best_ranked(matrix: ScoreMatrix, depth: int, *, turned: bool) -> Iterator[FileRanking]:
+    """Each query's best items from a matrix, a strip of queries at a time, with scores in single precision.
+
+    Of scores that were given, those that differ are kept apart (see `still_apart`). Of those computed here
+    what single precision does not tell apart ties: the last digits are rounding.
+    """
+    queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
+    scores = matrix.scores.turned() if turned else matrix.scores
+    number = 0
+    with matrix.naming(turned=turned):
+        for best in best_by_strip(scores, depth or max(1, len(items))):
+            with np.errstate(over="ignore"):  # what overflows is refused by name
+                single = still_apart(best.scores) if matrix.precomputed else best.scores.astype(np.float32)
+            for best_items, values in zip(best.items.tolist(), single, strict=True):
+                yield queries[number], [items[item] for item in best_items], values
+                number += 1
+
+
+def read_system(sent: SentMatrix) -> Iterator[SentFile | SentIds]:
+    """A SentFile, whose number is of dimensions (0 for scores), then all ids; the numbers were looked at."""
+    matrix = sent.open()
+    if sent.format == "scores":
+        _check_scores(matrix)
+        dimensions = 0
+    else:
+        dimensions = read_sides(sent.file, sent.captions)[0].vectors.shape[1]
+    yield SentFile("", dimensions, matrix.remarks)
+    yield from _ids("images", matrix.images)
+    yield from _ids("captions", matrix.captions)
+
+
+def write_system(
+    sent: SentMatrix,
+    folder: Path,
+    settings: dict[str, Any],
+    metadata: dict[str, Any],
+    also: dict[str, NDArray[Any]],
+) -> None:
+    """Write the numbers of a file, and `also` other arrays, as a new model."""
+    if sent.format == "scores":
+        scores = read_scores(sent.file).scores
+        arrays = {"scores": np.asarray(scores.tile(slice(None), slice(None)))}
+    else:
+        images, texts = read_sides(sent.file, sent.captions)
+        arrays = {"images": images.vectors, "captions": texts.vectors}
+    storage.save_model(folder, sent.format, {**arrays, **also}, settings, metadata)
+
+
+def _check_scores(matrix: ScoreMatrix) -> None:
+    scores = np.asarray(matrix.scores.tile(slice(None), slice(None)))
+    try:
+        check_finite(scores, "scores")
+    except NotANumber as error:
+        raise FormatError(
+            f"the score of {short_repr(matrix.images[error.row])} with "
+            f"{short_repr(matrix.captions[error.column])} is "
+            f"{scores[error.row, error.column]}",
+            file=matrix.file,
+            expected="finite numbers",
+        ) from error
+
+
+def read_judged_pairs(path: Path, format: str, repeats: bool) -> Iterator[JudgedPair]:
+    """The pairs of a file of judgments; with `repeats` one that comes twice was answered twice."""
+    reader = JUDGMENT_FORMATS.get(format)
+    return (reader.counting_repeats() if repeats else reader).read(path)
+
+
+def read_qrels_lines(path: Path, format: str) -> Iterator[QrelsLine]:
+    """The rows of a file of qrels."""
+    return QRELS_FORMATS.get(format).read(path)
+
+
+def read_json_lines(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number of each line that is not blank, and the object that it holds."""
+    for number, text in lines(path):
+        if not text.strip():
+            continue
+        try:
+            data = json.loads(text)
+            if not isinstance(data, dict):
+                raise ValueError("is no object")
+        except (ValueError, RecursionError) as error:
+            raise FormatError(
+                str(error), file=path, line=number, expected=f"an object of {expected}"
+            ) from None
+        yield number, data
+
+
+def read_features(
+    path: Path, kind: DescribedItems, ids_file: Path | None
+) -> Iterator[tuple[int, int] | SentIds | NDArray[Any]]:
+    """The shape of a file of features, all its ids, then the boxes of regions."""
+    file = open_features(path, kind, ids_file)
+    yield file.shape
+    yield from _ids("ids", file.ids)
+    if kind == "regions" and file.boxes is not None:
+        yield from _parts(np.asarray(file.boxes))
+
+
+def read_feature_rows(
+    path: Path, kind: DescribedItems, ids_file: Path | None, start: int, most: int
+) -> Iterator[NDArray[Any]]:
+    """The rows of a file of features from `start` on, `most` at a time."""
+    for block in open_features(path, kind, ids_file).blocks(start):
+        yield from _parts(np.ascontiguousarray(block), most)
+
+
+def _ids(side: str, ids: Sequence[str]) -> Iterator[SentIds]:
+    for start in range(0, len(ids), _IDS_AT_ONCE):
+        yield SentIds(side, tuple(ids[start : start + _IDS_AT_ONCE]))
+
+
+def _parts(rows: NDArray[Any], most: int = 2**20) -> Iterator[NDArray[Any]]:
+    step = max(1, min(most, _BYTES_AT_ONCE // max(1, rows[:1].nbytes)))
+    for start in range(0, len(rows), step):
+        yield np.array(rows[start : start + step])

@@ -1,0 +1,1 @@
+"""What trains the model annotators of campaigns: from finished images, or from a stored proposer."""

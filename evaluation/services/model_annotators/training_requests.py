@@ -1,0 +1,70 @@
+"""Training a model annotator, as an operation."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from django.utils.translation import gettext_lazy as _
+
+from annotation.campaigns import model_annotators
+from annotation.campaigns.model_annotators import ModelAnnotatorName
+from annotation.common.operations import Help, OperationContext
+from annotation.selectors.corpora import CampaignRequest
+from evaluation.services.model_annotators.training import TrainingReport, train_model_annotator
+from evaluation.services.systems.sources import DeviceField
+from phrasebox.device import CPU
+
+#: Where the share of the whole begins that is left for proposing.
+_TRAINED_AT = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainModelAnnotatorRequest(CampaignRequest):
+    """A model annotator learns from the finished images, or takes the stored proposer that the campaign's
+    settings name; its boxes are stored, and replace those that come from a file, and it answers."""
+
+    model_annotator: Annotated[ModelAnnotatorName, Help(_("Model annotator"))]
+    restart: Annotated[
+        bool, Help(_("Restart"), _("It forgets what it learnt last, and learns from the stored proposer"))
+    ] = False
+    device: DeviceField = CPU
+
+
+def check_model_annotator_free(
+    request: TrainModelAnnotatorRequest, context: OperationContext
+) -> TrainModelAnnotatorRequest:
+    """Raise CampaignError where the campaign is closed, or the model annotator is busy, and Invalid where the
+    campaign has no such model annotator."""
+    campaign = request.row()
+    model_annotators.refuse_closed(campaign)
+    model_annotators.refuse_busy(model_annotators.model_annotator_in(campaign, request.model_annotator))
+    return request
+
+
+def train(request: TrainModelAnnotatorRequest, context: OperationContext) -> TrainingReport:
+    """Train the model annotator. Where the clock asks for it, boxes that came from a file are not replaced.
+    Raises as `train_model_annotator`, and Invalid where the campaign has no such model annotator."""
+    model_annotators.model_annotator_in(request.row(), request.model_annotator)
+
+    def report_progress(phase: str, done: int, of: int) -> None:
+        start, end = (_TRAINED_AT, 1.0) if phase.startswith("proposing") else (0.0, _TRAINED_AT)
+        context.report_progress(phase, start + (end - start) * done / max(1, of))
+
+    return train_model_annotator(
+        campaign=request.campaign,
+        model_annotator=request.model_annotator,
+        replaces_file=context.actor is not None or context.progress is None,
+        restart=request.restart,
+        device=request.device,
+        report_progress=report_progress,
+    )
+
+
+def training_text(trained: TrainingReport) -> str:
+    """What became of a training run."""
+    return (
+        f"model annotator {trained.model_annotator}, version {trained.version}, "
+        f"learned from {trained.source}: boxes for {trained.images} images; "
+        f"{trained.answers} questions answered at once"
+        + (f"; they replace those of {trained.replaced}" if trained.replaced else "")
+        + (f"; {trained.unreadable} pictures cannot be read" if trained.unreadable else "")
+    )

@@ -1,0 +1,5 @@
+"""What all errors of the product are."""
+
+
+class PhraseboxError(ValueError):
+    """Something cannot be done, or used; the message is one line with the reason and the remedy."""

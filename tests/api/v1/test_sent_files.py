@@ -1,0 +1,88 @@
+"""Files that are sent are opened by readers alone: nothing of them is decoded where pages are served."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation.api.rest.endpoints import endpoints
+from tests.api.v1.conftest import Caller, operation
+from tests.api.v1.valid import VALID
+
+#: What looks at the bytes of a file without reading what they mean: sums, copies, and storing a part.
+_AS_BYTES = {"digest_of_files", "file_digest", "_by_content", "receive_uploaded_part", "_form_as_bytes"}
+_watching: list[tuple[Path, list[str]]] = []
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if event != "open" or not _watching or not isinstance(args[0], str | bytes):
+        return
+    folder, opened = _watching[-1]
+    path, mode = str(args[0]), str(args[1] or "")
+    if not path.startswith(str(folder)) or set(mode) & set("wxa") or Path(path).is_dir():
+        return
+    frame, names = sys._getframe(1), set()
+    while frame is not None:
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    if not names & _AS_BYTES:
+        opened.append(path)
+
+
+sys.addaudithook(_watch)
+
+
+@contextmanager
+def opened_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The files below a folder that this process reads; what reads them beside Python fails at once."""
+    opened: list[str] = []
+    _watching.append((folder, opened))
+    try:
+        with monkeypatch.context() as patched:
+            for name in ("evaluation.formats.feature_files.load_extra", "PIL.Image.open"):
+                patched.setattr(name, lambda *args, name=name, **kwargs: opened.append(name))
+            yield opened
+    finally:
+        _watching.pop()
+
+
+TAKING = sorted(endpoint.name for endpoint in endpoints() if endpoint.uploads)
+#: Calls that send a file of operations whose valid call sends none.
+SENDING: dict[str, dict[str, Any]] = {
+    "agreement": {"files": {"file": ("x.csv", b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n")}},
+    "freeze_qrels": {"files": {"images": ("x.txt", b"scene-2.png\n")}},
+    "open_campaign": {"files": {"pairs": ("x.csv", b"image,caption\nscene-2,scene-2#0\n")}},
+}
+
+
+#: Fields that are not sent beside a file.
+_INSTEAD = ("judgments", "images")
+
+
+def test_the_watch_sees_a_file_that_is_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "x").write_text("x")
+    with opened_here(tmp_path, monkeypatch) as opened:
+        (tmp_path / "x").read_text()
+    assert opened == [str(tmp_path / "x")]
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_no_operation_opens_a_file_that_was_sent(
+    researcher: Caller, data: Path, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    call = VALID[name]()
+    for field, value in SENDING.get(name, {}).items():
+        setattr(call, field, value)
+        call.body = {key: value for key, value in (call.body or {}).items() if key not in _INSTEAD}
+    if name == "open_campaign":
+        call.body |= {"tasks": "relevance"}  # type: ignore[operator]
+    assert call.files
+    with opened_here(data / "data" / "uploads", monkeypatch) as opened:
+        response = researcher.perform(operation(name), call)
+    assert response.status_code < 300, response.content
+    assert opened == []

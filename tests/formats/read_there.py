@@ -1,0 +1,76 @@
+"""What readers do in tests of them (`test_readers.py`)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phrasebox.formats.arrays import open_arrays
+from phrasebox.text_files import FormatError
+
+
+def numbers(most: int) -> Iterator[int]:
+    yield from range(most)
+
+
+def wrong(path: Path) -> None:
+    raise FormatError("is wrong", file=path, line=3, expected="what is right")
+
+
+def unforeseen(path: Path) -> None:
+    raise KeyError("a mistake of ours")
+
+
+def greedy(path: Path) -> int:
+    return len(np.ones(10**9))
+
+
+def greedy_in_parts(path: Path) -> Iterator[int]:
+    parts = []
+    for number in range(10**6):
+        parts.append(bytes(10**6))
+        yield number
+
+
+def lost(path: Path) -> None:
+    while True:
+        pass
+
+
+def asleep(path: Path) -> None:
+    time.sleep(60)
+
+
+def dying(path: Path) -> None:
+    os.abort()
+
+
+def held(path: Path) -> Iterator[bytes]:
+    while True:
+        yield bytes(10**5)
+
+
+def code() -> Any:
+    return os.system
+
+
+def shape_of(path: Path) -> tuple[int, ...]:
+    return open_arrays(path).arrays[""].shape
+
+
+def reaches(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def environment() -> dict[str, str]:
+    return dict(os.environ)
