@@ -218,7 +218,7 @@ def batch_of(judgments: JudgmentSet) -> Batch | None:
     return batches.filter(name=judgments.source.removeprefix(_OF_BATCH)).first()
 
 
-def asked_pairs_of(batch: Batch) -> set[tuple[int, int]]:
+def selected_pairs_of(batch: Batch) -> set[tuple[int, int]]:
     """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
     return {
         (image, caption) for image, caption, role in selected_pairs(batch.campaign) if role == ROLE_WANTED

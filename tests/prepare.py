@@ -123,10 +123,16 @@ def prepare() -> list[Component]:
 
 
 def heavier_than_need_be(component: Component) -> bool:
-    """Whether a component is there, and a package that does the same for half of the CPU could be."""
+    """Whether a component is there, and a package that does the same for half of the CPU could be. It says so
+    once: where that package cannot be installed, no later run tries."""
     if not component.cheaper or component.find() is None or shutil.which(component.cheaper):
         return False
-    return bool(_says("apt-cache", "show", component.cheaper))
+    tried = CACHE / f"tried-{component.cheaper}"
+    if tried.exists() or not _says("apt-cache", "show", component.cheaper):
+        return False
+    tried.parent.mkdir(parents=True, exist_ok=True)
+    tried.touch()
+    return True
 
 
 def may_install() -> bool:
