@@ -79,7 +79,7 @@ def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
         ("Maintenance", _maintenance(corpus)),
     ]
     title = corpus["name"] if layer is None else f"{corpus['name']}, layer {layer['name']}"
-    if layer is not None and _is_simulated(layer, campaign):
+    if _is_simulated(layer, campaign):
         title += " (simulated)"
     head = [
         f"# Datasheet: {_escape(title)}",
@@ -130,10 +130,11 @@ def _composition(
 
 
 def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None) -> Iterator[str]:
-    if layer is None:
+    if layer is None and campaign is None:
         yield "The export holds the corpus alone: nothing in it was annotated here."
         return
-    source = "simulation" if _is_simulated(layer, campaign) else layer["source"]
+    source = layer["source"] if layer is not None else "campaign"
+    source = "simulation" if _is_simulated(layer, campaign) else source
     yield _MADE_BY.get(source, f"Its source is “{_escape(source)}”.")
     if campaign is None:
         return
@@ -268,16 +269,17 @@ def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
     yield f"Each setting of each version is in `{DATASHEET_FIGURES}`."
 
 
-def _is_simulated(layer: Mapping[str, Any], campaign: Mapping[str, Any] | None) -> bool:
-    """Whether simulated workers gave the answers that a layer is made of."""
-    return layer["source"] == "simulation" or (campaign is not None and campaign["simulated"])
+def _is_simulated(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None) -> bool:
+    """Whether simulated workers gave the answers that an export holds."""
+    of_simulation = layer is not None and layer["source"] == "simulation"
+    return of_simulation or (campaign is not None and campaign["simulated"])
 
 
 def _limits(
     layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None, export: Mapping[str, Any]
 ) -> Iterator[str]:
     limits = [_escape(note) for note in export["notes"]]
-    if layer is not None and _is_simulated(layer, campaign):
+    if _is_simulated(layer, campaign):
         limits.append("The answers are simulated: they say nothing about people, and nobody was paid.")
     if layer is not None and layer["model_boxes"]:
         limits.append(

@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -111,11 +112,7 @@ def export_dataset(
     # Once more: what was finished meanwhile counts as finished, and its rows are behind.
     layers.layer_to_read(chosen.corpus, layer)
     writer = FORMATS.get(format)
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise ExportError(f"{out}: already exists; expected a new or an empty folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
-    try:
+    with complete_folder(out) as partial:
         records = stream_records(corpus=chosen.corpus, layer=chosen.layer, images=chosen.images)
         if writer.holds_pictures:
             records = _with_pictures(records) if with_pictures else _without_pictures(records)
@@ -137,6 +134,20 @@ def export_dataset(
             written.files.append(partial / NOTES)
         figures = datasheet_figures(chosen.corpus, chosen.layer, chosen.images, chosen.made_by)
         add_datasheet(figures, written, writer=writer, out=partial, with_pictures=with_pictures)
+    written.files = [out / file.relative_to(partial) for file in written.files]
+    return written
+
+
+@contextmanager
+def complete_folder(out: Path) -> Iterator[Path]:
+    """A folder to write to, which is `out` once the context ends, and is removed where that fails. Raises
+    ExportError, for a FormatError too."""
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise ExportError(f"{out}: already exists; expected a new or an empty folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
+    try:
+        yield partial
         os.chmod(partial, 0o755)
         os.replace(partial, out)
     except FormatError as error:
@@ -144,8 +155,6 @@ def export_dataset(
         raise ExportError(str(error).replace(str(partial), str(out))) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    written.files = [out / file.relative_to(partial) for file in written.files]
-    return written
 
 
 def check_export(
@@ -366,6 +375,7 @@ def _link_pictures(chosen: Chosen, folder: Path) -> int:
     linked = 0
     for filename, picture in stored.values_list("filename", "picture").iterator():
         target = folder / filename
+        target.parent.mkdir(parents=True, exist_ok=True)  # names may have folders
         try:
             os.link(picture_path(picture), target)
         except FileExistsError:

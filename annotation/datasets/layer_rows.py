@@ -290,11 +290,7 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
     shares = []
     for row in page:
         state = state_of(row)
-        names = {
-            chain.id: str(row.position * CHAINS_PER_IMAGE + i)
-            for i, chain in enumerate(state.layer.chains, 1)
-        }
-        record = renamed(state.layer, names)
+        record = numbered_chains(row, state.layer)
         shares.append(LayerShare(row.image.key, record, stages_of(state, record), row.version))
     ids = [row.image_id for row in page]
     BoxChain.objects.filter(box__layer=layer, box__image__in=ids).delete()
@@ -303,6 +299,12 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
     insert_shares(layer, _placed(layer.corpus, layer.name, shares, set()))
     for row in page:
         OpenImage.objects.filter(pk=row.pk, version=row.version).update(layer_behind=False)
+
+
+def numbered_chains(image: OpenImage, layer: LayerRecord) -> LayerRecord:
+    """The layer of an open image with the numbers that its chains have in the layer of the campaign."""
+    first = image.position * CHAINS_PER_IMAGE + 1
+    return renamed(layer, {chain.id: str(number) for number, chain in enumerate(layer.chains, first)})
 
 
 def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:

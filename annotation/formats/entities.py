@@ -1,7 +1,7 @@
 """Flickr30k Entities: a folder of sentences with mentions, and of annotation files with boxes.
 
     Sentences/ID.txt     one caption per line, with mentions in brackets
-    Annotations/ID.xml   size and objects; absent for an image without objects
+    Annotations/ID.xml   size and objects; written for every image, since readers open one for each
     images/ID.jpg        read where present, never written
     train.txt val.txt test.txt (restval.txt)    ids, one per line
     UNRELATED_CAPTIONS   image and caption number, from 1
@@ -32,8 +32,9 @@ from annotation.formats.entities_notation import (
     print_sentence,
 )
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
-from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
+from annotation.formats.names import Pictures
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from phrasebox.names import KEY, PICTURE_EXTENSIONS, AmbiguousName, ImageNames, ImageNaming, image_id
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.
@@ -61,7 +62,7 @@ class Entities(Format):
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         root = _root(path)
-        pictures = images or (root / _PICTURES if (root / _PICTURES).is_dir() else None)
+        pictures = Pictures(images or (root / _PICTURES if (root / _PICTURES).is_dir() else None))
         present = set(_ids(root / _SENTENCES, ".txt"))
         for orphan in _ids(root / _ANNOTATIONS, ".xml"):
             if orphan not in present:
@@ -109,9 +110,7 @@ class Entities(Format):
             for record in writable(records, out, format=self, written=written):
                 with open_new(out / _SENTENCES / f"{record.id}.txt") as file:
                     file.writelines(f"{line}\n" for line in _sentences(record, out))
-                objects = record.layer.objects if record.layer else ()
-                if objects:
-                    _write_annotation(record, out, written)
+                _write_annotation(record, out, written)
                 if record.layer is None:
                     listed(NOT_COVERED).write(f"{record.id}\n")
                 last = max(last, position := _position_of(record))
@@ -125,6 +124,7 @@ class Entities(Format):
                 written.add("images")
                 written.add("captions", len(record.captions))
                 written.add("mentions", len(record.layer.mentions) if record.layer else 0)
+                objects = record.layer.objects if record.layer else ()
                 written.add("boxes", sum(obj.box is not None for obj in objects))
         return written
 
@@ -151,15 +151,22 @@ def _ids(folder: Path, suffix: str) -> Iterator[str]:
 def _splits(root: Path, present: set[str]) -> dict[str, str]:
     """Id -> split for the ids in `present`, in the order of the lists, which may list more: subsets exist."""
     splits: dict[str, str] = {}
+    keys = sorted(present)
+    names = ImageNames(ImageNaming(number, key) for number, key in enumerate(keys))
     for split in SPLITS:
         file = root / f"{split}.txt"
         if not file.is_file():
             continue
         for number, line in lines(file):
-            id = line.strip()
-            id = id if id in present else image_id(id)
-            if id not in present:
+            name = line.strip()
+            try:
+                found = (names.find(spelled, (KEY,)) for spelled in (name, image_id(name)))
+                image = next((item for item in found if item is not None), None)
+            except AmbiguousName as error:
+                raise FormatError(str(error), file=file, line=number, expected="ids of images") from error
+            if image is None:
                 continue
+            id = keys[image]
             if id in splits:
                 raise FormatError(
                     f"{short_repr(id)} is listed a second time (first in {splits[id]}.txt)",
@@ -224,18 +231,12 @@ def _position_of(record: ImageRecord) -> tuple[int, str]:
 
 
 def _leave_out(record: ImageRecord, written: Written) -> None:
-    """Count sizes and file names without an annotation file, and captions that are more than their words."""
-    if record.layer is None or not record.layer.objects:
-        written.leave_out("sizes", (record.width, record.height) != (0, 0))
-        written.leave_out("filenames", record.filename != f"{record.id}.jpg")
-    else:
-        written.leave_out("filenames", image_id(record.filename) != record.id)
+    """Count file names that say another id, and captions that are more than their words."""
+    written.leave_out("filenames", image_id(record.filename) != record.id)
     written.leave_out("texts", sum(c.text != " ".join(c.words) for c in record.captions))
 
 
-def _record(
-    root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None
-) -> LocatedRecord:
+def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Pictures) -> LocatedRecord:
     file = root / _SENTENCES / f"{id}.txt"
     sentences: list[tuple[tuple[str, ...], tuple[Bracketed, ...]]] = []
     blank: int | None = None
@@ -272,8 +273,7 @@ def _record(
         raise FormatError(
             f"<filename> is {short_repr(annotation.filename)}", file=drawn, expected=f"{id}.jpg"
         )
-    picture = find_picture(
-        pictures,
+    picture = pictures.find(
         *([annotation.filename] if annotation.filename else []),
         *(id + e for e in PICTURE_EXTENSIONS),
     )

@@ -1,19 +1,38 @@
-"""Parquet export: images, captions, mentions, chains and boxes as five tables, row group by row group."""
+"""Parquet: images, captions, mentions, chains and boxes as five tables, row group by row group.
+
+The rows of all tables stand in the order of the images, so that they are read side by side, an image at a
+time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from itertools import chain as concatenated
 from pathlib import Path
 from typing import Any
 
 from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written
-from annotation.formats.checks import writable
-from annotation.protocol.terms import ImageRecord, LayerRecord
-from models_core.extras import load_extra
+from annotation.formats.checks import LocatedRecord, checked_records, writable
+from annotation.formats.fields import Fields
+from annotation.formats.names import Pictures
+from annotation.protocol.terms import (
+    NOT_VISUAL,
+    Box,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerObject,
+    LayerRecord,
+    Mention,
+)
+from models_core.extras import MissingExtra, load_extra
+from phrasebox.text_files import FormatError, short_repr
 
-#: Rows that wait in memory before they are written as one group.
-ROW_GROUP = 20_000
+#: Rows that wait in memory before they are written as one group, and that are read at once.
+ROW_GROUP, _READ_AT_ONCE = 20_000, 500
+_IMAGES = "images.parquet"
+_SHAPE = "a folder with images, captions, mentions, chains and boxes.parquet"
 
 _TEXT, _INT, _FLAG, _TEXTS = "string", "int32", "bool", "list<string>"
 
@@ -51,12 +70,13 @@ PARQUET_TABLES: dict[str, dict[str, str]] = {
         "categories": _TEXTS,
         "mentions": _INT,
         "boxes": _INT,
+        "object": _INT,
         "scene": _FLAG,
         "nobndbox": _FLAG,
     },
     "boxes": {
         "image": _TEXT,
-        "box": _INT,
+        "object": _INT,
         "chains": _TEXTS,
         "xmin": _INT,
         "ymin": _INT,
@@ -68,12 +88,16 @@ PARQUET_TABLES: dict[str, dict[str, str]] = {
 
 
 class Parquet(Format):
-    """Export only: for pandas, DuckDB, Polars, R."""
+    """Everything in an ImageRecord but the picture's path: for pandas, DuckDB, Polars, R."""
 
     key = "parquet"
-    title = "Parquet tables (images, captions, mentions, chains, boxes); export only"
+    title = "Parquet tables (images, captions, mentions, chains, boxes)"
+    reads = True
     writes = True
     says = ALL_CONTENTS
+
+    def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
+        return checked_records(_located(path, images), source=path, expected=_SHAPE)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / f"{name}.parquet" for name in PARQUET_TABLES])
@@ -102,25 +126,146 @@ class Parquet(Format):
 
 def _add_layer(tables: dict[str, _Table], image: str, layer: LayerRecord) -> None:
     depicted = layer.depicted()
-    flags = {obj.chains[0]: obj for obj in layer.objects if obj.box is None}
+    flags = {obj.chains[0]: (at, obj) for at, obj in enumerate(layer.objects) if obj.box is None}
     for chain in layer.chains:
         for m in chain.mentions:
             tables["mentions"].add(image, m.caption, m.start, m.end, m.text, list(m.categories), chain.id)
-        flag = flags.get(chain.id)
+        at, flag = flags.get(chain.id, (None, None))
         tables["chains"].add(
             image,
             chain.id,
             list(chain.categories),
             len(chain.mentions),
             len(depicted.get(chain.id, ())),
+            at,
             flag.scene if flag else None,
             flag.nobndbox if flag else None,
         )
-    boxes = [obj for obj in layer.objects if obj.box is not None]
-    for number, obj in enumerate(boxes):
+    for number, obj in enumerate(layer.objects):
         if obj.box is not None:
             corners = obj.box.xmin, obj.box.ymin, obj.box.xmax, obj.box.ymax
             tables["boxes"].add(image, number, list(obj.chains), *corners, obj.by_model)
+
+
+def _located(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
+    """The records of a folder that holds the five files, or whose one folder does."""
+    files = [path / _IMAGES] if (path / _IMAGES).is_file() else sorted(path.glob(f"*/{_IMAGES}"))
+    if len(files) != 1:
+        raise FormatError(f"holds no {_IMAGES}", file=path, expected=_SHAPE)
+    folder = files[0].parent
+    tables = {name: _Rows(folder / f"{name}.parquet", columns) for name, columns in PARQUET_TABLES.items()}
+    pictures = Pictures(images)
+    for row in tables["images"].all():
+        id, filename = row.text("image"), row.text("filename")
+        captions = tuple(
+            CaptionRecord(
+                caption.text("text"),
+                words if (words := caption.strings("words")) != tuple(caption.text("text").split()) else None,
+                caption.text("caption_id"),
+                caption.flag("unrelated"),
+            )
+            for caption in tables["captions"].of(id)
+        )
+        layer = _layer(tables, id, captions) if row.flag("covered") else None
+        record = ImageRecord(
+            id=id,
+            filename=filename,
+            captions=captions,
+            split=row.text("split"),
+            width=row.integer("width"),
+            height=row.integer("height"),
+            picture=pictures.find(filename),
+            layer=layer,
+            external_id=row.text("external_id"),
+        )
+        yield record, files[0], None
+    for table in tables.values():
+        table.check_end()
+
+
+def _layer(tables: dict[str, _Rows], image: str, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
+    mentions: dict[str, list[Mention]] = {}
+    for row in tables["mentions"].of(image):
+        caption, start, end = row.integer("caption"), row.integer("start"), row.integer("end")
+        words = captions[caption].words if 0 <= caption < len(captions) else ()
+        if not 0 <= start < end <= len(words):
+            raise row.refuse(
+                f"words {start} to {end} of caption {caption} do not exist",
+                "places counted from 0 within a caption, the end exclusive",
+            )
+        mention = Mention(caption, start, end, words[start:end], row.strings("categories"))
+        mentions.setdefault(row.text("chain"), []).append(mention)
+    chains: list[Chain] = []
+    objects: dict[int, LayerObject] = {}
+    for row in tables["chains"].of(image):
+        id = row.text("chain")
+        # Chain 0 stands there once for each of its mentions.
+        of_chain = mentions.get(id, [])
+        chains.append(Chain(id, tuple(of_chain[:1] if id == NOT_VISUAL else of_chain)))
+        del of_chain[: len(chains[-1].mentions)]
+        if row.value["object"] is not None:
+            objects[row.integer("object")] = LayerObject((id,), None, row.flag("scene"), row.flag("nobndbox"))
+    if lost := next((mention for of_chain in mentions.values() for mention in of_chain), None):
+        raise tables["chains"].refuse(f"image {short_repr(image)}, mention {lost.id}: its chain is missing")
+    for row in tables["boxes"].of(image):
+        try:
+            box = Box(*(row.integer(corner) for corner in ("xmin", "ymin", "xmax", "ymax")))
+        except ValueError as error:
+            raise row.refuse(
+                str(error).split(": expected")[0], "1 <= xmin <= xmax and 1 <= ymin <= ymax"
+            ) from error
+        objects[row.integer("object")] = LayerObject(
+            row.strings("chains"), box, by_model=row.flag("by_model")
+        )
+    return LayerRecord(tuple(chains), tuple(objects[place] for place in sorted(objects)))
+
+
+class _Rows:
+    """The rows of one Parquet file in their order, taken image by image."""
+
+    def __init__(self, path: Path, columns: dict[str, str]) -> None:
+        self._path = path
+        if not path.is_file():
+            raise FormatError("does not exist", file=path, expected=_SHAPE)
+        try:
+            pq = load_extra("pyarrow.parquet")
+            self._file = pq.ParquetFile(path)
+        except (MissingExtra, ValueError, OSError) as error:
+            raise FormatError(str(error).splitlines()[0], file=path, expected=_SHAPE) from error
+        if missing := sorted(set(columns) - set(self._file.schema_arrow.names)):
+            raise FormatError(
+                f"has no column {missing[0]}", file=path, expected=f"the columns {', '.join(columns)}"
+            )
+        self._left = self._read()
+        self._next = next(self._left, None)
+
+    def all(self) -> Iterator[Fields]:
+        """Every row."""
+        while self._next is not None:
+            row, self._next = self._next, next(self._left, None)
+            yield row
+
+    def of(self, image: str) -> Iterator[Fields]:
+        """The rows that come next, as far as they are of `image`."""
+        while self._next is not None and self._next.value["image"] == image:
+            row, self._next = self._next, next(self._left, None)
+            yield row
+
+    def check_end(self) -> None:
+        """Raise FormatError unless all rows were taken."""
+        if self._next is not None:
+            image = short_repr(self._next.value["image"])
+            raise self.refuse(f"the rows of image {image} do not stand where {_IMAGES} has the image")
+
+    def refuse(self, problem: str) -> FormatError:
+        """The error, to be raised, that names the file."""
+        return FormatError(problem, file=self._path, expected="rows in the order of the images")
+
+    def _read(self) -> Iterator[Fields]:
+        batches = self._file.iter_batches(batch_size=_READ_AT_ONCE)
+        rows = concatenated.from_iterable(batch.to_pylist() for batch in batches)
+        for number, row in enumerate(rows, 1):
+            yield Fields(row, what=f"row {number}", file=self._path)
 
 
 class _Table:

@@ -22,6 +22,7 @@ from annotation.common.operations import (
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.contents import answer_files, arrow_tables
+from annotation.jobs.kinds import export_bundle as bundles
 from annotation.jobs.kinds import export_dataset as exports
 from annotation.jobs.kinds import refresh_layer
 from annotation.protocol.agreement import IntervalEstimate
@@ -367,6 +368,17 @@ register(
         route="exports",
         example={"format": "entities", "unfinished": "leave_out"},
     ),
+    command=CommandLine(out=_NEW_FOLDER, text=_exported_text),
+    page=FormPage(started=_BUILDING),
+)
+register(
+    title=_("Export a release bundle of a campaign"),
+    permission=MAY_RUN,
+    run=bundles.export_bundle,
+    before_job=bundles.check_bundle_request,
+    errors=(OSError,),
+    as_job=True,
+    rest=Rest("POST", f"{ONE_CAMPAIGN}/bundles", "exports", route="bundles", example={}),
     command=CommandLine(out=_NEW_FOLDER, text=_exported_text),
     page=FormPage(started=_BUILDING),
 )

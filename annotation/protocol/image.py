@@ -111,7 +111,10 @@ class Fold:
         self._link_rule = self._rules[q.COREF_LINK]
 
     def __call__(self, judgments: Iterable[Judgment]) -> ImageState:
-        reading = sort_votes_by_key(judgments)
+        return self.state_after(sort_votes_by_key(judgments))
+
+    def state_after(self, reading: Reading) -> ImageState:
+        """The state after the votes of `reading`, none of which was read yet."""
         chains: list[ChainState] = []
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))

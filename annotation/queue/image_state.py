@@ -178,10 +178,16 @@ def refold_image(image: int) -> ImageState:
 
 def state_of(image: OpenImage) -> ImageState:
     """The fold of what is stored of an open image now; writes nothing."""
+    fold, judgments = stored_fold(image)
+    return fold(judgments)
+
+
+def stored_fold(image: OpenImage) -> tuple[Fold | CountedFold, list[Judgment]]:
+    """The fold of an open image, and all judgments that count, as they are stored now."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk])
         row = row_from(cursor.fetchone())
-        return fold_of(row)(vote.judgment for vote in votes_of(cursor, image.pk))
+        return fold_of(row), [vote.judgment for vote in votes_of(cursor, image.pk)]
 
 
 def image_difference(

@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import QuerySet
+
 from annotation.models import Campaign, Identity, Image, Judgment, Worker
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.paging import ROLE_CONTROL
@@ -16,35 +18,64 @@ from annotation.protocol.paging import ROLE_CONTROL
 #: Answers read at once.
 _PAGE = 500
 _COLUMNS = (
-    *("id", "kind", "key", "role", "answer", "content", "flag", "withdrawn", "way", "schema", "instructions"),
+    *(
+        "id",
+        "name",
+        "kind",
+        "key",
+        "role",
+        "answer",
+        "content",
+        "flag",
+        "withdrawn",
+        "way",
+        "schema",
+        "instructions",
+    ),
     *("xmin", "ymin", "xmax", "ymax", "created_at"),
     *("worker__pseudonym", "worker__kind", "worker__identity__provider"),
     *("image__image__key", "assignment__seconds", "assignment__settings_version"),
-    "assignment__control__image__key",
+    *("assignment__control", "assignment__control__image__key"),
 )
 
 
-def answers(campaign: Campaign, *, known: bool = False) -> Iterator[dict[str, Any]]:
+def answers(campaign: Campaign, *, known: bool = False, image: int | None = None) -> Iterator[dict[str, Any]]:
     """Answers in the order in which they came; those on control items only with `known`, also those on the
-    control images of a page.
+    control images of a page. `image`: those about one open image alone.
 
-    Each has: kind, image, key, worker, by (a person, a model annotator, or simulated), role, answer, box or
-    None, flag, withdrawn, way, seconds, schema, instructions, settings (versions), at; and what else the
-    kind's answer says: `text` of a caption, `regions`, `caption` of a graded pair, `pairs` of a page.
+    Each has: id, by which the key of a verdict names what it is about; kind, image, key, worker, by (a
+    person, a model annotator, or simulated), role, answer, box or None, flag, withdrawn, way, seconds,
+    schema, instructions, settings (versions), at; and what else the kind's answer says: `text` of a caption,
+    `regions`, `caption` of a graded pair, `pairs` of a page.
     """
     rows = Judgment.objects.filter(campaign=campaign).order_by("id")
-    if not known:
+    if image is not None:
+        rows = rows.filter(image=image)
+    elif not known:
         rows = rows.filter(image__isnull=False)
-    after = 0
-    while page := list(rows.filter(id__gt=after).values(*_COLUMNS)[:_PAGE]):
-        after = page[-1]["id"]
-        yield from (_record(row, campaign, known) for row in page)
+    for row in _in_pages(rows):
+        yield _record(row, campaign, known)
+
+
+def control_answers(campaign: Campaign) -> Iterator[dict[str, Any]]:
+    """Answers on control items, as `answers` has them, each with the `control` (id of its row)."""
+    for row in _in_pages(Judgment.objects.filter(campaign=campaign, image__isnull=True).order_by("id")):
+        yield {**_record(row, campaign, known=True), "control": row["assignment__control"]}
+
+
+def _in_pages(rows: QuerySet[Judgment]) -> Iterator[dict[str, Any]]:
+    after, page = 0, [{}] * _PAGE
+    while len(page) == _PAGE:
+        page = list(rows.filter(id__gt=after).values(*_COLUMNS)[:_PAGE])
+        yield from page
+        after = page[-1]["id"] if page else after
 
 
 def _record(row: Mapping[str, Any], campaign: Campaign, known: bool) -> dict[str, Any]:
     box = [row[edge] for edge in ("xmin", "ymin", "xmax", "ymax")]
     at: datetime = row["created_at"]
     return {
+        "id": row["name"],
         "kind": row["kind"],
         "image": row["image__image__key"] or row["assignment__control__image__key"],
         "key": row["key"],
@@ -81,14 +112,19 @@ def answer_details(kind: str, key: str, content: Mapping[str, Any], *, known: bo
     if not is_page(kind):
         return answer_content
     pairs = [
-        {**pair, "image": _key(pair["image"]), "caption": f"{_key(pair['caption'][0])}#{pair['caption'][1]}"}
+        {**pair, "image": image_key(pair["image"]), "caption": caption_at(*pair["caption"])}
         for pair in answer_content["pairs"]
         if known or pair["role"] != ROLE_CONTROL
     ]
     return {**answer_content, "pairs": pairs}
 
 
+def caption_at(image: int, place: int) -> str:
+    """IMAGE#NUMBER of a caption: the id of its image's row, and its place from 0."""
+    return f"{image_key(image)}#{place}"
+
+
 @lru_cache(maxsize=65536)
-def _key(image: int) -> str:
+def image_key(image: int) -> str:
     """The key of the image with this id; a corpus never changes once it is published."""
     return Image.objects.values_list("key", flat=True).get(pk=image)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -76,11 +77,11 @@ def test_the_tables_hold_the_record(tmp_path):
         "chain": "1",
     }
     assert [
-        (r["chain"], r["categories"], r["mentions"], r["boxes"], r["scene"], r["nobndbox"])
+        (r["chain"], r["categories"], r["mentions"], r["boxes"], r["object"], r["scene"], r["nobndbox"])
         for r in rows(tmp_path, "chains")
-    ] == [("1", ["animals", "other"], 1, 1, None, None), ("2", ["other"], 1, 1, True, False)]
+    ] == [("1", ["animals", "other"], 1, 1, None, None, None), ("2", ["other"], 1, 1, 0, True, False)]
     assert rows(tmp_path, "boxes") == [
-        {"image": "a", "box": 0, "chains": ["1", "2"], "by_model": False}
+        {"image": "a", "object": 1, "chains": ["1", "2"], "by_model": False}
         | {"xmin": 1, "ymin": 2, "xmax": 3, "ymax": 4}
     ]
 
@@ -93,6 +94,37 @@ def test_rows_are_written_in_groups_and_none_is_lost(tmp_path, monkeypatch):
     assert pq.ParquetFile(tmp_path / "captions.parquet").num_row_groups == 3
 
 
-def test_it_cannot_be_read(tmp_path):
-    with pytest.raises(FormatError, match="format 'parquet' cannot be read"):
+def rewrite(folder, table, change):
+    rows_of_table = rows(folder, table)
+    change(rows_of_table)
+    pq.write_table(pa.Table.from_pylist(rows_of_table), folder / f"{table}.parquet")
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "problem"),
+    [
+        ("mentions", lambda rows: rows[0].update(end=9), "words 0 to 9 of caption 0 do not exist"),
+        ("mentions", lambda rows: rows[0].update(chain="7"), "image 'a', mention 0:0-2: its chain is"),
+        ("mentions", lambda rows: rows[0].update(image="b"), "the rows of image 'b' do not stand where"),
+        ("boxes", lambda rows: rows[0].update(xmin=9), "row 1: box 9,2,3,4 is not valid"),
+        ("boxes", lambda rows: rows[0].pop("by_model"), "has no column by_model"),
+        ("images", lambda rows: rows[0].update(width=None), "row 1: 'width' is None"),
+        ("captions", lambda rows: rows[0].update(text=""), "image 'a': caption 1 is empty"),
+    ],
+)
+def test_tables_that_contradict_each_other_are_refused(tmp_path, table, change, problem):
+    FORMATS.get("parquet").write([IMAGE], tmp_path)
+    rewrite(tmp_path, table, change)
+    with pytest.raises(FormatError) as error:
+        list(FORMATS.get("parquet").read(tmp_path))
+    assert problem in error.value.problem
+
+
+def test_a_table_that_is_missing_or_none_is_named(tmp_path):
+    FORMATS.get("parquet").write([IMAGE], tmp_path)
+    (tmp_path / "boxes.parquet").write_bytes(b"PAR1")
+    with pytest.raises(FormatError, match="boxes.parquet"):
+        list(FORMATS.get("parquet").read(tmp_path))
+    (tmp_path / "boxes.parquet").unlink()
+    with pytest.raises(FormatError, match="boxes.parquet: does not exist"):
         list(FORMATS.get("parquet").read(tmp_path))

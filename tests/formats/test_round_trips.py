@@ -30,6 +30,10 @@ CASES: dict[str, tuple[Abilities, Carried]] = {
         Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True),
         list,
     ),
+    "parquet": (
+        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, machines=True),
+        list,
+    ),
     "entities": (
         Abilities(
             splits=("", "train", "restval", "val", "test"),
@@ -74,7 +78,7 @@ def test_what_a_format_cannot_say_is_refused_or_counted_as_left_out(key, corpus)
         try:
             written = entry.write(corpus, Path(folder))
         except FormatError as error:
-            assert key not in ("jsonl", "flickr30k")
+            assert key not in ("jsonl", "parquet", "flickr30k")
             assert one_line(error).file.startswith(folder)
             return
         lost = make.lost(corpus, list(entry.read(Path(folder))))

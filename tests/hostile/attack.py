@@ -237,5 +237,5 @@ def _forget() -> None:
     cache.clear()
     control_pool.cache_clear()
     displayed_image.cache_clear()
-    answers._key.cache_clear()
+    answers.image_key.cache_clear()
     spelling.corpus_words.cache_clear()

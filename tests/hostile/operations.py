@@ -911,6 +911,7 @@ get("jobs", RUNNERS, "quay")
 _EXPORT = {"format": "jsonl", "unfinished": "include", "pictures": "true", "simulated": "true"}
 post("operation", RUNNERS, "export_dataset", corpus="quay", layer="import", **_EXPORT)
 post("operation", RUNNERS, "export_campaign", campaign="quay", **_EXPORT)
+post("operation", RUNNERS, "export_bundle", campaign="quay", simulated="true")
 post("operation", RUNNERS, "refresh_layer", campaign="quay")
 
 

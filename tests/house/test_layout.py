@@ -21,6 +21,7 @@ NAMES_KINDS = {
     "annotation/protocol/gold.py": "what gold answers to the six of the chain",
     "annotation/protocol/state.py": "the chain's settings, by question",
     "annotation/models/queue.py": "the condition of an index, as a migration has it",
+    "annotation/datasets/bundles/check.py": "stands alone: it can ask nobody",
 }
 #: Words that are names of kinds, and also something else where they stand.
 ELSEWHERE = {("relevance", "evaluation/"): "a column of qrels, and the tasks of a campaign"}

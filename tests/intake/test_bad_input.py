@@ -22,7 +22,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 GOOD = "1.jpg#0\tA dog runs .\n2.jpg#0\tA cat sits .\n"
 SENTENCE = "[/EN#1/people A man] runs .\n"
-HEADER = '{"format": "phrasebox-corpus", "version": 1}\n'
 
 
 def put(path: Path, content: str | bytes) -> Path:
@@ -154,13 +153,13 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
         lambda f: [*token(f, GOOD), "--images", str(f / "none")],
         r"none: no such folder; expected the folder of pictures",
     ),
-    "a record without its header": (
-        lambda f: [str(put(f / "x.jsonl", '{"id": "1"}\n')), "--format", "jsonl"],
-        r"x\.jsonl, line 1: has no header",
+    "a record without its captions": (
+        lambda f: [str(put(f / "x.jsonl", '{"id": "1", "filename": "1.jpg"}\n')), "--format", "jsonl"],
+        r"x\.jsonl, line 1: image '1': 'captions' is missing",
     ),
     "a record cut short": (
-        lambda f: [str(put(f / "x.jsonl", HEADER + '{"id": "1", "capt')), "--format", "jsonl"],
-        r"x\.jsonl, line 2: ",
+        lambda f: [str(put(f / "x.jsonl", '{"id": "1", "capt')), "--format", "jsonl"],
+        r"x\.jsonl, line 1: ",
     ),
 }
 

@@ -66,6 +66,10 @@ def entities_folder(folder: Path) -> Path:
         "  <object><name>99</name><scene>0</scene><nobndbox>1</nobndbox></object>\n"
         "</annotation>\n"
     )
+    (folder / "Annotations" / "7.xml").write_text(
+        "<annotation>\n  <filename>7.jpg</filename>\n"
+        "  <size><width>0</width><height>0</height><depth>3</depth></size>\n</annotation>\n"
+    )
     (folder / "train.txt").write_text("7\n")
     (folder / "test.txt").write_text("12\n")
     (folder / "UNRELATED_CAPTIONS").write_text("# format: <imageID> <sentence number>\n12 2\n")
@@ -187,7 +191,7 @@ def test_mentions_of_excluded_chains_are_plain_words(tmp_path: Path):
     assert (tmp_path / "out" / "Sentences" / "1000.txt").read_text().splitlines()[0] == (
         f"{MAN} in a hat crosses {STREET} ."
     )
-    assert not (tmp_path / "out" / "Annotations").exists()
+    assert "<object>" not in (tmp_path / "out" / "Annotations" / "1000.xml").read_text()
 
 
 def test_where_layers_exist_one_is_named_or_the_error_lists_them(tmp_path: Path):

@@ -163,14 +163,13 @@ def test_an_archive_holds_its_pictures_beside_its_captions_and_problems_name_its
             "jsonl",
             "corpus.jsonl",
             (
-                '{"format": "phrasebox-corpus", "version": 1}\n'
                 '{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
                 '{"id": "b", "filename": "b.jpg"\n'
                 '{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
                 '{"id": "c", "filename": "c.jpg", "captions": [{"text": "  "}]}\n'
                 '{"id": "d", "filename": "d.jpg", "captions": [{"text": "A cat ."}]}\n'
             ),
-            [3, 4, 5],
+            [2, 3, 4],
         ),
         (
             "csv",
@@ -235,10 +234,10 @@ def test_every_format_tells_all_that_is_wrong_and_goes_on(
 
 
 def test_what_cannot_be_read_at_all_is_no_problem_to_be_left_out(tmp_path: Path):
-    (tmp_path / "corpus.jsonl").write_text('{"no": "header"}\n')
-    with pytest.raises(FormatError, match="has no header in its first line"):
+    (tmp_path / "captions.json").write_text('{"annotations": []}\n')
+    with pytest.raises(FormatError, match='has no list "images"'):
         import_corpus(
-            name="x", path=tmp_path / "corpus.jsonl", format="jsonl", how=ImportHow(skip_problems=True)
+            name="x", path=tmp_path / "captions.json", format="coco", how=ImportHow(skip_problems=True)
         )
 
 

@@ -356,10 +356,7 @@ def test_captions_that_do_not_read_as_english_are_told(ada: Account):
         ("entities", {"Sentences/a.txt": b"[/EN#1/animals A dog] runs .\n"}),
         (
             "jsonl",
-            {
-                "c.jsonl": b'{"format": "phrasebox-corpus", "version": 1}\n'
-                b'{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'
-            },
+            {"c.jsonl": b'{"id": "a", "filename": "a.jpg", "captions": [{"text": "A dog ."}]}\n'},
         ),
     ],
 )

@@ -32,6 +32,7 @@ _TEXT, _INT, _FLOAT, _FLAG, _TIME, _TEXTS, _BOX, _BOXES = (
 )
 #: Columns and their types. `more` is JSON: what else the kind of question says (a text, regions, pairs).
 JUDGMENT_COLUMNS = {
+    "id": _TEXT,
     "kind": _TEXT,
     "image": _TEXT,
     "key": _TEXT,

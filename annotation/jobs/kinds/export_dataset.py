@@ -10,14 +10,14 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.files import stored_file
 from annotation.common.locks import locked_folder
-from annotation.common.operations import Help, NewFile, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, NewFile, OneOf, OperationContext, invalid, result_of
 from annotation.datasets.archives import file_of, pack, remove_archive
 from annotation.datasets.contents.images import LayerName
 from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.exporting import ExportChoice, ExportError, check_export, simulated_layers
 from annotation.datasets.exporting import export_dataset as write
 from annotation.datasets.layers import update_layers
-from annotation.formats import FORMATS
+from annotation.formats import FORMATS, Written
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.jobs.status import JobRequest
 from annotation.models import Job
@@ -25,7 +25,7 @@ from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import CampaignRequest, corpus_named, layer_named
 
 #: The operations whose jobs leave an archive.
-EXPORTS = ("export_dataset", "export_campaign")
+EXPORTS = ("export_dataset", "export_campaign", "export_bundle")
 #: The share of the work that is done when the files are written, and are yet to be packed.
 WRITTEN = 0.7
 #: Pictures weigh more than words.
@@ -46,7 +46,8 @@ _Unfinished = Annotated[
     Help(_("Unfinished images"), _("Else an export is refused while there are any")),
 ]
 _Pictures = Annotated[bool, Help(_("Pictures"), _("With the pictures"))]
-_Simulated = Annotated[
+#: Whether an export may hold simulated answers.
+Simulated = Annotated[
     bool, Help(_("Simulated"), _("The answers may be those of a simulation, which no person gave"))
 ]
 
@@ -60,7 +61,7 @@ class ExportDatasetRequest(CorpusRequest):
     layer: Annotated[LayerName | None, Help(_("Layer"), _("Needed where there are several"))] = None
     unfinished: _Unfinished = None
     pictures: _Pictures = False
-    simulated: _Simulated = False
+    simulated: Simulated = False
 
     def choice(self) -> ExportChoice:
         """What the export is to hold."""
@@ -80,19 +81,12 @@ class ExportCampaignRequest(CampaignRequest):
     format: _Format
     unfinished: _Unfinished = None
     pictures: _Pictures = False
-    simulated: _Simulated = False
+    simulated: Simulated = False
 
     def of_corpus(self) -> ExportDatasetRequest:
         """The same, said of the corpus."""
         row = self.row()
-        return ExportDatasetRequest(
-            corpus=row.corpus.name,
-            layer=row.name,
-            format=self.format,
-            unfinished=self.unfinished,
-            pictures=self.pictures,
-            simulated=self.simulated,
-        )
+        return result_of(ExportDatasetRequest, self, corpus=row.corpus.name, layer=row.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +138,7 @@ def export_layer(request: ExportDatasetRequest, context: OperationContext) -> Ex
     if context.out is not None:
         track = context.progress_of("writing", corpus.image_count)
         written = write(**about, out=context.out, progress=track, **request.choice())  # type: ignore[arg-type]
-        return _result(request, written, path=str(context.out))
+        return exported(request.format, written, path=str(context.out))
     withdrawn = withdrawn_pictures()
     written_share = WRITTEN_BEFORE_PICTURES if request.pictures else WRITTEN
 
@@ -161,12 +155,13 @@ def export_layer(request: ExportDatasetRequest, context: OperationContext) -> Ex
     if request.pictures and withdrawn_pictures() != withdrawn:
         remove_archive(archive.path)
         raise ExportError(str(_("A picture was withdrawn meanwhile: export again.")))
-    return _result(request, written, **archive._asdict())
+    return exported(request.format, written, **archive._asdict())
 
 
-def _result(request: ExportDatasetRequest, written: Any, **more: Any) -> ExportedDataset:
+def exported(format: str, written: Written, **more: Any) -> ExportedDataset:
+    """The result of an export of what was `written`; `more` says where it is."""
     return ExportedDataset(
-        format=request.format,
+        format=format,
         counts=dict(written.counts),
         excluded=dict(written.excluded),
         notes=tuple(written.notes),

@@ -1,0 +1,114 @@
+"""What a bundle says of one image: what its answers settled, and what came of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from annotation.datasets.bundles.release_names import ReleaseNames
+from annotation.protocol.contents import corners
+from annotation.protocol.counted import CountedFold
+from annotation.protocol.image import Fold
+from annotation.protocol.kinds import is_page, kind_of
+from annotation.protocol.likely_count import likely_count
+from annotation.protocol.outcomes import SettledQuestion, settled_questions
+from annotation.protocol.paging import ROLE_CONTROL
+from annotation.protocol.questions import VOTE, Judgment, question_of
+from annotation.protocol.state import ChainState, ImageState
+from annotation.queue.image_state import merged_of
+
+BundleRow = dict[str, Any]
+
+#: What `check.py` calls the outcome of a question that is only counted, and of one that people reported.
+_ANSWERED, _FLAGGED = "ANSWERED", "FLAGGED"
+
+
+def chain_rows(
+    fold: Fold, judgments: Sequence[Judgment], numbers: Mapping[str, int]
+) -> tuple[dict[str, list[BundleRow]], ImageState]:
+    """The rows of an image whose `fold` reads `judgments`, by file, and its state. `numbers` has what the
+    bundle calls each judgment."""
+    state, settled = settled_questions(fold, judgments)
+    mentions = [
+        {
+            "mention": mention.id,
+            "caption": mention.caption,
+            "start": mention.start,
+            "end": mention.end,
+            "words": list(mention.tokens),
+            "categories": list(mention.categories),
+        }
+        for mention in fold.mentions
+    ]
+    outcomes = [*_outcomes(fold, settled, numbers)]
+    chains = [_chain(chain, numbers) for chain in state.chains]
+    return {"mentions": mentions, "outcomes": outcomes, "chains": chains, "merges": merged_of(state)}, state
+
+
+def _outcomes(
+    fold: Fold, settled: Iterable[SettledQuestion], numbers: Mapping[str, int]
+) -> Iterator[BundleRow]:
+    order = {mention.id: place for lane in fold.lanes for place, mention in enumerate(lane)}
+    rounds = Counter[str]()
+    for question in settled:
+        rounds[question.key] += 1
+        kind, last = question_of(question.key), question.judgments[-1]
+        row = {
+            "key": ReleaseNames.key(kind, question.key, numbers),
+            "kind": kind,
+            "round": rounds[question.key],
+            "votes": [[numbers[vote.id], vote.flag or vote.answer] for vote in question.judgments],
+            "outcome": question.outcome.upper(),
+        }
+        if kind_of(kind).mentions == (2, 2):
+            # The mention that looks for its chain; the other one stands in it.
+            row["placed"] = max(question.key.split("|")[1:], key=order.__getitem__)
+        if last.box is not None:
+            row["box"] = corners(last.box)
+        yield row
+
+
+def _chain(chain: ChainState, numbers: Mapping[str, int]) -> BundleRow:
+    return {
+        "mentions": [mention.id for mention in chain.mentions],
+        "stage": chain.stage,
+        "kind": chain.kind,
+        "reason": chain.reason,
+        "count": likely_count(chain.mentions),
+        "boxes": [corners(drawn.box) for drawn in chain.boxes],
+        "by_model": [drawn.by_model for drawn in chain.boxes],
+        "drawn_by": [numbers.get(drawn.judgment) for drawn in chain.boxes],
+    }
+
+
+def counted_outcomes(
+    fold: CountedFold, judgments: Sequence[Judgment], answers: Sequence[BundleRow], numbers: Mapping[str, int]
+) -> Iterator[BundleRow]:
+    """The outcomes of the questions of an image that are only counted. `answers` are all there are, under the
+    names of the bundle."""
+    by_number = {answer["id"]: answer for answer in answers}
+    open_keys = {question.key for question in fold(judgments).questions}
+    for question in fold.questions:
+        if question.key in open_keys:
+            continue
+        votes = [vote for vote in judgments if vote.key == question.key and vote.role == VOTE]
+        counting = [vote for vote in votes if not vote.flag][: question.needed]
+        yield {
+            "key": question.key,
+            "kind": question.kind,
+            "round": 1,
+            "votes": [[numbers[vote.id], vote.answer] for vote in counting],
+            "outcome": _ANSWERED if len(counting) == question.needed else _FLAGGED,
+            "pairs": _pairs([by_number[numbers[vote.id]] for vote in counting], question.kind),
+        }
+
+
+def _pairs(answers: Iterable[BundleRow], kind: str) -> dict[str, list[int]]:
+    """Of pages: pair -> how many said yes, and how many were asked."""
+    pairs: dict[str, list[int]] = {}
+    for answer in answers if is_page(kind) else ():
+        for pair in answer["pairs"]:
+            if pair["role"] != ROLE_CONTROL:
+                counts = pairs.setdefault(f"{pair['image']} {pair['caption']}", [0, 0])
+                counts[0] += pair["yes"]
+                counts[1] += 1
+    return pairs
