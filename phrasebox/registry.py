@@ -6,11 +6,12 @@ registers itself. Two entries of one name are refused at import time.
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 
 class UnknownName(LookupError):
@@ -53,6 +54,15 @@ class Registry(Generic[_T]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._entries
+
+
+def registering(register: Callable[[_T], _T], make: Callable[_P, _T]) -> Callable[_P, _T]:
+    """`make`, whose results are entered by `register` at once."""
+
+    def made(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return register(make(*args, **kwargs))
+
+    return made
 
 
 def discover(package: ModuleType) -> None:

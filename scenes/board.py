@@ -7,10 +7,7 @@ from random import Random
 from scenes.art.canvas import Canvas, Pen
 from scenes.art.colours import HARMONIES, Colour
 from scenes.referents import Entity, Group, Notion, Referent, ScenePerson, Weighted
-from scenes.terms import (
-    OTHER,
-    SCENE,
-)
+from scenes.terms import OTHER, SCENE
 
 Painter = Callable[[Pen], None]
 

@@ -15,15 +15,7 @@ from scenes.art.figures import BodyFigure, BodyLook
 from scenes.art.garments import Garment
 from scenes.board import Painter, SceneBoard
 from scenes.referents import Entity, Group, ScenePerson, Weighted, people_nouns
-from scenes.terms import (
-    ANIMALS,
-    BODYPARTS,
-    CLOTHING,
-    INSTRUMENTS,
-    OTHER,
-    PEOPLE,
-    VEHICLES,
-)
+from scenes.terms import ANIMALS, BODYPARTS, CLOTHING, INSTRUMENTS, OTHER, PEOPLE, VEHICLES
 
 #: How tall people are beside a grown man.
 _TALL = {

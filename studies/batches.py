@@ -31,7 +31,7 @@ from evaluation.services.batches.planning import BatchRequest
 from phrasebox.pooling.active import STRATEGIES, PoolJudging, Stop, judge, stop_for
 from phrasebox.pooling.pools import ANNOTATION, PairIds, Shortlist, Space, pool
 from phrasebox.pooling.unlikely import BLEU_PRE_THRESHOLD, bleu_pre
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from studies.batches_problem import flickr8k, generated
 from studies.measuring import seconds
 

@@ -34,15 +34,16 @@ from models_core.estimators.base import DIRECTIONS, Dataset, FitContext
 from models_core.estimators.cca import CCA, CCASettings
 from models_core.estimators.embeddings import ranks_of_originals
 from models_core.estimators.ridge import RidgeRegression, RidgeSettings
-from models_core.estimators.transfer.settings import (
+from models_core.estimators.transfer.stacked import Stacked
+from models_core.estimators.transfer.text_feature import TextFeature
+from models_core.estimators.transfer.weak_pairs import (
+    Joint,
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
+    WeakOnly,
     WeakSettings,
 )
-from models_core.estimators.transfer.stacked import Stacked
-from models_core.estimators.transfer.text_feature import TextFeature
-from models_core.estimators.transfer.weak_pairs import Joint, WeakOnly
 from models_core.estimators.wsabie.method import Wsabie, WsabieSettings
 from models_core.features.bags import TfIdfBags
 from models_core.features.text.lemmas import Lemmatiser

@@ -32,7 +32,7 @@ from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseCache
 from models_core.systems.kernels import Resources, similarity_of
 from models_core.systems.table11 import TABLE_11
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.kernels.similarity import WordKernel
 from phrasebox.kernels.trigram_similar import SimilarTrigram
 from studies.hodosh.evidence import LEMMAS

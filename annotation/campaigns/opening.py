@@ -36,9 +36,9 @@ from annotation.protocol.campaign_settings import (
     settings_of,
     settings_of_tasks,
 )
-from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.mentions import mentions_of
+from annotation.protocol.rehearsal import CrowdSize, crowd_size
 from annotation.protocol.trust_settings import kinds_tested
 from annotation.quality.controls.authoring import install_sentences, raise_revision
 from annotation.queue import image_rows

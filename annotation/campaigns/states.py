@@ -32,8 +32,16 @@ from annotation.protocol.work import MICROS
 from annotation.quality.controls.authoring import raise_revision
 from annotation.selectors.campaign.cost import spent
 from annotation.selectors.campaign.progress import complete_images
-from annotation.selectors.campaign.reasons import BUDGET, IMAGES, PAUSED, UNTIL, coded_reason, reason_in_words
-from annotation.selectors.campaign.summaries import CampaignSummary, campaign_summary
+from annotation.selectors.campaign.summaries import (
+    BUDGET,
+    IMAGES,
+    PAUSED,
+    UNTIL,
+    CampaignSummary,
+    campaign_summary,
+    coded_reason,
+    reason_in_words,
+)
 from annotation.selectors.corpora import CampaignRequest
 
 LONGEST_REASON = 200

@@ -244,15 +244,7 @@ def _cost(figures: Overview) -> CostSummary:
         hourly=amount(cost.hourly),
         to_come=amount(figures.pay_to_come),
         kinds=tuple(
-            KindCostSummary(
-                kind=kind,
-                answers=of.answers,
-                controls=of.controls,
-                double_checks=of.double_checks,
-                tests=of.tests,
-                seconds=of.seconds,
-                earned=amount_text(of.pay, currency),
-            )
+            result_of(KindCostSummary, of, kind=kind, earned=amount_text(of.pay, currency))
             for kind, of in cost.kinds.items()
         ),
     )

@@ -23,14 +23,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.datastructures import MultiValueDict
 from django.utils.text import get_valid_filename
 
-from annotation.common.operations import (
-    File,
-    NewFile,
-    Operation,
-    RequestField,
-    invalid,
-    request_fields,
-)
+from annotation.common.operations import File, NewFile, Operation, RequestField, invalid, request_fields
 from annotation.common.readers import read
 
 #: Bytes that are sent at once, as the proxy has it; what is larger is brought by command.

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, Listing, Named, OperationContext
+from annotation.common.operations import Help, Listing, Named, OperationContext, result_of
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import update_layers
 from annotation.models import Account, Corpus, Layer
@@ -82,15 +82,7 @@ class CorpusDetail(CorpusSummary):
 
 def corpus_summary(row: Corpus) -> CorpusSummary:
     """What is stored of a corpus."""
-    return CorpusSummary(
-        name=row.name,
-        format=row.format,
-        images=row.image_count,
-        captions=row.caption_count,
-        licence=row.licence,
-        digest=row.digest,
-        created_at=row.created_at,
-    )
+    return result_of(CorpusSummary, row, images=row.image_count, captions=row.caption_count)
 
 
 def list_corpora(request: CorporaRequest, context: OperationContext) -> Listing:

@@ -8,14 +8,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import (
-    FieldError,
-    Help,
-    OneOf,
-    OperationContext,
-    Pages,
-    invalid,
-)
+from annotation.common.operations import FieldError, Help, OneOf, OperationContext, Pages, invalid
 from annotation.models import Campaign, Flag, OpenImage, Ruling
 from annotation.moderation import control_items, rulings
 from annotation.protocol.contents import mention_from, ruling_from

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import OperationContext
+from annotation.common.operations import OperationContext, result_of
 from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER, WHOLE_SERVER
 from annotation.datasets import archives
 from annotation.datasets.contents.images import ImageRequest
@@ -90,15 +90,7 @@ def withdraw_named_picture(request: WithdrawPictureRequest, context: OperationCo
     done = withdraw_picture(image=image, actor=context.actor)
     visible = CORPORA.rows(context.actor, REVIEWER, RESEARCHER).filter(name__in=done.corpora)
     corpora = tuple(visible.order_by("name").values_list("name", flat=True))
-    return PictureWithdrawal(
-        corpora=corpora,
-        others=len(done.corpora) - len(corpora),
-        images=done.images,
-        tasks=done.tasks,
-        leases=done.leases,
-        controls=done.controls,
-        exports=done.exports,
-    )
+    return result_of(PictureWithdrawal, done, corpora=corpora, others=len(done.corpora) - len(corpora))
 
 
 def why_picture_kept(account: Account, image: Image) -> str:

@@ -12,12 +12,7 @@ from pydantic import Field
 from annotation.common.operations import Help, OperationContext
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo, Done
-from annotation.selectors.workers.choosing import (
-    ChosenWorkers,
-    QuestionKind,
-    check_kind,
-    chosen_workers,
-)
+from annotation.selectors.workers.choosing import ChosenWorkers, QuestionKind, check_kind, chosen_workers
 
 _LONGEST_REASON = 200
 #: What is counted of the workers together.

@@ -5,16 +5,60 @@ It serves estimates, before anybody was asked. Without gold, what the image show
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from annotation.protocol.campaign_settings import CampaignSettings
-from annotation.protocol.crowd_size import crowd_size
 from annotation.protocol.gold import Gold, Truth, erring
-from annotation.protocol.image import Fold
+from annotation.protocol.image import BARS_DRAWER, Fold, vote_rules, votes_when_back
+from annotation.protocol.kinds import is_counted, kind_of
 from annotation.protocol.questions import QUESTIONS, Judgment, question_of
 from annotation.protocol.rng import SeededRng
-from annotation.protocol.state import ImageSettings
+from annotation.protocol.state import BOXES_ALWAYS, BOXES_NEVER, ImageSettings
 from annotation.protocol.terms import SCENE, Box, Chain, LayerObject, LayerRecord, Mention
+
+
+@dataclass(frozen=True, slots=True)
+class CrowdSize:
+    """How many different workers it takes.
+
+    `least`: with so many every question is settled that comes up once and that nobody reports, whatever they
+    answer; with fewer there are answers after which it stays open. `enough`: with so many each is settled, or
+    goes to a reviewer, also where it comes back as often as it may and workers report it.
+    """
+
+    least: int
+    enough: int
+
+
+def crowd_size(kinds: Iterable[str], settings: CampaignSettings, *, pictured: bool = True) -> CrowdSize:
+    """The workers that a campaign of these kinds of question needs; `pictured`: some image has a picture.
+
+    One worker is the least. A reviewer who resumes a chain may bring its questions back once more.
+    """
+    sizes = [_of_kind(kind, settings) for kind in kinds if _comes_up(kind, settings.protocol, pictured)]
+    return CrowdSize(
+        max((size.least for size in sizes), default=1), max((size.enough for size in sizes), default=1)
+    )
+
+
+def _comes_up(kind: str, settings: ImageSettings, pictured: bool) -> bool:
+    """Whether a question of `kind` is ever asked: none about boxes where no boxes are."""
+    boxes = settings.boxes == BOXES_ALWAYS or (pictured and settings.boxes != BOXES_NEVER)
+    return boxes or is_counted(kind) or not kind_of(kind).about_boxes
+
+
+def _of_kind(kind: str, settings: CampaignSettings) -> CrowdSize:
+    if is_counted(kind):
+        votes, back = settings.answers.answers_needed(kind), 0
+    else:
+        votes, back = vote_rules(settings.protocol)[kind].most(), votes_when_back(kind, settings.protocol)
+        # Of a share of the questions a second person is asked, also where one answer settles.
+        votes = max(votes, 2 if settings.trust.double_check_share else 1)
+    least = votes + (kind in BARS_DRAWER)
+    # One report fewer than those that send a question to a reviewer.
+    return CrowdSize(least, least + back + settings.protocol.flags_to_review - 1)
+
 
 #: How often each answer is wrong, and the standard deviation of each side of a box, as a share of its extent.
 SLIPS, SLACK = 0.03, 0.03

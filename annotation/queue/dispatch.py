@@ -23,7 +23,7 @@ from annotation.models import Campaign
 from annotation.protocol import trust
 from annotation.protocol.trust import WorkerTrust
 from annotation.protocol.trust_settings import TrustSettings
-from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.campaign.summaries import reason_in_words
 from annotation.selectors.same_question import seen_as_control
 
 #: Tasks looked at first, and how the look widens beyond them.

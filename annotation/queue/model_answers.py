@@ -20,13 +20,7 @@ from annotation.protocol.contents import mention_from, question_from
 from annotation.protocol.model_annotators import boxes_of_others, model_tries, model_trust, next_proposal
 from annotation.protocol.questions import VOTE, Answer, BadJudgment
 from annotation.protocol.terms import Chain
-from annotation.queue.leases import (
-    TAKEN,
-    Lease,
-    return_lease,
-    take_model_lease,
-    why_no_model_lease,
-)
+from annotation.queue.leases import TAKEN, Lease, return_lease, take_model_lease, why_no_model_lease
 from annotation.selectors.model_annotators.boxes import NewestVerdicts, drawing_kinds
 from annotation.selectors.model_annotators.proposals import drawing_answers, model_at_work, proposals_from
 

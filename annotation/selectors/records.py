@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from annotation.common.database import one_moment
+from annotation.common.operations import result_of
 from annotation.images.pictures import picture_path
 from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage, PhraseMarks
@@ -79,9 +80,10 @@ def image_record(
     marked: tuple[Span, ...] | None = None,
 ) -> ImageRecord:
     """One image's rows, `captions` in order, as a record."""
-    return ImageRecord(
+    return result_of(
+        ImageRecord,
+        image,
         id=image.key,
-        filename=image.filename,
         captions=tuple(
             CaptionRecord(
                 text=c.text,
@@ -91,12 +93,8 @@ def image_record(
             )
             for c in captions
         ),
-        split=image.split,
-        width=image.width,
-        height=image.height,
         picture=picture_path(image.picture) if image.picture else None,
         layer=layer,
-        external_id=image.external_id,
         marked=marked,
     )
 

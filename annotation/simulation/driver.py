@@ -15,13 +15,7 @@ from annotation.protocol.double_checks import DoubleChecks, answers_of_people, a
 from annotation.protocol.gold import Truth
 from annotation.protocol.image import Fold
 from annotation.protocol.kinds import draws, kind_of
-from annotation.protocol.questions import (
-    DOUBLE_CHECK,
-    VOTE,
-    Judgment,
-    Question,
-    judgment_name,
-)
+from annotation.protocol.questions import DOUBLE_CHECK, VOTE, Judgment, Question, judgment_name
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.rulings import Boxes, Closure, Partition, Ruling
 from annotation.protocol.state import LINKING, VERIFICATION, ImageSettings, ImageState

@@ -18,13 +18,7 @@ from annotation.protocol.money import amount_text
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.workers.choosing import ChosenWorkers, RowNumber, chosen_workers
-from annotation.workers.payments import (
-    check_real,
-    checked_reason,
-    currency_of,
-    due_accounts,
-    micros_of,
-)
+from annotation.workers.payments import check_real, checked_reason, currency_of, due_accounts, micros_of
 from annotation.workers.requests.paying import Reason
 from phrasebox.errors import PhraseboxError
 

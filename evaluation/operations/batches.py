@@ -6,9 +6,10 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register, register_stored
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register_stored
 from annotation.common.plain_text import pages_text, text_table
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.pair_tasks import pair_tasks
 from evaluation.services.batches import closing, collecting, launching, listing, reassignment, rounds
 from evaluation.services.batches.closing import ClosedBatch

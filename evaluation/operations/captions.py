@@ -2,17 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
 from evaluation.services.captions import judging, scoring, sets, writing
 from evaluation.services.captions.figures import tables_of_captions
@@ -37,7 +29,6 @@ _SETS = StoredThing(
 )
 _ON_SET = Has((RESEARCHER,), on="caption_set", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -53,7 +44,6 @@ register(
     permission=_ON_SYSTEM,
     run=writing.generate_captions,
     before_job=writing.check_captions,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/captions", "caption-sets", example={"split": "test"}),
     command=CommandLine(text=texts.written_text),
@@ -66,7 +56,6 @@ register(
     title=_("Score captions"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=scoring.score_written_captions,
-    errors=_ERRORS,
     command=texts.report_command(
         "corpus", "captions", remarks=scoring.remarks_on_scored, tables=tables_of_captions
     ),
@@ -77,7 +66,6 @@ register(
     permission=Has((RESEARCHER,), server=True),
     run=judging.mix_captions,
     before_job=judging.check_mixing,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",

@@ -2,14 +2,14 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
 from evaluation.services import collection_requests as requests
 from evaluation.services import feature_requests
 
 _OF_SERVER = Has((RESEARCHER,), server=True)
-_ERRORS = (OSError, ValueError)
 
 register(
     name="import_parses",
@@ -17,7 +17,6 @@ register(
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=requests.import_requested_parses,
     before_job=requests.check_parses,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "parses", "features", example={"corpus": "harbour", "file": "harbour.conllu"}),
     command=CommandLine(positional=("corpus", "file"), text=texts.parses_text),
@@ -37,7 +36,6 @@ register(
     permission=_OF_SERVER,
     run=requests.import_requested_collection,
     before_job=requests.check_new_collection,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -54,7 +52,6 @@ register(
     permission=_OF_SERVER,
     run=feature_requests.import_collection_features,
     before_job=feature_requests.check_collection,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -70,6 +67,5 @@ register(
     title=_("Remove a weak collection"),
     permission=_OF_SERVER,
     run=requests.remove_requested_collection,
-    errors=_ERRORS,
     command=CommandLine(positional=("collection",)),
 )

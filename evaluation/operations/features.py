@@ -2,14 +2,14 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
 from evaluation.services import extraction_requests as extracting
 from evaluation.services import feature_requests as requests
 
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
-_ERRORS = (OSError, ValueError)
 
 register(
     title=_("List feature sets"),
@@ -30,7 +30,6 @@ register(
     title=_("Import features"),
     permission=_ON_CORPUS,
     run=requests.import_requested_features,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -47,7 +46,6 @@ register(
     permission=_ON_CORPUS,
     run=requests.train_requested_vectors,
     before_job=requests.check_word_vectors,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -63,7 +61,6 @@ register(
     title=_("Compute features"),
     permission=_ON_CORPUS,
     run=extracting.extract_requested_features,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -81,7 +78,6 @@ register(
     permission=_ON_CORPUS,
     run=extracting.extract_requested_regions,
     before_job=extracting.check_regions,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -96,7 +92,6 @@ register(
     title=_("Store the visual words of pictures"),
     permission=_ON_CORPUS,
     run=extracting.extract_visual_words,
-    errors=_ERRORS,
     as_job=True,
     command=CommandLine(positional=("corpus",), text=texts.words_text),
 )
@@ -105,6 +100,5 @@ register(
     result=File("application/octet-stream"),
     permission=_ON_CORPUS,
     run=extracting.export_visual_words,
-    errors=_ERRORS,
     command=CommandLine(positional=("corpus",), text=texts.words_text),
 )

@@ -12,13 +12,13 @@ from annotation.common.operations import (
     Rest,
     ResultTable,
     StoredThing,
-    register,
     register_stored,
 )
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import LAYOUTS, Table
+from evaluation.operations import register
 from evaluation.services.judgments import agreements, importing, listing
 from evaluation.services.judgments.agreements import Agreement
 from evaluation.services.judgments.freezing import QrelsReport
@@ -222,7 +222,6 @@ register(
     title=_("Import judgments"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=importing.import_judgments,
-    errors=(OSError,),
     rest=Rest(
         "POST",
         "judgment-sets",
@@ -240,7 +239,6 @@ register(
     title=_("Measure agreement"),
     permission=Has((RESEARCHER,), corpora=True),
     run=agreements.agreement_of_sets,
-    errors=(OSError,),
     rest=Rest(
         "POST",
         "agreement",

@@ -2,17 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
 from evaluation.services.localizations import files, listing, predicting, proposals, scores, sets
 from evaluation.services.localizations.tables import remarks_on_localization, tables_of_localization
@@ -38,7 +30,6 @@ _SETS = StoredThing(
 )
 _ON_SET = Has((RESEARCHER,), on="localization_set", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -54,7 +45,6 @@ register(
     permission=_ON_SYSTEM,
     run=predicting.localize,
     before_job=predicting.check_localizing,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -71,7 +61,6 @@ register(
     title=_("Import localizations of phrases"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=files.import_localizations,
-    errors=_ERRORS,
     rest=Rest(
         "POST",
         "localization-sets",
@@ -89,7 +78,6 @@ register(
     permission=_ON_SET,
     run=scores.score_localization,
     before_job=scores.check_localization_scoring,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "localization-sets", example={"layer": "import"}),
     command=texts.report_command(
@@ -101,7 +89,6 @@ register(
     title=_("Score proposed regions"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=proposals.score_proposals,
-    errors=_ERRORS,
     command=texts.report_command(
         "corpus",
         "regions",

@@ -3,8 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from annotation.campaigns.model_annotators import TRAIN_JOB
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register
+from annotation.common.operations import CommandLine, FormPage, Has, Rest
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.services.model_annotators import stored_proposers, training_requests
 
 register(
@@ -15,7 +16,6 @@ register(
     permission=Has((RESEARCHER,), on="campaign"),
     run=training_requests.train,
     before_job=training_requests.check_model_annotator_free,
-    errors=(OSError, ValueError),
     as_job=True,
     rest=Rest(
         "POST",
@@ -30,6 +30,5 @@ register(
     title=_("Train a proposer"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=stored_proposers.train_proposer,
-    errors=(OSError, ValueError),
     command=CommandLine(positional=("name",), text=stored_proposers.trained_proposer_text),
 )

@@ -2,17 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations.judgments import frozen_text, imported_qrels_text
 from evaluation.services.judgments import freeze_request, listing, qrels_files
 from evaluation.services.judgments.freezing import remove_qrels
@@ -45,7 +37,6 @@ register(
     permission=_ON_CORPUS,
     run=freeze_request.freeze,
     before_job=freeze_request.check_freezing,
-    errors=(OSError,),
     as_job=True,
     rest=Rest(
         "POST",
@@ -66,7 +57,6 @@ register(
     title=_("Import qrels"),
     permission=_ON_CORPUS,
     run=qrels_files.import_qrels,
-    errors=(OSError,),
     rest=Rest(
         "POST",
         "qrels-uploads",
@@ -83,7 +73,6 @@ register(
     result=File("text/plain"),
     permission=Has((RESEARCHER,), on="qrels", corpora=True),
     run=qrels_files.export_qrels,
-    errors=(OSError,),
     rest=Rest("GET", "qrels/<str:qrels>/file", "qrels"),
     page=FormPage(),
 )

@@ -2,17 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.services.reports import building, listing
 from evaluation.services.reports.building import BuiltReport, remove_report, report_folder
 from evaluation.services.stored import set_archived
@@ -54,7 +46,6 @@ register(
     permission=Has((RESEARCHER,), on="qrels", corpora=True),
     run=building.build_report,
     before_job=building.check_report,
-    errors=(OSError, ValueError),
     as_job=True,
     rest=Rest(
         "POST",

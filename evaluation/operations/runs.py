@@ -12,13 +12,13 @@ from annotation.common.operations import (
     Has,
     Rest,
     StoredThing,
-    register,
     register_stored,
     result_to_dict,
 )
 from annotation.common.roles import RESEARCHER
 from evaluation.comparison.comparisons import table_of_comparison, table_of_preferences, table_of_scores
 from evaluation.formats.figure_tables import LAYOUTS, Table
+from evaluation.operations import register
 from evaluation.services.runs import figures, files, listing, queries
 from evaluation.services.runs.figures import RunComparison, RunScores
 from evaluation.services.runs.files import RunFile, RunReport
@@ -135,7 +135,6 @@ register(
     title=_("Import a run"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=files.import_run,
-    errors=(ValueError,),
     rest=Rest(
         "POST",
         "runs",

@@ -6,11 +6,12 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, Has, register
+from annotation.common.operations import CommandLine, Has
 from annotation.common.roles import RESEARCHER
 from evaluation.comparison.cross_validation import MEDIAN_RANK, TESTED
 from evaluation.formats.figure_basis import basis_from_dict
 from evaluation.formats.figure_tables import LAYOUTS, Cell, Table, as_text
+from evaluation.operations import register
 from evaluation.report_data.tables import bracketed
 from evaluation.services.batches import recorded_judges
 from evaluation.services.batches.recorded_judges import SimulatedJudges
@@ -131,20 +132,16 @@ CROSSED_LAYOUTS = {
 }
 
 
-_ERRORS = (OSError, ValueError)
-
 register(
     name="cross_validate",
     title=_("Cross-validate recipes"),
     permission=Has((RESEARCHER,), on="corpus", corpora=True),
     run=cross_validation.cross_validate_recipes,
-    errors=_ERRORS,
     command=CommandLine(positional=("corpus", "recipes"), text=crossed_text, layouts=CROSSED_LAYOUTS),
 )
 register(
     title=_("Simulate the judges of a batch"),
     permission=Has((RESEARCHER,), on="batch", corpora=True),
     run=recorded_judges.simulate_judges,
-    errors=_ERRORS,
     command=CommandLine(positional=("batch",), text=simulated_text),
 )

@@ -2,8 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import CommandLine, FormPage, Has, Rest, register, register_stored
+from annotation.common.operations import CommandLine, FormPage, Has, Rest, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.services.alignments import decoding
 from evaluation.services.alignments.decoding import Decoded
 from evaluation.services.runs import ranking
@@ -80,7 +81,6 @@ def added_text(added: AddedSystem) -> str:
 
 _RESEARCHES = Has((RESEARCHER,), corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (OSError, ValueError)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 
 register_stored(listing.STORED_SYSTEM)
@@ -96,7 +96,6 @@ register(
     permission=_ON_CORPUS,
     run=training.train_system,
     before_job=training_requests.check_new_training,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",
@@ -112,7 +111,6 @@ register(
     title=_("Add a system"),
     permission=_ON_CORPUS,
     run=upload.add_system,
-    errors=_ERRORS,
     rest=Rest(
         "POST",
         "system-uploads",
@@ -130,7 +128,6 @@ register(
     permission=_ON_SYSTEM,
     run=ranking.rank_system,
     before_job=ranking.check_ranking,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/rank", "systems", example={"split": "test"}),
     command=CommandLine(text=ranked_text),
@@ -141,7 +138,6 @@ register(
     permission=_ON_SYSTEM,
     run=decoding.decode_alignments,
     before_job=decoding.check_decoding,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest(
         "POST",

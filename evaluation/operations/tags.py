@@ -2,17 +2,9 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import (
-    CommandLine,
-    File,
-    FormPage,
-    Has,
-    Rest,
-    StoredThing,
-    register,
-    register_stored,
-)
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, StoredThing, register_stored
 from annotation.common.roles import RESEARCHER
+from evaluation.operations import register
 from evaluation.operations import set_texts as texts
 from evaluation.services.predicting import PredictionSetsRequest
 from evaluation.services.stored import remove_stored
@@ -39,7 +31,6 @@ _SETS = StoredThing(
 _ON_SET = Has((RESEARCHER,), on="tag_set", corpora=True)
 _ON_CORPUS = Has((RESEARCHER,), on="corpus", corpora=True)
 _ON_SYSTEM = Has((RESEARCHER,), on="system", corpora=True)
-_ERRORS = (OSError, ValueError)
 
 register_stored(_SETS)
 register(
@@ -56,7 +47,6 @@ register(
     permission=_ON_SYSTEM,
     run=writing.tag_images,
     before_job=writing.check_tagging,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "systems/<slug:system>/tags", "tag-sets", example={"split": "test"}),
     command=CommandLine(text=texts.tagged_text),
@@ -69,7 +59,6 @@ register(
     permission=_ON_SET,
     run=scores.score_tags,
     before_job=scores.check_tag_scoring,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", f"{_SETS.address}/score", "tag-sets", example={"split": "test"}),
     command=texts.report_command("tag_set", remarks=scores.remarks_on_tags, tables=scores.table_of_tags),
@@ -79,7 +68,6 @@ register(
     title=_("Import the tags of users"),
     permission=Has((RESEARCHER,), server=True),
     run=user_tags.import_user_tags,
-    errors=_ERRORS,
     command=CommandLine(positional=("name",)),
 )
 register(
@@ -87,7 +75,6 @@ register(
     permission=_ON_CORPUS,
     run=ranked.rank_tags,
     before_job=ranked.check_tags,
-    errors=_ERRORS,
     as_job=True,
     rest=Rest("POST", "tag-rankings", "tag-sets", example={"corpus": "harbour"}),
     command=CommandLine(positional=("corpus",), text=texts.stored_tags_text),
@@ -98,7 +85,6 @@ register(
     result=File("application/octet-stream"),
     permission=_ON_CORPUS,
     run=ranked.export_ranked_tags,
-    errors=_ERRORS,
     command=CommandLine(positional=("corpus",)),
 )
 register(
@@ -106,6 +92,5 @@ register(
     title=_("Mix tags to be judged"),
     permission=Has((RESEARCHER,), server=True),
     run=judging.mix_tags,
-    errors=_ERRORS,
     command=CommandLine(positional=("name", "lists"), text=texts.mixed_tags_text),
 )

@@ -17,7 +17,7 @@ from phrasebox.agreement.coefficients import answer_counts, as_ratings, fleiss, 
 from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from phrasebox.agreement.summary import Resampling
 from phrasebox.agreement.thresholds import Sweep, sweep
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 #: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
 MOST_ROWS, MOST_COLUMNS = 9, 12

@@ -7,7 +7,15 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Listing, Named, OperationContext, ServerFile, invalid
+from annotation.common.operations import (
+    Help,
+    Listing,
+    Named,
+    OperationContext,
+    ServerFile,
+    invalid,
+    result_of,
+)
 from annotation.selectors.corpora import CORPORA, Corpus
 from evaluation.services.common import errors_without_folder
 from evaluation.services.features.parses import import_parses, stored_parses
@@ -104,14 +112,7 @@ def import_requested_parses(request: ImportParsesRequest, context: OperationCont
             request.corpus, path, replace=request.replace, progress=PhaseShares(context.report_progress)
         )
     parses = imported.parses
-    return StoredParses(
-        corpus=parses.corpus,
-        captions=parses.captions,
-        words=parses.words,
-        digest=parses.digest,
-        unchanged=imported.unchanged,
-        remarks=tuple(imported.remarks),
-    )
+    return result_of(StoredParses, parses, unchanged=imported.unchanged, remarks=tuple(imported.remarks))
 
 
 def collection_summary(row: WeakCollection) -> CollectionSummary:

@@ -153,14 +153,12 @@ def check_regions(request: ExtractRegionsRequest, context: OperationContext) -> 
 
 def extract_requested_features(request: ExtractFeaturesRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set; raises as `extract_set` does."""
-    extraction = ExtractRequest(
-        corpus=request.corpus,
-        name=request.name,
-        extractor=request.extractor,
+    extraction = result_of(
+        ExtractRequest,
+        request,
         weights=_weights(request.weights, context),
         learn_corpus=request.learn_corpus or "",
         settings=request.extractor_settings,
-        dtype=request.dtype,
         declared=declared_training(request.trained_on, context),
     )
     stored, new, absent = extract_set(extraction, progress=PhaseShares(context.report_progress))

@@ -2,16 +2,7 @@
 
 from django.urls import path
 
-from evaluation.web import (
-    batch_builder,
-    batches,
-    comparing,
-    qrels,
-    qrels_forms,
-    queries,
-    reports,
-    runs,
-)
+from evaluation.web import batch_builder, batches, comparing, qrels, qrels_forms, queries, reports, runs
 from evaluation.web.features import pages as features
 from evaluation.web.features import weak_collections
 from evaluation.web.systems import captions, localizations, tagging, training, upload

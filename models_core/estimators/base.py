@@ -21,6 +21,7 @@ from models_core.checked_fields import BadField
 from models_core.checkpoints import Checkpoints
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.device import CPU
+from phrasebox.registry import registering
 from phrasebox.scoring.tiles import Scores
 
 Matrix = NDArray[np.float64]
@@ -356,6 +357,10 @@ def register_method(method: Method) -> Method:
         raise ValueError(f"two methods are called {method.name!r}; give one another name")
     METHODS[method.name] = method
     return method
+
+
+#: Make a method, as `Method` takes it, and enter it.
+add_method = registering(register_method, Method)
 
 
 def method_named(name: str) -> Method:

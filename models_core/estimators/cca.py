@@ -31,9 +31,8 @@ from models_core.estimators.base import (
     Dataset,
     FitContext,
     Matrix,
-    Method,
     State,
-    register_method,
+    add_method,
 )
 from models_core.estimators.covariances import (
     COVARIANCE_PHASES,
@@ -320,52 +319,48 @@ def memory_of_sentences(settings: CCASettings, amounts: Amounts) -> float:
     return memory_of_pairs(settings, amounts) + words
 
 
-register_method(
-    Method(
-        name="cca",
-        title="CCA",
-        settings=CCASettings,
-        make=CCA,
-        load=CCA.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
-        source="Gong et al. 2014, section 3.2",
-        phases=COVARIANCE_PHASES,
-        memory=memory_of_pairs,
-        chooses=_chooses,
-        recipes={
-            "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
-            "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
-            "nCCA-1000": {
-                "settings": {"normalised": True},
-                "text": {"words": 1000},
-                "printed": "1,000 words",
-            },
-            "nCCA-5000": {
-                "settings": {"normalised": True},
-                "text": {"words": 5000},
-                "printed": "5,000 words",
-            },
+add_method(
+    name="cca",
+    title="CCA",
+    settings=CCASettings,
+    make=CCA,
+    load=CCA.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
+    source="Gong et al. 2014, section 3.2",
+    phases=COVARIANCE_PHASES,
+    memory=memory_of_pairs,
+    chooses=_chooses,
+    recipes={
+        "CCA": {"settings": {"normalised": False}, "printed": "CCA"},
+        "nCCA": {"settings": {"normalised": True}, "printed": "CCA+Normalization"},
+        "nCCA-1000": {
+            "settings": {"normalised": True},
+            "text": {"words": 1000},
+            "printed": "1,000 words",
         },
-    )
+        "nCCA-5000": {
+            "settings": {"normalised": True},
+            "text": {"words": 5000},
+            "printed": "5,000 words",
+        },
+    },
 )
-register_method(
-    Method(
-        name="sentence-cca",
-        title="CCA of images and sentences",
-        settings=CCASettings,
-        make=CCA,
-        load=CCA.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
-        source="Plummer et al. 2015, section 4.1",
-        phases=COVARIANCE_PHASES,
-        memory=memory_of_sentences,
-        chooses=_chooses,
-        recipes={
-            "HGLMM-CCA": {
-                "text": {"vectors": "fisher"},
-                "settings": {"components": 512, "powers": [1.0]},
-                "printed": "HGLMM FV",
-            },
+add_method(
+    name="sentence-cca",
+    title="CCA of images and sentences",
+    settings=CCASettings,
+    make=CCA,
+    load=CCA.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
+    source="Plummer et al. 2015, section 4.1",
+    phases=COVARIANCE_PHASES,
+    memory=memory_of_sentences,
+    chooses=_chooses,
+    recipes={
+        "HGLMM-CCA": {
+            "text": {"vectors": "fisher"},
+            "settings": {"components": 512, "powers": [1.0]},
+            "printed": "HGLMM FV",
         },
-    )
+    },
 )

@@ -23,11 +23,10 @@ from models_core.estimators.base import (
     Amounts,
     Dataset,
     FitContext,
-    Method,
     State,
     WordNumbers,
+    add_method,
     checked_numbers,
-    register_method,
 )
 from models_core.estimators.predictors import WritingSettings, WrittenSentence
 
@@ -101,19 +100,17 @@ def caption_memory(settings: NearestCaptionSettings, amounts: Amounts) -> float:
     return 8.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 
-register_method(
-    Method(
-        name="nearest-caption",
-        title="Caption of the most similar image",
-        settings=NearestCaptionSettings,
-        make=NearestCaption,
-        load=NearestCaption.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
-        source="Karpathy and Fei-Fei 2015, section 4.2",
-        phases=(("remembering captions", 1),),
-        selects=False,
-        memory=caption_memory,
-        recipes={"NN-caption": {"text": {"least_count": 1}, "printed": "Nearest Neighbor"}},
-        predicts="captions",
-    )
+add_method(
+    name="nearest-caption",
+    title="Caption of the most similar image",
+    settings=NearestCaptionSettings,
+    make=NearestCaption,
+    load=NearestCaption.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
+    source="Karpathy and Fei-Fei 2015, section 4.2",
+    phases=(("remembering captions", 1),),
+    selects=False,
+    memory=caption_memory,
+    recipes={"NN-caption": {"text": {"least_count": 1}, "printed": "Nearest Neighbor"}},
+    predicts="captions",
 )

@@ -19,11 +19,10 @@ from models_core.estimators.base import (
     Dataset,
     FitContext,
     Matrix,
-    Method,
     RankDirection,
     State,
+    add_method,
     checked_numbers,
-    register_method,
 )
 from models_core.estimators.kcca.method import KernelSelection
 from phrasebox.scoring.tiles import Dense
@@ -105,19 +104,17 @@ def _check(text: Any, image: Any) -> None:
 
 
 # The grid of KCCA is part of these recipes since their first version, and no part of the method.
-register_method(
-    Method(
-        name="nearest-neighbour",
-        title="nearest neighbours",
-        settings=KernelSelection,
-        make=NearestNeighbours,
-        load=lambda settings, state: NearestNeighbours(settings),
-        takes={"images": "kernel", "captions": "kernel"},
-        source="Hodosh et al. 2013, section 3.1",
-        learns=False,
-        selects=False,
-        comparable=False,
-        check=_check,
-        table="selection",
-    )
+add_method(
+    name="nearest-neighbour",
+    title="nearest neighbours",
+    settings=KernelSelection,
+    make=NearestNeighbours,
+    load=lambda settings, state: NearestNeighbours(settings),
+    takes={"images": "kernel", "captions": "kernel"},
+    source="Hodosh et al. 2013, section 3.1",
+    learns=False,
+    selects=False,
+    comparable=False,
+    check=_check,
+    table="selection",
 )

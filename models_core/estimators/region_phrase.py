@@ -28,10 +28,9 @@ from models_core.estimators.base import (
     Dataset,
     FitContext,
     Matrix,
-    Method,
     RaggedRows,
     State,
-    register_method,
+    add_method,
 )
 from models_core.estimators.cca import RIDGES, CanonicalMaps, Components, Powers, Ridges, choose_maps
 from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, PairedSums, memory_of_pairs
@@ -239,22 +238,20 @@ def _rows(phrases: PhraseRows, chosen: NDArray[np.intp]) -> Iterator[NDArray[np.
         yield phrases[chosen[start : start + _TOGETHER]]
 
 
-register_method(
-    Method(
-        name="region-phrase-cca",
-        title="CCA of regions and phrases",
-        settings=RegionPhraseSettings,
-        make=RegionPhraseCCA,
-        load=RegionPhraseCCA.from_state,
-        takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "phrases"},
-        source="Plummer et al. 2015, section 3.1",
-        phases=COVARIANCE_PHASES,
-        memory=memory_of_pairs,
-        recipes={
-            "Region-phrase-CCA": {"printed": "CCA, N = 10"},
-            "Region-phrase-HGLMM": {"text": {"vectors": "fisher"}, "printed": "CCA of HGLMM, N = 10"},
-        },
-        predicts="localizations",
-        items="regions",
-    )
+add_method(
+    name="region-phrase-cca",
+    title="CCA of regions and phrases",
+    settings=RegionPhraseSettings,
+    make=RegionPhraseCCA,
+    load=RegionPhraseCCA.from_state,
+    takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "phrases"},
+    source="Plummer et al. 2015, section 3.1",
+    phases=COVARIANCE_PHASES,
+    memory=memory_of_pairs,
+    recipes={
+        "Region-phrase-CCA": {"printed": "CCA, N = 10"},
+        "Region-phrase-HGLMM": {"text": {"vectors": "fisher"}, "printed": "CCA of HGLMM, N = 10"},
+    },
+    predicts="localizations",
+    items="regions",
 )

@@ -26,9 +26,8 @@ from models_core.estimators.base import (
     Dataset,
     FitContext,
     Matrix,
-    Method,
     State,
-    register_method,
+    add_method,
 )
 from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_pairs, sums_of_dataset
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
@@ -122,17 +121,15 @@ class RidgeRegression(LinearEmbedder):
         return restored
 
 
-register_method(
-    Method(
-        name="ridge",
-        title="ridge regression",
-        settings=RidgeSettings,
-        make=RidgeRegression,
-        load=RidgeRegression.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
-        source="Gong et al. 2014, section 3.2",
-        phases=COVARIANCE_PHASES,
-        memory=memory_of_pairs,
-        recipes={"Ridge": {"printed": "Ridge regression"}},
-    )
+add_method(
+    name="ridge",
+    title="ridge regression",
+    settings=RidgeSettings,
+    make=RidgeRegression,
+    load=RidgeRegression.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
+    source="Gong et al. 2014, section 3.2",
+    phases=COVARIANCE_PHASES,
+    memory=memory_of_pairs,
+    recipes={"Ridge": {"printed": "Ridge regression"}},
 )

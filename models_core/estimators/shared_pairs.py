@@ -23,13 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from models_core.estimators.base import View
-from models_core.estimators.covariances import (
-    PAIRS_PER_BLOCK,
-    ROW_MAPS,
-    PairedSums,
-    RowMap,
-    sums_of_pairs,
-)
+from models_core.estimators.covariances import PAIRS_PER_BLOCK, ROW_MAPS, PairedSums, RowMap, sums_of_pairs
 from models_core.estimators.discovery import load_methods
 from models_core.phase_cache import digest_of_parts
 

@@ -12,19 +12,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from models_core.estimators.base import (
-    CAPTION_VIEW,
-    IMAGE_VIEW,
-    REGION_VIEW,
-    FitContext,
-    Method,
-    register_method,
-)
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, REGION_VIEW, FitContext, add_method
 from models_core.estimators.covariances import COVARIANCE_PHASES, PairedSums
 from models_core.estimators.predictors import region_phrase_views, resampled
 from models_core.estimators.region_phrase import sums_of_exemplars
-from models_core.estimators.transfer.settings import StackedSettings
 from models_core.estimators.transfer.stacked import Stacked, stacked_memory
+from models_core.estimators.transfer.weak_pairs import StackedSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +41,16 @@ class StackedPhrases(Stacked):
         return sums_of_exemplars(regions, phrases, region_of, chosen, context)
 
 
-register_method(
-    Method(
-        name="stacked-phrases",
-        title="stacked CCA with regions and phrases",
-        settings=StackedPhrasesSettings,
-        make=StackedPhrases,
-        load=StackedPhrases.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
-        source="Plummer et al. 2015, section 4.1",
-        phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
-        recipes={"SAE-phrases": {"text": {"vectors": "fisher"}, "printed": "SAE"}},
-        grounding="training",
-        memory=stacked_memory,
-    )
+add_method(
+    name="stacked-phrases",
+    title="stacked CCA with regions and phrases",
+    settings=StackedPhrasesSettings,
+    make=StackedPhrases,
+    load=StackedPhrases.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
+    source="Plummer et al. 2015, section 4.1",
+    phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
+    recipes={"SAE-phrases": {"text": {"vectors": "fisher"}, "printed": "SAE"}},
+    grounding="training",
+    memory=stacked_memory,
 )

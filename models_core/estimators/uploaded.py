@@ -25,11 +25,10 @@ from models_core.estimators.base import (
     Amounts,
     Dataset,
     FitContext,
-    Method,
     RankDirection,
     State,
     View,
-    register_method,
+    add_method,
 )
 from phrasebox.scoring.similarities import VectorSimilarity, similarity_scores
 from phrasebox.scoring.tiles import Scores
@@ -108,22 +107,20 @@ def vectors_memory(settings: UploadedSettings, amounts: Amounts) -> float:
     return 2.0 * max(images, min(_ROWS, amounts[TRAINING_CAPTIONS]) * amounts[CAPTION_NUMBERS])
 
 
-register_method(
-    Method(
-        name="uploaded",
-        title="given embeddings",
-        settings=UploadedSettings,
-        make=UploadedEmbeddings,
-        load=UploadedEmbeddings.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "given"},
-        source="Radford et al. 2021, section 3.1.2",
-        phases=((_CHECKING, 1),),
-        selects=False,
-        memory=vectors_memory,
-        recipes={
-            "Embeddings": {"settings": {"similarity": "cosine"}, "printed": "cosine"},
-            "Embeddings-dot": {"settings": {"similarity": "dot"}, "printed": "inner product"},
-            "Embeddings-distance": {"settings": {"similarity": "euclidean"}, "printed": "Euclidean distance"},
-        },
-    )
+add_method(
+    name="uploaded",
+    title="given embeddings",
+    settings=UploadedSettings,
+    make=UploadedEmbeddings,
+    load=UploadedEmbeddings.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "given"},
+    source="Radford et al. 2021, section 3.1.2",
+    phases=((_CHECKING, 1),),
+    selects=False,
+    memory=vectors_memory,
+    recipes={
+        "Embeddings": {"settings": {"similarity": "cosine"}, "printed": "cosine"},
+        "Embeddings-dot": {"settings": {"similarity": "dot"}, "printed": "inner product"},
+        "Embeddings-distance": {"settings": {"similarity": "euclidean"}, "printed": "Euclidean distance"},
+    },
 )

@@ -39,12 +39,11 @@ from models_core.estimators.base import (
     REGION_VIEW,
     Dataset,
     FitContext,
-    Method,
     RaggedRows,
     RankDirection,
     State,
     UnitRows,
-    register_method,
+    add_method,
 )
 from models_core.estimators.cca import CCA, RIDGES, CCASettings, Components, Ridges
 from models_core.estimators.covariances import COVARIANCE_PHASES, memory_of_further_pairs
@@ -287,18 +286,16 @@ def _unit(regions: RaggedRows) -> UnitRows:
     return UnitRows(regions.values, regions.begin, regions.end)
 
 
-register_method(
-    Method(
-        name="weighted-distance",
-        title="weighted distance of wholes and parts",
-        settings=WeightedDistanceSettings,
-        make=WeightedDistance,
-        load=WeightedDistance.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
-        source="Plummer et al. 2015, section 4.2",
-        phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
-        memory=memory_of_further_pairs,
-        recipes={"Weighted-distance": {"text": {"vectors": "fisher"}, "printed": "Weighted Distance"}},
-        grounding="ranking",
-    )
+add_method(
+    name="weighted-distance",
+    title="weighted distance of wholes and parts",
+    settings=WeightedDistanceSettings,
+    make=WeightedDistance,
+    load=WeightedDistance.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "phrases"},
+    source="Plummer et al. 2015, section 4.2",
+    phases=(*COVARIANCE_PHASES, *COVARIANCE_PHASES),
+    memory=memory_of_further_pairs,
+    recipes={"Weighted-distance": {"text": {"vectors": "fisher"}, "printed": "Weighted Distance"}},
+    grounding="ranking",
 )

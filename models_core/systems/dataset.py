@@ -35,7 +35,7 @@ from models_core.systems.caption_reading import (
     written_words,
 )
 from models_core.systems.side_settings import CaptionForm
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.kernels.intersection import Shares
 
 #: The caption of each image that stands for it where one does: published judgments are about this one.

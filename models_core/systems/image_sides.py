@@ -10,28 +10,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.estimators.base import (
-    Form,
-    RaggedRows,
-    UnitRows,
-    View,
-    rows_of_length_1,
-)
+from models_core.estimators.base import Form, RaggedRows, UnitRows, View, rows_of_length_1
 from models_core.features.image.descriptors import DESCRIPTORS
 from models_core.features.image.vocabulary import CodebookSettings, Vocabulary
 from models_core.phase_cache import PhaseArrays, PhaseCache
 from models_core.systems.dataset import CountedWords, Features, RegionVectors, Vectors
-from models_core.systems.kernels import (
-    check_features,
-    image_gram,
-)
+from models_core.systems.kernels import check_features, image_gram
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, SideKind
-from models_core.systems.side_settings import (
-    PictureSettings,
-    RegionSettings,
-    VectorSettings,
-)
+from models_core.systems.side_settings import PictureSettings, RegionSettings, VectorSettings
 from phrasebox.device import CPU
 
 

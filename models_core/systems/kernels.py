@@ -28,17 +28,10 @@ from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_settings import PictureSettings, TextSettings
 from phrasebox.device import CPU
 from phrasebox.kernels.bag_of_words import BagOfWords
-from phrasebox.kernels.documents import Document
 from phrasebox.kernels.grams import FloatMatrix, powered
-from phrasebox.kernels.idf import weights
+from phrasebox.kernels.idf import Document, weights
 from phrasebox.kernels.intersection import Intersection
-from phrasebox.kernels.similarity import (
-    CUT_ALIGNMENT,
-    CUT_DISTRIBUTIONAL,
-    WordKernel,
-    average,
-    greater,
-)
+from phrasebox.kernels.similarity import CUT_ALIGNMENT, CUT_DISTRIBUTIONAL, WordKernel, average, greater
 from phrasebox.kernels.tag_rank import TagRank
 from phrasebox.kernels.trigram import Trigram
 from phrasebox.kernels.trigram_similar import SimilarTrigram

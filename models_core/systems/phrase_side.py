@@ -27,7 +27,7 @@ from models_core.systems.kernels import Resources, WordVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners
 from models_core.systems.side_settings import PhraseSettings
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 #: Phrases from which principal axes are learned; of more, so many are drawn.
 _AXES_FROM = 8192

@@ -14,7 +14,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from models_core.estimators.base import METHODS
@@ -24,6 +26,12 @@ from models_core.systems.table11 import TABLE_11
 
 def named_recipes() -> Mapping[str, Recipe]:
     """By name, those of Table 11 first. Raises BadRecipe where two have one name, or one is no recipe."""
+    return _named_recipes(tuple(map(id, METHODS.values())))
+
+
+@lru_cache(maxsize=1)
+def _named_recipes(methods: tuple[int, ...]) -> Mapping[str, Recipe]:
+    """Those of the methods that there are now: made once, until one is added."""
     recipes = dict(TABLE_11)
     for method in METHODS.values():
         for name, fields in method.recipes.items():
@@ -32,7 +40,7 @@ def named_recipes() -> Mapping[str, Recipe]:
                     f"recipe {name!r} of method {method.name} has the name of another; give it a new one"
                 )
             recipes[name] = of_dict(name, {"method": method.name, **fields})
-    return recipes
+    return MappingProxyType(recipes)
 
 
 #: After the name of a recipe of which settings were changed.

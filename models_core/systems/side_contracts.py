@@ -15,7 +15,7 @@ from models_core.phase_cache import PhaseCache
 from models_core.systems.caption_reading import CaptionWords
 from models_core.systems.dataset import Features
 from phrasebox.device import CPU
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 Arrays = Mapping[str, NDArray[Any]]
 #: The place of each item's owner: of captions, the row of their image.

@@ -25,7 +25,7 @@ from models_core.systems.kernels import Resources, WordVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide
 from models_core.systems.side_settings import TagSettings
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 
 class UnknownTag(ValueError):

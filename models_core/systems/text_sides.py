@@ -12,36 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.estimators.base import (
-    EdgeNumbers,
-    Form,
-    RaggedRows,
-    View,
-    WordNumbers,
-)
+from models_core.estimators.base import EdgeNumbers, Form, RaggedRows, View, WordNumbers
 from models_core.features.bags import TfIdfBags
 from models_core.features.text.edges import ROOT_WORD, Edge
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from models_core.systems.caption_reading import CaptionWords
-from models_core.systems.kernels import (
-    Resources,
-    TextKernel,
-    similarity_of,
-    text_kernel,
-)
+from models_core.systems.kernels import Resources, TextKernel, similarity_of, text_kernel
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, SideKind, training_texts
-from models_core.systems.side_settings import (
-    BagSettings,
-    EdgeSettings,
-    TextSettings,
-    WordSettings,
-)
+from models_core.systems.side_settings import BagSettings, EdgeSettings, TextSettings, WordSettings
 from models_core.systems.tag_texts import TagTexts
 from models_core.systems.vector_texts import VectorTexts
-from phrasebox.kernels.documents import Document
 from phrasebox.kernels.grams import scaled_diagonal
+from phrasebox.kernels.idf import Document
 from phrasebox.kernels.similarity import WordKernel
 
 

@@ -21,6 +21,7 @@ from models_core.estimators.base import (
     PHRASE_VIEW,
     REGION_VIEW,
     Dataset,
+    Form,
     Matrix,
     Prediction,
     RaggedRows,
@@ -40,14 +41,18 @@ from models_core.extras import installed_versions
 from models_core.features.image.vocabulary import Vocabulary
 from models_core.phase_cache import PhaseArrays, from_json_array, to_json_array
 from models_core.systems.dataset import CountedWords, Features
+from models_core.systems.image_sides import IMAGE_SIDES
 from models_core.systems.kernels import CaptionVectorTable
 from models_core.systems.recipe import BadRecipe, Recipe, of_dict
-from models_core.systems.side_contracts import ImageSide, Owners, TextSide
-from models_core.systems.sides import SIDES
-from models_core.systems.text_sides import WordTexts
+from models_core.systems.side_contracts import ImageSide, Owners, SideKind, TextSide
+from models_core.systems.text_sides import TEXT_SIDES, WordTexts
 from models_core.systems.vector_texts import VectorTexts
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.scoring.tiles import Scores
+
+#: Kind of item -> the form that a method takes it in -> the side.
+SIDES: Mapping[str, Mapping[Form, SideKind]] = {CAPTION_VIEW: TEXT_SIDES, IMAGE_VIEW: IMAGE_SIDES}
+
 
 SYSTEM_KIND = "system"
 _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")

@@ -30,10 +30,9 @@ from models_core.systems.kernels import Resources, check_resources
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.side_contracts import ImageSide, TextSide
 from models_core.systems.side_settings import VectorSettings
-from models_core.systems.sides import SIDES
-from models_core.systems.trained_system import TrainedSystem
+from models_core.systems.trained_system import SIDES, TrainedSystem
 from phrasebox.device import CPU, torch_on
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 #: Fewer training or held-out images than these leave nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10

@@ -16,7 +16,7 @@ from models_core.systems.kernels import CaptionVectorTable, Resources, check_res
 from models_core.systems.recipe import Recipe
 from models_core.systems.side_contracts import Arrays, DescribedSide, Owners, training_texts
 from models_core.systems.side_settings import VectorTextSettings
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 
 
 @dataclass(frozen=True)

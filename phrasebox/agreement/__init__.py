@@ -10,11 +10,17 @@ at thresholds. `majority` and `dawid_skene` settle `Votes`. Conventions: docs/ag
 'both raters answered 1 throughout'
 """
 
-from phrasebox.agreement.aggregation import DawidSkene, Majority, dawid_skene, majority, worker_confusion
+from phrasebox.agreement.aggregation import (
+    DawidSkene,
+    Majority,
+    Votes,
+    dawid_skene,
+    majority,
+    worker_confusion,
+)
 from phrasebox.agreement.coefficients import answer_counts, as_ratings, cohen, fleiss, krippendorff
 from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate
 from phrasebox.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
-from phrasebox.agreement.votes import Votes
 
 __all__ = [
     "AgreementError",

@@ -9,7 +9,9 @@ The model is symmetric in a permutation of labels: it takes the side of the majo
 Sources: Dawid and Skene 1979; Hodosh et al. 2013, section 4.3.2 (mean and majority of votes).
 """
 
-from collections.abc import Hashable, Mapping
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +20,59 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from phrasebox.agreement.estimates import Floats
-from phrasebox.agreement.votes import VoteCounts, Votes
+
+VoteCounts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Answers: vote v says that `workers[worker[v]]` gave `labels[label[v]]` to `items[item[v]]`.
+
+    Items and workers stand in the order they were first met, labels sorted where they can be.
+    """
+
+    items: tuple[Hashable, ...]
+    workers: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...]
+    item: VoteCounts
+    worker: VoteCounts
+    label: VoteCounts
+
+    @classmethod
+    def of(cls, answers: Iterable[tuple[Hashable, Hashable, Hashable]]) -> Votes:
+        """From (item, worker, label); ValueError where a worker answers an item twice."""
+        items: dict[Hashable, int] = {}
+        workers: dict[Hashable, int] = {}
+        labels: dict[Hashable, int] = {}
+        seen: set[tuple[int, int]] = set()
+        columns: list[tuple[int, int, int]] = []
+        for item, worker, label in answers:
+            cell = (items.setdefault(item, len(items)), workers.setdefault(worker, len(workers)))
+            if cell in seen:
+                raise ValueError(f"worker {worker!r} answered item {item!r} twice; keep one of the answers")
+            seen.add(cell)
+            columns.append((*cell, labels.setdefault(label, len(labels))))
+        table = np.array(columns, dtype=np.int64).reshape(len(columns), 3)
+        order = _sorted(labels)
+        renumbered = np.empty(len(order), dtype=np.int64)
+        renumbered[[labels[label] for label in order]] = np.arange(len(order))
+        return cls(tuple(items), tuple(workers), order, table[:, 0], table[:, 1], renumbered[table[:, 2]])
+
+    def counts(self) -> VoteCounts:
+        """How often each label was given to each item, shape (items, labels)."""
+        cells = self.item * len(self.labels) + self.label
+        flat = np.bincount(cells, minlength=len(self.items) * len(self.labels))
+        return flat.reshape(len(self.items), len(self.labels))
+
+
+def _sorted(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """The labels in order; as they came where they cannot be compared."""
+    ordered = tuple(labels)
+    try:
+        return tuple(sorted(ordered))  # type: ignore[type-var]
+    except TypeError:
+        return ordered
+
 
 _FLOOR = 1e-10
 

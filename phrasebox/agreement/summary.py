@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from phrasebox.agreement.aggregation import DawidSkene, dawid_skene
+from phrasebox.agreement.aggregation import DawidSkene, Votes, dawid_skene
 from phrasebox.agreement.coefficients import (
     MEASUREMENT_LEVELS,
     answer_counts,
@@ -20,8 +20,7 @@ from phrasebox.agreement.coefficients import (
 )
 from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate, Floats
 from phrasebox.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
-from phrasebox.agreement.votes import Votes
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 #: A table of more thresholds than this is read by nobody.
 MOST_THRESHOLDS = 20

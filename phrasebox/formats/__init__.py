@@ -21,7 +21,7 @@ from phrasebox.formats.scores import ScoreMatrix, read_scores
 from phrasebox.formats.trec import TrecRun as Run
 from phrasebox.formats.trec import as_trec_eval, read_qrels, read_run, write_qrels, write_run
 from phrasebox.registry import discover
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.text_files import FormatError
 
 __all__ = [

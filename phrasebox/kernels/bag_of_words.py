@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from phrasebox.kernels.documents import Document
 from phrasebox.kernels.grams import FloatMatrix
-from phrasebox.kernels.idf import Weighting, weights
+from phrasebox.kernels.idf import Document, Weighting, weights
 
 
 class BagOfWords:

@@ -13,7 +13,17 @@ from collections.abc import Callable, Sequence
 from math import log, sqrt
 from typing import Literal
 
-from phrasebox.kernels.documents import Document
+import numpy as np
+from numpy.typing import NDArray
+
+#: One item: its captions, each the lemmas in order.
+Document = Sequence[Sequence[str]]
+
+
+def caption_owners(documents: Sequence[Document]) -> NDArray[np.int64]:
+    """The item of each caption, shape (captions,)."""
+    return np.repeat(np.arange(len(documents)), [len(captions) for captions in documents])
+
 
 #: What a word's frequency is multiplied by: nothing, its idf, or the root of its idf.
 Weighting = Literal["none", "idf", "sqrt-idf"]

@@ -23,8 +23,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from phrasebox.kernels.documents import Document
 from phrasebox.kernels.grams import FloatMatrix, mirror, normalised
+from phrasebox.kernels.idf import Document
 from phrasebox.threads import for_each
 
 _Integers = NDArray[np.int64]

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from phrasebox.kernels.documents import Document, caption_owners
 from phrasebox.kernels.grams import FloatMatrix, normalised
-from phrasebox.kernels.idf import Weighting, weights
+from phrasebox.kernels.idf import Document, Weighting, caption_owners, weights
 
 #: Scores that did best in the paper: a match halves, a gap costs nothing.
 MATCH, GAP = 0.5, 1.0

@@ -29,9 +29,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from phrasebox.kernels.documents import Document, caption_owners
 from phrasebox.kernels.grams import FloatMatrix, mirror, normalised
-from phrasebox.kernels.idf import Weighting, weights
+from phrasebox.kernels.idf import Document, Weighting, caption_owners, weights
 from phrasebox.kernels.similarity import WordKernel
 from phrasebox.kernels.trigram import MATCH
 from phrasebox.threads import cores, for_each

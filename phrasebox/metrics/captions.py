@@ -19,7 +19,7 @@ from phrasebox.metrics.captioning import Bleu, bleu, bleu_of, check_fit, cider, 
 from phrasebox.metrics.meteor import Meteor, meteor
 from phrasebox.metrics.overlap import Overlap, content_words, words
 from phrasebox.metrics.ptb import ptb_words
-from phrasebox.metrics.table import METRICS, Measure
+from phrasebox.metrics.table import METRICS, Measure, add_measure
 
 FAMILY = "captioning"
 #: How texts are cut into words, by the name that figures carry.
@@ -176,70 +176,56 @@ _POOLED: dict[str, Callable[[Captions], _Pooled]] = {
 _HODOSH = "Hodosh et al. 2013, section 4.2.2"
 
 for _order, _name in enumerate(_BLEUS, start=1):
-    METRICS.register(
-        Measure(
-            _name,
-            f"clipped precision of n-grams of up to {_order} words, with brevity penalty",
-            FAMILY,
-            _bleu_of(_order),
-            "Papineni et al. 2002",
-            summary="corpus",
-        )
-    )
-METRICS.register(
-    Measure(
-        "ROUGE-1",
-        "share of the references' content words found (eq. 28)",
+    add_measure(
+        _name,
+        f"clipped precision of n-grams of up to {_order} words, with brevity penalty",
         FAMILY,
-        lambda captions: captions.content.recall(captions.places, captions.places),
-        _HODOSH,
-    )
-)
-METRICS.register(
-    Measure(
-        "BLEU_pre",
-        "share of the content words found in a reference (eq. 28 after ROUGE's preprocessing)",
-        FAMILY,
-        lambda captions: captions.content.precision(captions.places, captions.places),
-        "Hodosh et al. 2013, section 4.3.2",
-    )
-)
-METRICS.register(
-    Measure(
-        "ROUGE-L",
-        "F of the longest common subsequence, beta 1.2",
-        FAMILY,
-        lambda captions: rouge_l(*captions.words),
-        "Lin 2004; COCO evaluation",
-    )
-)
-METRICS.register(
-    Measure(
-        "CIDEr",
-        "mean cosine of tf-idf vectors of n-grams of up to 4 words",
-        FAMILY,
-        lambda captions: cider(*captions.words, documents=captions.documents),
-        "Vedantam et al. 2015",
-    )
-)
-METRICS.register(
-    Measure(
-        "CIDEr-D",
-        "CIDEr with clipping and a length penalty, 0 to 10 (what COCO reports as CIDEr)",
-        FAMILY,
-        lambda captions: cider_d(*captions.words, documents=captions.documents),
-        "Vedantam et al. 2015",
-        unit="score",
-        bounds=(0.0, 10.0),
-    )
-)
-METRICS.register(
-    Measure(
-        "METEOR",
-        "alignment by words, stems, synonyms and paraphrases (needs Java and METEOR 1.5)",
-        FAMILY,
-        lambda captions: captions.meteor.items,
-        "Denkowski and Lavie 2014",
+        _bleu_of(_order),
+        "Papineni et al. 2002",
         summary="corpus",
     )
+add_measure(
+    "ROUGE-1",
+    "share of the references' content words found (eq. 28)",
+    FAMILY,
+    lambda captions: captions.content.recall(captions.places, captions.places),
+    _HODOSH,
+)
+add_measure(
+    "BLEU_pre",
+    "share of the content words found in a reference (eq. 28 after ROUGE's preprocessing)",
+    FAMILY,
+    lambda captions: captions.content.precision(captions.places, captions.places),
+    "Hodosh et al. 2013, section 4.3.2",
+)
+add_measure(
+    "ROUGE-L",
+    "F of the longest common subsequence, beta 1.2",
+    FAMILY,
+    lambda captions: rouge_l(*captions.words),
+    "Lin 2004; COCO evaluation",
+)
+add_measure(
+    "CIDEr",
+    "mean cosine of tf-idf vectors of n-grams of up to 4 words",
+    FAMILY,
+    lambda captions: cider(*captions.words, documents=captions.documents),
+    "Vedantam et al. 2015",
+)
+add_measure(
+    "CIDEr-D",
+    "CIDEr with clipping and a length penalty, 0 to 10 (what COCO reports as CIDEr)",
+    FAMILY,
+    lambda captions: cider_d(*captions.words, documents=captions.documents),
+    "Vedantam et al. 2015",
+    unit="score",
+    bounds=(0.0, 10.0),
+)
+add_measure(
+    "METEOR",
+    "alignment by words, stems, synonyms and paraphrases (needs Java and METEOR 1.5)",
+    FAMILY,
+    lambda captions: captions.meteor.items,
+    "Denkowski and Lavie 2014",
+    summary="corpus",
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from phrasebox.metrics.ranked import QueryValues, Ranked
 from phrasebox.metrics.sums import count_within, cut, number_of, shares_or_zero, sum_per_query
-from phrasebox.metrics.table import METRICS, Measure
+from phrasebox.metrics.table import add_measure
 
 #: trec_eval's constant that keeps infAP's share defined where nothing above was judged.
 _INFAP_EPSILON = 1e-5
@@ -67,33 +67,27 @@ def unjudged_within(ranked: Ranked, limit: QueryValues) -> QueryValues:
     return np.maximum(np.minimum(limit, ranked.depth) - seen, 0)
 
 
-METRICS.register(
-    Measure(
-        "bpref",
-        "relevant items before items judged not relevant",
-        "ranking",
-        bpref,
-        "Buckley and Voorhees 2004",
-        trec_name="bpref",
-    )
+add_measure(
+    "bpref",
+    "relevant items before items judged not relevant",
+    "ranking",
+    bpref,
+    "Buckley and Voorhees 2004",
+    trec_name="bpref",
 )
-METRICS.register(
-    Measure(
-        "infAP",
-        "average precision inferred from a judged sample",
-        "ranking",
-        inferred_ap,
-        "Yilmaz and Aslam 2006",
-        trec_name="infAP",
-    )
+add_measure(
+    "infAP",
+    "average precision inferred from a judged sample",
+    "ranking",
+    inferred_ap,
+    "Yilmaz and Aslam 2006",
+    trec_name="infAP",
 )
-METRICS.register(
-    Measure(
-        "judged@k",
-        "share of the top k that was judged",
-        "ranking",
-        judged_share,
-        "ir_measures",
-        cut_off="required",
-    )
+add_measure(
+    "judged@k",
+    "share of the top k that was judged",
+    "ranking",
+    judged_share,
+    "ir_measures",
+    cut_off="required",
 )

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from phrasebox.metrics.table import METRICS, Measure
+from phrasebox.metrics.table import add_measure
 
 _Floats = NDArray[np.float64]
 _Indices = NDArray[np.intp]
@@ -251,32 +251,26 @@ def _scores(scores: ArrayLike) -> _Floats:
 
 
 PLUMMER = "Plummer et al. 2015, section 3.2"
-METRICS.register(
-    Measure(
-        "phrase recall@k",
-        "phrases of which one of the k best regions is right",
-        "localization",
-        box_recall,
-        PLUMMER,
-        cut_off="required",
-        aliases=("localization recall",),
-    )
+add_measure(
+    "phrase recall@k",
+    "phrases of which one of the k best regions is right",
+    "localization",
+    box_recall,
+    PLUMMER,
+    cut_off="required",
+    aliases=("localization recall",),
 )
-METRICS.register(
-    Measure(
-        "upper bound",
-        "phrases of which any proposed region is right",
-        "localization",
-        upper_bound,
-        PLUMMER,
-    )
+add_measure(
+    "upper bound",
+    "phrases of which any proposed region is right",
+    "localization",
+    upper_bound,
+    PLUMMER,
 )
-METRICS.register(
-    Measure(
-        "AP-NMS",
-        "average precision of phrases after non-maximum suppression",
-        "detection",
-        average_precisions,
-        PLUMMER,
-    )
+add_measure(
+    "AP-NMS",
+    "average precision of phrases after non-maximum suppression",
+    "detection",
+    average_precisions,
+    PLUMMER,
 )

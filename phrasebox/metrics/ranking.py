@@ -36,15 +36,8 @@ import numpy as np
 
 from phrasebox.metrics.incomplete import unjudged_within
 from phrasebox.metrics.ranked import QueryValues, Ranked
-from phrasebox.metrics.sums import (
-    best_rank,
-    count_within,
-    cut,
-    number_of,
-    shares_or_zero,
-    sum_per_query,
-)
-from phrasebox.metrics.table import METRICS, Measure
+from phrasebox.metrics.sums import best_rank, count_within, cut, number_of, shares_or_zero, sum_per_query
+from phrasebox.metrics.table import add_measure
 
 HODOSH = "Hodosh et al. 2013, section 4.3"
 TREC = "trec_eval"
@@ -149,145 +142,121 @@ def r_precision_at_best(ranked: Ranked, k: int | None = None) -> QueryValues:
     return np.minimum(r_precision(ranked) + shares_or_zero(unjudged_within(ranked, number), number), 1)
 
 
-METRICS.register(
-    Measure(
-        "R@k",
-        "queries with an original item in the top k",
-        "ranking",
-        original_in_top,
-        HODOSH,
-        cut_off="required",
-        binary=True,
-    )
+add_measure(
+    "R@k",
+    "queries with an original item in the top k",
+    "ranking",
+    original_in_top,
+    HODOSH,
+    cut_off="required",
+    binary=True,
 )
-METRICS.register(
-    Measure(
-        "median rank",
-        "median rank of the best original item",
-        "ranking",
-        first_original,
-        HODOSH,
-        aliases=("Med r", "median r"),
-        summary="median",
-        unit="rank",
-        higher_is_better=False,
-    )
+add_measure(
+    "median rank",
+    "median rank of the best original item",
+    "ranking",
+    first_original,
+    HODOSH,
+    aliases=("Med r", "median r"),
+    summary="median",
+    unit="rank",
+    higher_is_better=False,
 )
-METRICS.register(
-    Measure(
-        "mean rank",
-        "mean rank of the best original item",
-        "ranking",
-        first_original,
-        HODOSH,
-        aliases=("Mean r",),
-        unit="rank",
-        higher_is_better=False,
-    )
+add_measure(
+    "mean rank",
+    "mean rank of the best original item",
+    "ranking",
+    first_original,
+    HODOSH,
+    aliases=("Mean r",),
+    unit="rank",
+    higher_is_better=False,
 )
-METRICS.register(
-    Measure(
-        "S@k",
-        "queries with a relevant item in the top k",
-        "ranking",
-        success,
-        HODOSH,
-        cut_off="required",
-        aliases=("Success", "hit rate"),
-        binary=True,
-        optimistic=success_at_best,
-        trec_name="success#",
-    )
+add_measure(
+    "S@k",
+    "queries with a relevant item in the top k",
+    "ranking",
+    success,
+    HODOSH,
+    cut_off="required",
+    aliases=("Success", "hit rate"),
+    binary=True,
+    optimistic=success_at_best,
+    trec_name="success#",
 )
-METRICS.register(
-    Measure(
-        "R-precision",
-        "precision at the number of relevant items",
-        "ranking",
-        r_precision,
-        HODOSH,
-        aliases=("Rprec",),
-        optimistic=r_precision_at_best,
-        trec_name="Rprec",
-    )
+add_measure(
+    "R-precision",
+    "precision at the number of relevant items",
+    "ranking",
+    r_precision,
+    HODOSH,
+    aliases=("Rprec",),
+    optimistic=r_precision_at_best,
+    trec_name="Rprec",
 )
-METRICS.register(
-    Measure(
-        "MRR@k",
-        "mean of 1 / rank of the first relevant item",
-        "ranking",
-        reciprocal_rank,
-        TREC,
-        cut_off="optional",
-        aliases=("RR", "recip_rank"),
-        trec_name="recip_rank#",
-    )
+add_measure(
+    "MRR@k",
+    "mean of 1 / rank of the first relevant item",
+    "ranking",
+    reciprocal_rank,
+    TREC,
+    cut_off="optional",
+    aliases=("RR", "recip_rank"),
+    trec_name="recip_rank#",
 )
-METRICS.register(
-    Measure(
-        "recall@k",
-        "share of the relevant items in the top k",
-        "ranking",
-        recall,
-        TREC,
-        cut_off="required",
-        optimistic=recall_at_best,
-        trec_name="recall#",
-    )
+add_measure(
+    "recall@k",
+    "share of the relevant items in the top k",
+    "ranking",
+    recall,
+    TREC,
+    cut_off="required",
+    optimistic=recall_at_best,
+    trec_name="recall#",
 )
-METRICS.register(
-    Measure(
-        "P@k",
-        "share of the top k that is relevant",
-        "ranking",
-        precision,
-        TREC,
-        cut_off="required",
-        aliases=("precision",),
-        optimistic=precision_at_best,
-        trec_name="P#",
-    )
+add_measure(
+    "P@k",
+    "share of the top k that is relevant",
+    "ranking",
+    precision,
+    TREC,
+    cut_off="required",
+    aliases=("precision",),
+    optimistic=precision_at_best,
+    trec_name="P#",
 )
-METRICS.register(
-    Measure(
-        "MAP@k",
-        "mean average precision",
-        "ranking",
-        average_precision,
-        TREC,
-        cut_off="optional",
-        aliases=("AP", "map_cut"),
-        trec_name="map_cut#",
-    )
+add_measure(
+    "MAP@k",
+    "mean average precision",
+    "ranking",
+    average_precision,
+    TREC,
+    cut_off="optional",
+    aliases=("AP", "map_cut"),
+    trec_name="map_cut#",
 )
-METRICS.register(
-    Measure(
-        "MiAP",
-        "image-centred average precision: images are the queries",
-        "ranking",
-        average_precision,
-        "Li et al. 2016, Socializing the semantic gap",
-    )
+add_measure(
+    "MiAP",
+    "image-centred average precision: images are the queries",
+    "ranking",
+    average_precision,
+    "Li et al. 2016, Socializing the semantic gap",
 )
-METRICS.register(
-    Measure(
-        "nDCG@k",
-        "normalised discounted cumulative gain, linear in the grade",
-        "ranking",
-        ndcg,
-        TREC,
-        cut_off="optional",
-        aliases=("ndcg_cut",),
-        trec_name="ndcg_cut#",
-    )
+add_measure(
+    "nDCG@k",
+    "normalised discounted cumulative gain, linear in the grade",
+    "ranking",
+    ndcg,
+    TREC,
+    cut_off="optional",
+    aliases=("ndcg_cut",),
+    trec_name="ndcg_cut#",
 )
-METRICS.register(
-    Measure(
-        "mAP@R",
-        "average precision within the top R, R the number of relevant items",
-        "ranking",
-        average_precision_at_r,
-        "Musgrave et al. 2020; Chun et al. 2022",
-        aliases=("MAP at R",),
-    )
+add_measure(
+    "mAP@R",
+    "average precision within the top R, R the number of relevant items",
+    "ranking",
+    average_precision_at_r,
+    "Musgrave et al. 2020; Chun et al. 2022",
+    aliases=("MAP at R",),
 )

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from phrasebox.plug_ins import PlugInFolders
-from phrasebox.registry import UnknownName
+from phrasebox.registry import UnknownName, registering
 
 CutOff = Literal["none", "optional", "required"]
 #: What measures take: rankings, written captions, boxes of phrases (two families), tags.
@@ -140,6 +140,8 @@ class Measures:
 
 
 METRICS = Measures()
+#: Make a measure, as `Measure` takes it, and enter it.
+add_measure = registering(METRICS.register, Measure)
 
 #: The worked examples that each added measure has.
 EXAMPLES_FILE = "examples.json"

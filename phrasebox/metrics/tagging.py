@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from phrasebox.metrics.judgments import Judged, judged
 from phrasebox.metrics.ranked import Ranked, from_tiles
-from phrasebox.metrics.table import METRICS, Measure
+from phrasebox.metrics.table import add_measure
 from phrasebox.scoring.ranking import Ties, first_among_best
 from phrasebox.scoring.tiles import Dense
 
@@ -153,13 +153,11 @@ def among_distractors(
     return Ranked(judged_of_all, better, equal, images.depth + number, images.ties, images.level)
 
 
-METRICS.register(
-    Measure(
-        "tag precision@k",
-        "share of the k best tags, among distractors, that are the image's k first",
-        "tagging",
-        precision_at,
-        "structured listwise tagging, section 4.3",
-        cut_off="required",
-    )
+add_measure(
+    "tag precision@k",
+    "share of the k best tags, among distractors, that are the image's k first",
+    "tagging",
+    precision_at,
+    "structured listwise tagging, section 4.3",
+    cut_off="required",
 )

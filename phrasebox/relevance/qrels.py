@@ -29,8 +29,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from phrasebox.registry import Registry, UnknownName
-from phrasebox.relevance.grades import GRADED_RULES, GradedRule, graded_rule_named
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import GRADED_RULES, GradedRule, JudgedPair, graded_rule_named
 
 #: Raised where what a row means changes; part of the digest.
 _DEFINITION = 1

@@ -12,12 +12,7 @@ a `Bootstrap` draws whole images. `holm` adjusts many tests. Conventions: docs/s
 from phrasebox.agreement.estimates import Bootstrap
 from phrasebox.significance import randomisation
 from phrasebox.significance.mcnemar_test import McNemar, mcnemar
-from phrasebox.significance.resampling import (
-    Difference,
-    Interval,
-    bootstrap_difference,
-    figure_interval,
-)
+from phrasebox.significance.resampling import Difference, Interval, bootstrap_difference, figure_interval
 from phrasebox.significance.tables import holm, kendall, mark, spearman
 
 __all__ = [

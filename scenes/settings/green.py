@@ -5,14 +5,7 @@ from functools import partial
 from scenes.art import buildings, furniture, landscape
 from scenes.art.canvas import Pen
 from scenes.art.colours import Colour, darker, lighter, mix
-from scenes.settings.sky import (
-    SKIES,
-    lay_floor,
-    mention_trees,
-    outside,
-    paint_sky,
-    plant_trees,
-)
+from scenes.settings.sky import SKIES, lay_floor, mention_trees, outside, paint_sky, plant_trees
 from scenes.stage import Placement, Stage
 from scenes.terms import SCENE
 

@@ -3,20 +3,7 @@
 from collections.abc import Callable
 
 from scenes.stage import Stage
-from scenes.stories import (
-    beach,
-    concert,
-    farm,
-    feast,
-    home,
-    lake,
-    park,
-    pavement,
-    play,
-    snow,
-    street,
-    table,
-)
+from scenes.stories import beach, concert, farm, feast, home, lake, park, pavement, play, snow, street, table
 
 Story = Callable[[Stage], None]
 

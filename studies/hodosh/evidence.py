@@ -20,7 +20,7 @@ from annotation.protocol.terms import ImageRecord
 from phrasebox.formats.flickr8k_judgments import Flickr8kCrowd, Flickr8kExpert
 from phrasebox.metrics.captioning import grams
 from phrasebox.metrics.overlap import Entries, Overlap, content_words, words
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from phrasebox.text.stopwords import STOP_WORDS
 from phrasebox.text_files import FormatError, short_repr
 from studies.hodosh.conventions import Conventions

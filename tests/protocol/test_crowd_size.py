@@ -10,10 +10,10 @@ import pytest
 
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.counted import CountedFold, CountedQuestion
-from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.image import Fold
 from annotation.protocol.kinds import all_tasks, is_counted, kind_of, kinds_of_tasks
 from annotation.protocol.questions import DOUBLE_CHECK, FLAGS, VOTE, Judgment, Question
+from annotation.protocol.rehearsal import CrowdSize, crowd_size
 from annotation.protocol.state import ImageState
 from annotation.protocol.terms import Box
 from tests.protocol.build import mentions

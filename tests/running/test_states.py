@@ -12,7 +12,7 @@ from annotation.campaigns import CampaignError, monitoring
 from annotation.models import Account, Assignment, AuditEntry, Campaign, OpenImage
 from annotation.protocol import questions as q
 from annotation.queue import leases
-from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.campaign.summaries import reason_in_words
 from tests.factories import a_corpus, some_images
 from tests.queue.world import TRUSTING, World
 

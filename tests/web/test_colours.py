@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotation.web.common.palette import HUES
+from annotation.web.common.overlay import HUES
 
 TOKENS = Path(__file__).resolve().parents[2] / "static" / "annotation" / "tokens.css"
 SCHEMES = ("light", "dark")

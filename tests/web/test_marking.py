@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotation.models import Caption, Mention
 from annotation.web.common.marking import MarkedCaption, laid_out, mark_words
-from annotation.web.common.palette import hue, letters
+from annotation.web.common.overlay import hue, letters
 
 
 def caption(text: str, tokens: str = "") -> Caption:

@@ -16,8 +16,8 @@ from annotation.common.roles import RESEARCHER
 from annotation.datasets.layer_rows import LayerError, check_layer_name
 from annotation.models import Campaign, CampaignDraft, Corpus, Image
 from annotation.protocol.campaign_settings import CampaignSettings
-from annotation.protocol.crowd_size import CrowdSize, crowd_size
 from annotation.protocol.kinds import Kind, all_tasks, kind_of, kinds_of_tasks, only_kind
+from annotation.protocol.rehearsal import CrowdSize, crowd_size
 from annotation.protocol.work import PER_ITEM as BY_ANSWER
 from annotation.selectors.corpora import CAMPAIGNS, CORPORA, split_names
 from annotation.selectors.tags.queries import BadTagQuery

@@ -19,12 +19,13 @@ from annotation.common.operations import (
     OneOf,
     OperationContext,
     invalid,
+    result_of,
 )
 from annotation.models import Campaign, CampaignDraft, Corpus
 from annotation.protocol.campaign_settings import settings_of, settings_of_tasks
-from annotation.protocol.crowd_size import CrowdSize
 from annotation.protocol.kinds import all_tasks
 from annotation.protocol.money import amount_text, rounded_amount
+from annotation.protocol.rehearsal import CrowdSize
 from annotation.protocol.work import MICROS
 from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 
@@ -220,17 +221,14 @@ def check_plan(request: PlanCampaignRequest, plan: DraftPlan) -> None:
 
 def _estimate(estimate: DraftEstimate, currency: str) -> PlanEstimate:
     cost = {name: _amount(value, currency) for name, value in asdict(estimate.cost).items()}
-    return PlanEstimate(
-        images=estimate.images,
-        answers=estimate.answers,
-        hours=estimate.hours,
+    return result_of(
+        PlanEstimate,
+        estimate,
         cost=AmountRange(**cost),
         currency=currency,
         by_kind=dict(estimate.by_kind),
         pilot_images=estimate.pilot,
         pilot_cost=_amount(estimate.pilot_cost, currency),
-        sampled=estimate.sampled,
-        guessed=estimate.guessed,
     )
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -19,10 +19,9 @@ from annotation.common.operations.fields import StoredKind
 from annotation.common.operations.requests import request_fields, request_to_dict
 from annotation.common.roles import RESEARCHER, REVIEWER, WHOLE_SERVER
 from phrasebox.plug_ins import PlugInFolders
-from phrasebox.registry import Registry, discover
+from phrasebox.registry import Registry, discover, registering
 
 _T = TypeVar("_T")
-_P = ParamSpec("_P")
 #: Who may see that a thing is there.
 _BROWSING = (REVIEWER, RESEARCHER)
 #: Names of a kind that an error lists at most.
@@ -312,17 +311,9 @@ _OPERATIONS: Registry[Operation] = Registry("operation")
 OPERATION_FOLDERS = PlugInFolders("operation")
 
 
-def _registering(make: Callable[_P, Operation]) -> Callable[_P, Operation]:
-    def registered(*args: _P.args, **kwargs: _P.kwargs) -> Operation:
-        operation = make(*args, **kwargs)
-        return _OPERATIONS.register(operation.name, operation)
-
-    return registered
-
-
 #: Declare an operation, as `Operation` takes it, and add it to the table; raises ValueError where its name is
 #: taken.
-register = _registering(Operation)
+register = registering(lambda operation: _OPERATIONS.register(operation.name, operation), Operation)
 
 
 def operation_named(name: str) -> Operation:

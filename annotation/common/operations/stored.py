@@ -10,14 +10,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations.fields import Help, Named, StoredKind
-from annotation.common.operations.operation import (
-    FormPage,
-    Has,
-    Listing,
-    OperationContext,
-    Rest,
-    register,
-)
+from annotation.common.operations.operation import FormPage, Has, Listing, OperationContext, Rest, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

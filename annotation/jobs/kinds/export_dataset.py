@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.files import stored_file
 from annotation.common.locks import locked_folder
-from annotation.common.operations import Help, NewFile, OneOf, OperationContext, invalid
+from annotation.common.operations import Help, NewFile, OneOf, OperationContext, invalid, result_of
 from annotation.datasets.archives import file_of, pack, remove_archive
 from annotation.datasets.contents.images import LayerName
 from annotation.datasets.corpus_summaries import CorpusRequest
@@ -86,14 +86,7 @@ class ExportCampaignRequest(CampaignRequest):
     def of_corpus(self) -> ExportDatasetRequest:
         """The same, said of the corpus."""
         row = self.row()
-        return ExportDatasetRequest(
-            corpus=row.corpus.name,
-            layer=row.name,
-            format=self.format,
-            unfinished=self.unfinished,
-            pictures=self.pictures,
-            simulated=self.simulated,
-        )
+        return result_of(ExportDatasetRequest, self, corpus=row.corpus.name, layer=row.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

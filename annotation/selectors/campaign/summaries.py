@@ -4,13 +4,43 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, result_of
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.models import Campaign
-from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.campaign.cost import money
 from annotation.selectors.corpora import CAMPAIGNS, CORPORA
+
+#: What the product says: the stop rules by their names, and that somebody paused it without a word.
+BUDGET, UNTIL, IMAGES, PAUSED = "budget", "until", "images", "paused"
+_MARK = "="
+
+
+def coded_reason(word: str, *values: object) -> str:
+    """How a reason of the product's own is stored."""
+    return " ".join([_MARK + word, *map(str, values)])
+
+
+def reason_in_words(reason: str) -> str:
+    """A stored reason, for a reader of the language of now; what somebody wrote is theirs."""
+    match reason.removeprefix(_MARK).split(maxsplit=2) if reason.startswith(_MARK) else []:
+        case [word, micros, currency] if word == BUDGET and micros.isdecimal():
+            return gettext("the budget of %(sum)s is spent or reserved") % {
+                "sum": money(int(micros), currency)
+            }
+        case [word, day] if word == UNTIL:
+            return gettext("its last day, %(day)s, has passed") % {"day": day}
+        case [word, number] if word == IMAGES and number.isdecimal():
+            return ngettext(
+                "%(n)s image is complete, the number requested",
+                "%(n)s images are complete, the number requested",
+                int(number),
+            ) % {"n": number}
+        case [word] if word == PAUSED:
+            return gettext("a researcher paused it")
+    return reason
 
 
 def _states() -> dict[str, None]:

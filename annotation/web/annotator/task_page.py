@@ -22,8 +22,7 @@ from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
 from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.marking import POINT, laid_out
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
-from annotation.web.common.palette import letters
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, letters
 
 #: The number of the phrase, where there is one; the colour and the name of the box that is asked about.
 PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"

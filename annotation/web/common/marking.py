@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from annotation.models import Caption, Mention
-from annotation.web.common.palette import hue
+from annotation.web.common.overlay import hue
 
 #: Punctuation that ends a stretch, with the space before it that tokenised captions have.
 POINT = re.compile(r" ?[.,;:!?]+(?=\s|$)")

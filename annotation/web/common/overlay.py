@@ -10,7 +10,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from annotation.models import Box
-from annotation.web.common.palette import hue
+
+#: Colours that static/annotation/tokens.css names; after these they come round again.
+HUES = 8
+
+
+def hue(number: int) -> int:
+    """The colour of the chain with `number` (from 1)."""
+    return (number - 1) % HUES + 1
+
+
+def letters(index: int) -> str:
+    """a, b, ... z, aa, ab, ...: what tells the boxes of one chain apart; `index` is from 0."""
+    name = ""
+    index += 1
+    while index:
+        index, letter = divmod(index - 1, 26)
+        name = chr(ord("a") + letter) + name
+    return name
+
 
 #: CSS pixels: a tag's height, and its width as `TAG_PAD + TAG_LETTER * letters`.
 TAG_HEIGHT, TAG_PAD, TAG_LETTER = 20, 10, 8

@@ -12,8 +12,7 @@ from annotation.protocol.boxes import COVERAGE, DRAWING, EXCLUDED, QUALITY, REQU
 from annotation.protocol.state import CLOSED_STAGES, UNSEEN
 from annotation.selectors.browse import LayerRows
 from annotation.web.common.marking import MarkedCaption, mark_words
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
-from annotation.web.common.palette import hue, letters
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, hue, letters
 
 #: The stages at which a chain waits for somebody, in words.
 OPEN = {

@@ -20,7 +20,7 @@ from annotation.protocol.work import UNPAID
 from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.glance import Overview
 from annotation.selectors.campaign.progress import Funnel, TaskCounts
-from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.campaign.summaries import reason_in_words
 from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
 
 #: The page that adds corpora; it belongs to no campaign.

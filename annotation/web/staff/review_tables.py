@@ -22,8 +22,7 @@ from annotation.protocol.state import LINKING
 from annotation.protocol.terms import Chain, Mention
 from annotation.selectors.review import ImageUnderReview, ReviewedJudgment, RulingDetail, chain_title
 from annotation.web.common.marking import MarkedCaption, mark_words
-from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
-from annotation.web.common.palette import hue, letters
+from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, hue, letters
 from annotation.web.staff.wording import (
     ANSWER_ROLES_IN_WORDS,
     FLAGS_IN_WORDS,

@@ -26,12 +26,7 @@ from annotation.selectors.workers.reading_speed import (
     reading_paces,
     words_in_a_caption,
 )
-from annotation.selectors.workers.trust_labels import (
-    WORKER_STATE_LABELS,
-    is_off,
-    trust_label,
-    trust_summary,
-)
+from annotation.selectors.workers.trust_labels import WORKER_STATE_LABELS, is_off, trust_label, trust_summary
 from annotation.selectors.workers.worker_table import (
     SORTS,
     WORKER_STATES,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from annotation.common.operations import operation_named
 from annotation.common.roles import ANNOTATOR, ROLE_NAMES
-from annotation.selectors.campaign.reasons import reason_in_words
+from annotation.selectors.campaign.summaries import reason_in_words
 from annotation.web.common.parts import PARTS
 from annotation.web.common.request_forms import RequestForm
 from annotation.workers import sessions

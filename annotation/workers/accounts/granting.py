@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.audit import record
 from annotation.common import database
-from annotation.common.operations import Help, OneOf, OperationContext
+from annotation.common.operations import Help, OneOf, OperationContext, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, ROLE_NAMES, WHOLE_SERVER
 from annotation.models import Account, Campaign, Corpus, RoleGrant
 from annotation.selectors.corpora import ScopeRequest
@@ -62,13 +62,7 @@ def revoke_granted_role(request: RevokeRoleRequest, context: OperationContext) -
 def _change(act: Callable[..., bool], request: GrantRoleRequest, context: OperationContext) -> RoleChange:
     account, (corpus, campaign) = Account.objects.get(username=request.account), request.rows()
     changed = act(account=account, role=request.role, corpus=corpus, campaign=campaign, actor=context.actor)
-    return RoleChange(
-        account=request.account,
-        role=request.role,
-        corpus=request.corpus,
-        campaign=request.campaign,
-        changed=changed,
-    )
+    return result_of(RoleChange, request, changed=changed)
 
 
 def grant(

@@ -27,12 +27,7 @@ from annotation.selectors.workers.choosing import (
     worker_id,
 )
 from annotation.selectors.workers.trust_labels import trust_summary
-from annotation.selectors.workers.worker_table import (
-    SORTS,
-    WorkerTableRequest,
-    worker_page,
-    worker_rows_of,
-)
+from annotation.selectors.workers.worker_table import SORTS, WorkerTableRequest, worker_page, worker_rows_of
 from annotation.workers.payments import currency_of
 from phrasebox.spreadsheets import escape_formula
 

@@ -10,13 +10,7 @@ from typing import Annotated
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import (
-    Help,
-    Listing,
-    NewFile,
-    OperationContext,
-    invalid,
-)
+from annotation.common.operations import Help, Listing, NewFile, OperationContext, invalid
 from annotation.models import Campaign, Payout
 from annotation.protocol.money import amount_text
 from annotation.selectors.corpora import CampaignRequest

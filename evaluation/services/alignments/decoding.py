@@ -24,11 +24,7 @@ from annotation.selectors.corpora import corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.models import System
 from evaluation.selectors import names_of
-from evaluation.services.alignments.localizing import (
-    boxed_mentions,
-    is_localized,
-    mentions_localized,
-)
+from evaluation.services.alignments.localizing import boxed_mentions, is_localized, mentions_localized
 from evaluation.services.common import InputError, check_same_corpus
 from evaluation.services.features.store import feature_set
 from evaluation.services.phases import PhaseShares

@@ -15,13 +15,7 @@ from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.comparison.query_sets import store_queries
 from evaluation.models import Batch, BatchRun
 from evaluation.selectors import run_named
-from evaluation.services.batches.planning import (
-    BatchRequest,
-    BatchSize,
-    Plan,
-    page_fill_numbers,
-    plan,
-)
+from evaluation.services.batches.planning import BatchRequest, BatchSize, Plan, page_fill_numbers, plan
 from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.common import check_name, work_lock
 from evaluation.services.phases import ProgressCallback, part_of_progress

@@ -9,7 +9,7 @@ from evaluation.services.batches.pooled_runs import PooledRuns
 from evaluation.services.batches.stored_answers import Answers, BatchError
 from phrasebox.pooling.active import NextPairs, RoundRule, choose_next_pairs, stop_for
 from phrasebox.pooling.pools import PairIds, PairPool
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 #: The share of the pairs that can be asked which a round asks at most. Decided.
 SHARE = 0.05

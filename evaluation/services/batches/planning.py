@@ -39,7 +39,7 @@ from evaluation.services.batches.next_pairs import (
     split_by_filter,
 )
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
-from evaluation.services.batches.sources import earlier
+from evaluation.services.batches.stamps import earlier
 from evaluation.services.batches.stored_answers import BatchError, answers_of_batches, reusable
 from evaluation.services.phases import ProgressCallback, part_of_progress, silent
 from evaluation.services.stored_kinds import JUDGMENT_SETS, STORED_RUNS

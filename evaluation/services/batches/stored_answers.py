@@ -16,10 +16,10 @@ from annotation.selectors.pair_judgments import Judge, judges, pair_judgments
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
 from evaluation.selectors import CorpusNames, judgment_set
-from evaluation.services.batches.sources import counted_by_name
+from evaluation.services.batches.stamps import counted_by_name
 from phrasebox.errors import PhraseboxError
 from phrasebox.pooling.pools import PairIds
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 
 class BatchError(PhraseboxError):

@@ -12,8 +12,7 @@ from annotation.common.operations import FieldError, FileUpload, Help, Named, On
 from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.subsets import subset_named
-from evaluation.services.captions.figures import CaptionScoring
-from evaluation.services.captions.references import subset_of_documents
+from evaluation.services.captions.figures import CaptionScoring, subset_of_documents
 from evaluation.services.captions.region_scores import (
     RegionReferences,
     remarks_on_region_captions,

@@ -20,13 +20,7 @@ from django.conf import settings
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import CorpusNames, names_of
-from evaluation.services.common import (
-    InputError,
-    check_file,
-    recover_folder,
-    replace_folder,
-    work_lock,
-)
+from evaluation.services.common import InputError, check_file, recover_folder, replace_folder, work_lock
 from evaluation.services.features.importing import count_ids
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
@@ -173,11 +167,12 @@ def _matched(
     images = corpus_named(names.corpus).images.filter(captions__isnull=False)
     texts = dict(images.values_list("captions__pk", "captions__text"))
     of: dict[int, ParsedSentence] = {}
+    caption_of = names.captions_in(path)
     unknown, different = [], []
     for number, sentence in enumerate(read_conllu(path)):
         if number % _STEP == 0:
             progress("reading parses", min(number, len(texts)), len(texts))
-        caption = names.caption.get(sentence.id)
+        caption = caption_of[sentence.id]
         if caption is None:
             unknown.append(sentence.id)
         elif caption in of:

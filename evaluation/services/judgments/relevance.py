@@ -15,13 +15,7 @@ from evaluation.services.common import InputError
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.relevance.grades import EXPONENTIAL, LINEAR, MEAN, MEAN_GRADE, SUMMARIES, GradedRule, rule_on
 from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES, AnyRule, RelevanceRule, rule_named
-from phrasebox.relevance.scales import (
-    ONE_TO_FOUR,
-    VOTE_SCALE,
-    number,
-    scale_named,
-    score_named,
-)
+from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE, number, scale_named, score_named
 
 
 @dataclass(frozen=True, slots=True)

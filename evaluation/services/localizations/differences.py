@@ -30,11 +30,7 @@ from evaluation.services.localizations.scored import (
 from evaluation.services.localizations.sets import images_looked_at
 from phrasebox.agreement.summary import Resampling
 from phrasebox.metrics.localization import box_recall
-from phrasebox.significance.resampling import (
-    Difference,
-    bootstrap_difference,
-    bootstrap_difference_of_sums,
-)
+from phrasebox.significance.resampling import Difference, bootstrap_difference, bootstrap_difference_of_sums
 
 
 def differences_from(

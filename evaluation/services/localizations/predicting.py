@@ -64,7 +64,7 @@ from models_core.phase_cache import PhaseProgress, digest_of_parts
 from models_core.systems.dataset import RegionVectors
 from models_core.systems.phrase_side import PhraseTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.metrics.localization import best_detections
 from phrasebox.text.tokens import plain_words
 

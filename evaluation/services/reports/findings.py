@@ -38,8 +38,7 @@ from evaluation.services.tagging.scores import TagScoring, score_tag_set
 from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.metrics.scoring import evaluate
-from phrasebox.relevance.grades import GradedRule
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import GradedRule, JudgedPair
 from phrasebox.relevance.qrels import FileRelevance, rule_named
 
 #: Told by name, with how many steps of all are done.

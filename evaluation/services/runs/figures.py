@@ -9,15 +9,7 @@ from django.core.cache import cache
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import (
-    Help,
-    Named,
-    NewFile,
-    OneOf,
-    OperationContext,
-    invalid,
-    read_result,
-)
+from annotation.common.operations import Help, Named, NewFile, OneOf, OperationContext, invalid, read_result
 from evaluation.comparison.comparisons import compare_runs, compare_single_run, per_query_rows, score_run
 from evaluation.comparison.missing import REFUSE, missing_choices
 from evaluation.comparison.query_sets import ASKS

@@ -10,8 +10,17 @@ from pydantic import Field
 
 from annotation.common.operations import Help, OneOf, result_of
 from evaluation.models import Run
-from evaluation.services.runs.directions import direction_choices
 from evaluation.services.stored_kinds import ArchivableRequest
+
+RUN_DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
+
+
+def direction_choices() -> dict[str, Any]:
+    """Each direction with its title."""
+    return {
+        Run.ANNOTATION: _("annotation: images are the queries"),
+        Run.SEARCH: _("search: captions are the queries"),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,8 @@ from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_name, check_same_corpus
 from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import check_images
-from evaluation.services.runs.directions import RUN_DIRECTIONS
-from evaluation.services.runs.files import (
-    RUN_DEPTH,
-    RunMetadata,
-    store_run,
-)
+from evaluation.services.runs.files import RUN_DEPTH, RunMetadata, store_run
+from evaluation.services.runs.listing import RUN_DIRECTIONS
 from evaluation.services.systems import registry
 from evaluation.services.systems.origins import ORIGINS, RankRequest
 from evaluation.services.systems.origins.recipe import REMEMBERED_FILES

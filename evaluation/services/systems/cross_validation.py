@@ -11,11 +11,7 @@ from pydantic import Field
 
 from annotation.common.operations import FieldError, Help, Invalid, Named, OperationContext
 from annotation.selectors.corpora import CORPORA
-from evaluation.comparison.cross_validation import (
-    compare_systems,
-    cross_validated_figures,
-    printed_pairs,
-)
+from evaluation.comparison.cross_validation import compare_systems, cross_validated_figures, printed_pairs
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.services.common import phase_cache
 from evaluation.services.phases import PhaseShares
@@ -34,12 +30,7 @@ from evaluation.services.systems.sources import (
     check_sets,
     training_sources,
 )
-from evaluation.services.systems.training import (
-    Sources,
-    background_of,
-    examples_from,
-    resources_of,
-)
+from evaluation.services.systems.training import Sources, background_of, examples_from, resources_of
 from evaluation.services.systems.training_requests import RECIPE_FILES, recipe_source
 from models_core.estimators.base import IMAGE_VIEW
 from models_core.phase_cache import PhaseProgress, no_progress

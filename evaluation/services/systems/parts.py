@@ -16,7 +16,7 @@ from evaluation.services.systems.examples import examples_from
 from evaluation.services.systems.sources import Sources
 from models_core.estimators.base import RaggedRows
 from models_core.systems.dataset import ImageExample
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.text.tokens import plain_words
 
 

@@ -17,12 +17,7 @@ from safetensors.numpy import save_file
 
 from annotation.common.operations import OperationContext
 from evaluation.comparison.subsets import FOLD
-from evaluation.services.common import (
-    InputError,
-    check_file,
-    phase_cache,
-    work_lock,
-)
+from evaluation.services.common import InputError, check_file, phase_cache, work_lock
 from evaluation.services.features.parses import parses_of
 from evaluation.services.features.store import feature_set, is_label
 from evaluation.services.phases import PhaseShares

@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 
 from annotation.selectors.corpora import corpus_named
-from evaluation.comparison.provenance import (
-    Hashes,
-    declaration_text,
-    identities,
-    identities_of,
-)
+from evaluation.comparison.provenance import Hashes, declaration_text, identities, identities_of
 from evaluation.comparison.subsets import FOLD
 from evaluation.models import SeenImages, System
 from evaluation.services.common import InputError

@@ -30,7 +30,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OneOf, OperationContext
+from annotation.common.operations import Help, Named, OneOf, OperationContext, result_of
 from annotation.selectors.corpora import split_names
 from annotation.selectors.records import stream_records
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, WORST, Missing, check_missing
@@ -113,14 +113,7 @@ class TagScoringRequest(FigureRequest):
     @property
     def how(self) -> TagScoring:
         """How the set is scored."""
-        return TagScoring(
-            unit=self.tags,
-            alpha=self.alpha,
-            missing=self.missing,
-            depths=self.depths,
-            distractors=self.distractors,
-            resampling=self.resampling,
-        )
+        return result_of(TagScoring, self, unit=self.tags)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,19 +19,10 @@ from annotation.common.database import chunks
 from annotation.common.operations import Help, OneOf, OperationContext, ServerFile, invalid
 from evaluation.comparison.provenance import provenance_of
 from evaluation.models import System, TaggedImage, TagSet
-from evaluation.services.common import (
-    InputError,
-    check_file,
-)
+from evaluation.services.common import InputError, check_file
 from evaluation.services.features.store import feature_set, feature_sets
 from evaluation.services.phases import PhaseShares
-from evaluation.services.predicting import (
-    PredictionRequest,
-    SetField,
-    check_set,
-    method_of,
-    requested_system,
-)
+from evaluation.services.predicting import PredictionRequest, SetField, check_set, method_of, requested_system
 from evaluation.services.stored import get_or_publish
 from evaluation.services.systems import registry
 from evaluation.services.systems.described_alike import check_described_alike

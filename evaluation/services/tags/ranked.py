@@ -27,16 +27,8 @@ from evaluation.selectors import image_names, names_of
 from evaluation.services.features.parses import parses_of
 from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import LayerField, check_layer
-from evaluation.services.tags.reading import (
-    CaptionToRead,
-    parsed_locations,
-    read_ranked_tags,
-)
-from models_core.features.text.tags import (
-    DEFAULT_ALPHA,
-    TagPlacing,
-    TagUnit,
-)
+from evaluation.services.tags.reading import CaptionToRead, parsed_locations, read_ranked_tags
+from models_core.features.text.tags import DEFAULT_ALPHA, TagPlacing, TagUnit
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.spreadsheets import escape_formula
 from phrasebox.text.tokens import tokenise

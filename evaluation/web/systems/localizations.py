@@ -14,9 +14,7 @@ from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, LayerBehind
 from annotation.web.common.access import RUNNING, AddressedThing, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 from evaluation.models import LocalizationSet
-from evaluation.services.localizations.files import (
-    ImportedLocalizations,
-)
+from evaluation.services.localizations.files import ImportedLocalizations
 from evaluation.services.localizations.measures import OF_STORED_REGIONS, RECALL_RANKS
 from evaluation.services.localizations.mention_pages import (
     ALL_MENTIONS,
@@ -63,8 +61,8 @@ def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpRes
         except LayerBehind as error:
             behind = str(error)
     reports_by_key = {key_of_report(report): report for report in reports_against(row, layer)}
-    asked_pairs_of = text_parameter(request.GET, "of")
-    of = asked_pairs_of if asked_pairs_of in reports_by_key else next(iter(reports_by_key), "")
+    of_parameter = text_parameter(request.GET, "of")
+    of = of_parameter if of_parameter in reports_by_key else next(iter(reports_by_key), "")
     return render(
         request,
         "evaluation/localizations.html",

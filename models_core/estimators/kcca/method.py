@@ -20,10 +20,9 @@ from models_core.estimators.base import (
     Amounts,
     Dataset,
     FitContext,
-    Method,
     RankDirection,
     State,
-    register_method,
+    add_method,
 )
 from models_core.estimators.embeddings import RECALL
 from models_core.estimators.grids import Axis, Grid
@@ -122,21 +121,19 @@ def _check(text: Any, image: Any) -> None:
         raise BadField("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
 
 
-register_method(
-    Method(
-        name="kcca",
-        title="KCCA",
-        settings=KernelSelection,
-        make=KCCARetriever,
-        load=KCCARetriever.from_state,
-        takes={"images": "kernel", "captions": "kernel"},
-        source="Hodosh et al. 2013, section 3.2",
-        phases=(("decomposing kernels", 2), ("trying regularisers", 3)),
-        comparable=False,
-        memory=kcca_memory,
-        chooses=lambda settings: True,  # which numbers of dimensions
-        check=_check,
-        table="selection",
-        stored="kcca",
-    )
+add_method(
+    name="kcca",
+    title="KCCA",
+    settings=KernelSelection,
+    make=KCCARetriever,
+    load=KCCARetriever.from_state,
+    takes={"images": "kernel", "captions": "kernel"},
+    source="Hodosh et al. 2013, section 3.2",
+    phases=(("decomposing kernels", 2), ("trying regularisers", 3)),
+    comparable=False,
+    memory=kcca_memory,
+    chooses=lambda settings: True,  # which numbers of dimensions
+    check=_check,
+    table="selection",
+    stored="kcca",
 )

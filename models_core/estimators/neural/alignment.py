@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.estimators.base import (
-    Dataset,
-    FitContext,
-    Matrix,
-    RaggedRows,
-    RankDirection,
-    State,
-)
+from models_core.estimators.base import Dataset, FitContext, Matrix, RaggedRows, RankDirection, State
 from models_core.estimators.embeddings import RECALL
 from models_core.estimators.neural.settings import AlignmentSettings
 from phrasebox.device import torch_for

@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models_core.estimators.base import (
-    Dataset,
-    FitContext,
-    Matrix,
-    State,
-)
+from models_core.estimators.base import Dataset, FitContext, Matrix, State
 from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
 from models_core.estimators.predictors import WritingSettings, WrittenSentence
 from phrasebox.device import torch_for

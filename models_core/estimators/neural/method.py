@@ -7,8 +7,7 @@ from models_core.estimators.base import (
     IMAGE_VIEW,
     WORDS,
     Amounts,
-    Method,
-    register_method,
+    add_method,
 )
 from models_core.estimators.neural.alignment import Alignment
 from models_core.estimators.neural.captioner import RecurrentCaptioner
@@ -49,70 +48,62 @@ def captioner_memory(settings: CaptionerSettings, amounts: Amounts) -> float:
     return 4.0 * (weights * 5 + activations)
 
 
-register_method(
-    Method(
-        name="alignment",
-        lengths=_LENGTHS,
-        memory=alignment_memory,
-        title="Alignment of regions and words",
-        settings=AlignmentSettings,
-        make=Alignment,
-        load=Alignment.from_state,
-        takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "words"},
-        source="Karpathy and Fei-Fei 2015, section 3.1",
-        phases=PHASES,
-        recipes=ALIGNMENTS,
-        by_processes=True,
-    )
+add_method(
+    name="alignment",
+    lengths=_LENGTHS,
+    memory=alignment_memory,
+    title="Alignment of regions and words",
+    settings=AlignmentSettings,
+    make=Alignment,
+    load=Alignment.from_state,
+    takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "words"},
+    source="Karpathy and Fei-Fei 2015, section 3.1",
+    phases=PHASES,
+    recipes=ALIGNMENTS,
+    by_processes=True,
 )
-register_method(
-    Method(
-        name="edge-alignment",
-        lengths=_LENGTHS,
-        memory=alignment_memory,
-        title="Alignment of regions and dependency edges",
-        settings=AlignmentSettings,
-        make=Alignment,
-        load=Alignment.from_state,
-        takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "edges"},
-        source="Karpathy and Fei-Fei 2015, section 4.1",
-        phases=PHASES,
-        recipes=EDGE_ALIGNMENTS,
-        by_processes=True,
-    )
+add_method(
+    name="edge-alignment",
+    lengths=_LENGTHS,
+    memory=alignment_memory,
+    title="Alignment of regions and dependency edges",
+    settings=AlignmentSettings,
+    make=Alignment,
+    load=Alignment.from_state,
+    takes={IMAGE_VIEW: "regions", CAPTION_VIEW: "edges"},
+    source="Karpathy and Fei-Fei 2015, section 4.1",
+    phases=PHASES,
+    recipes=EDGE_ALIGNMENTS,
+    by_processes=True,
 )
-register_method(
-    Method(
-        name="captioner",
-        lengths=_LENGTHS,
-        memory=captioner_memory,
-        title="Captions word by word",
-        settings=CaptionerSettings,
-        make=RecurrentCaptioner,
-        load=RecurrentCaptioner.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
-        source="Karpathy and Fei-Fei 2015, section 3.2",
-        phases=PHASES,
-        recipes=CAPTIONERS,
-        predicts="captions",
-        by_processes=True,
-    )
+add_method(
+    name="captioner",
+    lengths=_LENGTHS,
+    memory=captioner_memory,
+    title="Captions word by word",
+    settings=CaptionerSettings,
+    make=RecurrentCaptioner,
+    load=RecurrentCaptioner.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
+    source="Karpathy and Fei-Fei 2015, section 3.2",
+    phases=PHASES,
+    recipes=CAPTIONERS,
+    predicts="captions",
+    by_processes=True,
 )
-register_method(
-    Method(
-        name="region-captioner",
-        lengths=_LENGTHS,
-        memory=captioner_memory,
-        title="Captions of regions word by word",
-        settings=CaptionerSettings,
-        make=RecurrentCaptioner,
-        load=RecurrentCaptioner.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
-        source="Karpathy and Fei-Fei 2015, sections 3.2 and 4.3",
-        phases=PHASES,
-        recipes=REGION_CAPTIONERS,
-        predicts="captions",
-        by_processes=True,
-        items="regions",
-    )
+add_method(
+    name="region-captioner",
+    lengths=_LENGTHS,
+    memory=captioner_memory,
+    title="Captions of regions word by word",
+    settings=CaptionerSettings,
+    make=RecurrentCaptioner,
+    load=RecurrentCaptioner.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "words"},
+    source="Karpathy and Fei-Fei 2015, sections 3.2 and 4.3",
+    phases=PHASES,
+    recipes=REGION_CAPTIONERS,
+    predicts="captions",
+    by_processes=True,
+    items="regions",
 )

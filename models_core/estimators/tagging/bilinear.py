@@ -21,8 +21,7 @@ from models_core.estimators.base import IMAGE_VIEW, Dataset, FitContext, Matrix,
 from models_core.estimators.grids import Axis, Grid
 from models_core.estimators.predictors import CandidateTags, TagScore, check_score
 from models_core.estimators.tagging.held_out import PRECISION_OF_OWN, held_out_precision, tags_of
-from models_core.estimators.tagging.losses import TagLoss
-from models_core.estimators.tagging.settings import BilinearSettings
+from models_core.estimators.tagging.settings import BilinearSettings, TagLoss
 
 #: What the held-out figure of the curve is called.
 PRECISION = "precision"

@@ -11,8 +11,7 @@ from models_core.estimators.base import (
     TRAINING_IMAGES,
     WORDS,
     Amounts,
-    Method,
-    register_method,
+    add_method,
     several_values,
 )
 from models_core.estimators.tagging.baselines import NeighbourVotes, RandomTags, TagFrequency
@@ -65,105 +64,95 @@ def images_memory(settings: Any, amounts: Amounts) -> float:
 _PAPER = "structured listwise tagging"
 _DIRECTED = {"normalised": True}
 
-register_method(
-    Method(
-        name="bilinear-tags",
-        chooses=lambda settings: settings.choose_epoch or several_values(settings),
-        lengths=(1e-2, 1e4),
-        memory=bilinear_memory,
-        title="Bilinear map of images and tags",
-        settings=BilinearSettings,
-        make=BilinearTagger,
-        load=BilinearTagger.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
-        source=f"{_PAPER}, section 3.1",
-        needs_words=True,
-        phases=(("learning tags", 1),),
-        all_captions=True,
-        recipes={
-            "SJE-I": {
-                "settings": {"loss": "sje-1"},
-                "image": _DIRECTED,
-                "printed": "SJE, Delta I",
-            },
-            "SJE-II": {
-                "settings": {"loss": "sje-2"},
-                "image": _DIRECTED,
-                "printed": "SJE, Delta II",
-            },
-            "ListSJE": {
-                "settings": {"loss": "listwise"},
-                "image": _DIRECTED,
-                "printed": "ListSJE",
-            },
+add_method(
+    name="bilinear-tags",
+    chooses=lambda settings: settings.choose_epoch or several_values(settings),
+    lengths=(1e-2, 1e4),
+    memory=bilinear_memory,
+    title="Bilinear map of images and tags",
+    settings=BilinearSettings,
+    make=BilinearTagger,
+    load=BilinearTagger.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
+    source=f"{_PAPER}, section 3.1",
+    needs_words=True,
+    phases=(("learning tags", 1),),
+    all_captions=True,
+    recipes={
+        "SJE-I": {
+            "settings": {"loss": "sje-1"},
+            "image": _DIRECTED,
+            "printed": "SJE, Delta I",
         },
-        predicts="tags",
-    )
+        "SJE-II": {
+            "settings": {"loss": "sje-2"},
+            "image": _DIRECTED,
+            "printed": "SJE, Delta II",
+        },
+        "ListSJE": {
+            "settings": {"loss": "listwise"},
+            "image": _DIRECTED,
+            "printed": "ListSJE",
+        },
+    },
+    predicts="tags",
 )
-register_method(
-    Method(
-        name="tag-neighbours",
-        memory=neighbours_memory,
-        title="Votes of similar images for their tags",
-        settings=NeighbourSettings,
-        make=NeighbourVotes,
-        load=NeighbourVotes.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
-        source=f"{_PAPER}, section 4.3",
-        phases=(("trying neighbours", 1),),
-        all_captions=True,
-        recipes={"Tag-neighbours": {"image": _DIRECTED, "printed": "as TagProp, without learned weights"}},
-        predicts="tags",
-    )
+add_method(
+    name="tag-neighbours",
+    memory=neighbours_memory,
+    title="Votes of similar images for their tags",
+    settings=NeighbourSettings,
+    make=NeighbourVotes,
+    load=NeighbourVotes.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
+    source=f"{_PAPER}, section 4.3",
+    phases=(("trying neighbours", 1),),
+    all_captions=True,
+    recipes={"Tag-neighbours": {"image": _DIRECTED, "printed": "as TagProp, without learned weights"}},
+    predicts="tags",
 )
-register_method(
-    Method(
-        name="tag-svm",
-        lengths=(1e-2, 1e8),
-        memory=svm_memory,
-        title="A linear support vector machine for each tag",
-        settings=TagSVMSettings,
-        make=TagSVM,
-        load=TagSVM.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
-        source=f"{_PAPER}, section 4.3",
-        phases=(("training classifiers", 1),),
-        all_captions=True,
-        recipes={"Tag-SVM": {"image": _DIRECTED, "printed": "SVM"}},
-        predicts="tags",
-    )
+add_method(
+    name="tag-svm",
+    lengths=(1e-2, 1e8),
+    memory=svm_memory,
+    title="A linear support vector machine for each tag",
+    settings=TagSVMSettings,
+    make=TagSVM,
+    load=TagSVM.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
+    source=f"{_PAPER}, section 4.3",
+    phases=(("training classifiers", 1),),
+    all_captions=True,
+    recipes={"Tag-SVM": {"image": _DIRECTED, "printed": "SVM"}},
+    predicts="tags",
 )
-register_method(
-    Method(
-        name="tag-frequency",
-        memory=counts_memory,
-        title="The most frequent tags for every image",
-        settings=FrequencySettings,
-        make=TagFrequency,
-        load=TagFrequency.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
-        source=f"{_PAPER}, section 4.3",
-        selects=False,
-        phases=(("counting tags", 1),),
-        all_captions=True,
-        recipes={"Tag-frequency": {}},
-        predicts="tags",
-    )
+add_method(
+    name="tag-frequency",
+    memory=counts_memory,
+    title="The most frequent tags for every image",
+    settings=FrequencySettings,
+    make=TagFrequency,
+    load=TagFrequency.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
+    source=f"{_PAPER}, section 4.3",
+    selects=False,
+    phases=(("counting tags", 1),),
+    all_captions=True,
+    recipes={"Tag-frequency": {}},
+    predicts="tags",
 )
-register_method(
-    Method(
-        name="tag-random",
-        memory=images_memory,
-        title="Tags in a random order",
-        settings=RandomSettings,
-        make=RandomTags,
-        load=RandomTags.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
-        source=f"{_PAPER}, Figure 3 (random ranker)",
-        selects=False,
-        phases=(("remembering the seed", 1),),
-        all_captions=True,
-        recipes={"Tag-random": {}},
-        predicts="tags",
-    )
+add_method(
+    name="tag-random",
+    memory=images_memory,
+    title="Tags in a random order",
+    settings=RandomSettings,
+    make=RandomTags,
+    load=RandomTags.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "tags"},
+    source=f"{_PAPER}, Figure 3 (random ranker)",
+    selects=False,
+    phases=(("remembering the seed", 1),),
+    all_captions=True,
+    recipes={"Tag-random": {}},
+    predicts="tags",
 )

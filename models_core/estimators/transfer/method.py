@@ -16,17 +16,19 @@ Source: Gong et al. 2014, sections 4.1 and 4.2.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Amounts, Method, register_method
+from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW, Amounts, add_method
 from models_core.estimators.covariances import ADDING_UP, COVARIANCE_PHASES, memory_of_further_pairs
-from models_core.estimators.transfer.settings import (
+from models_core.estimators.transfer.stacked import Stacked, stacked_memory
+from models_core.estimators.transfer.text_feature import TextFeature, text_feature_memory
+from models_core.estimators.transfer.weak_pairs import (
+    WEAK,
+    Joint,
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
+    WeakOnly,
     WeakSettings,
 )
-from models_core.estimators.transfer.stacked import Stacked, stacked_memory
-from models_core.estimators.transfer.text_feature import TextFeature, text_feature_memory
-from models_core.estimators.transfer.weak_pairs import WEAK, Joint, WeakOnly
 
 _Phases = tuple[tuple[str, float], ...]
 
@@ -40,20 +42,18 @@ def _registered(
     phases: _Phases,
     memory: Callable[[Any, Amounts], float],
 ) -> None:
-    register_method(
-        Method(
-            name=name,
-            title=title,
-            settings=settings,
-            make=kind,
-            load=kind.from_state,
-            takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
-            source="Gong et al. 2014, section 4",
-            recipes=recipes,
-            phases=phases,
-            memory=memory,
-            needs=(WEAK,),
-        )
+    add_method(
+        name=name,
+        title=title,
+        settings=settings,
+        make=kind,
+        load=kind.from_state,
+        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
+        source="Gong et al. 2014, section 4",
+        recipes=recipes,
+        phases=phases,
+        memory=memory,
+        needs=(WEAK,),
     )
 
 

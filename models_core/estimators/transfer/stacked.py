@@ -40,8 +40,7 @@ from models_core.estimators.covariances import (
     sums_of_dataset,
 )
 from models_core.estimators.embeddings import LinearMap
-from models_core.estimators.transfer.settings import StackedSettings
-from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
+from models_core.estimators.transfer.weak_pairs import StackedSettings, matching_scale, weak_pairs
 from models_core.features.fourier import FourierFeatures
 from phrasebox.scoring.tiles import Scores
 

@@ -27,8 +27,7 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.cca import CCA
 from models_core.estimators.covariances import covariance_memory
-from models_core.estimators.transfer.settings import TextFeatureSettings
-from models_core.estimators.transfer.weak_pairs import matching_scale, weak_pairs
+from models_core.estimators.transfer.weak_pairs import TextFeatureSettings, matching_scale, weak_pairs
 from phrasebox.scoring.tiles import Scores
 
 #: Images, and weak images, that are compared at a time.

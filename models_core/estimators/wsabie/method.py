@@ -35,11 +35,10 @@ from models_core.estimators.base import (
     Dataset,
     FitContext,
     Matrix,
-    Method,
     State,
     View,
+    add_method,
     checked_numbers,
-    register_method,
 )
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, Axis, Grid, GridPoint, GridSteps
@@ -247,31 +246,29 @@ def wsabie_memory(settings: WsabieSettings, amounts: Amounts) -> float:
     return weights + 40.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 
-register_method(
-    Method(
-        name="wsabie",
-        title="Wsabie",
-        settings=WsabieSettings,
-        make=Wsabie,
-        load=Wsabie.from_state,
-        takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
-        source="Gong et al. 2014, section 3.2",
-        phases=(("trying rates", 1), ("learning", 1)),
-        memory=wsabie_memory,
-        recipes={
-            "Wsabie-SGD": {
-                # Both grids are printed, so they are not extended.
-                "settings": {
-                    "update": "sgd",
-                    "rates": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0],
-                    "grid_steps": 0,
-                },
-                "printed": "Wsabie with SGD",
+add_method(
+    name="wsabie",
+    title="Wsabie",
+    settings=WsabieSettings,
+    make=Wsabie,
+    load=Wsabie.from_state,
+    takes={IMAGE_VIEW: "vectors", CAPTION_VIEW: "vectors"},
+    source="Gong et al. 2014, section 3.2",
+    phases=(("trying rates", 1), ("learning", 1)),
+    memory=wsabie_memory,
+    recipes={
+        "Wsabie-SGD": {
+            # Both grids are printed, so they are not extended.
+            "settings": {
+                "update": "sgd",
+                "rates": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0],
+                "grid_steps": 0,
             },
-            "Wsabie-AdaGrad": {
-                "settings": {"update": "adagrad", "grid_steps": 0},
-                "printed": "Wsabie with AdaGrad",
-            },
+            "printed": "Wsabie with SGD",
         },
-    )
+        "Wsabie-AdaGrad": {
+            "settings": {"update": "adagrad", "grid_steps": 0},
+            "printed": "Wsabie with AdaGrad",
+        },
+    },
 )

@@ -29,7 +29,7 @@ from evaluation.services.judgments.importing import (
 from evaluation.services.judgments.qrels_files import QrelsImport, import_qrels
 from evaluation.services.judgments.relevance import RelevanceChoice
 from evaluation.services.runs.files import RunImport, import_run
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from tests.evaluation.database.conftest import matrix_file, output_of
 from tests.factories import a_corpus, an_image
 

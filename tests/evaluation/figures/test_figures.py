@@ -18,7 +18,7 @@ from evaluation.report_data.directions import DirectionTable
 from evaluation.report_data.judging import judging_of
 from evaluation.report_data.orders import orders_of
 from phrasebox.agreement.summary import Resampling
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from tests.evaluation.reporting.made_up_findings import a_direction
 from tests.sizes import THOROUGH
 from tests.web.test_colours import contrast, rgb, tokens

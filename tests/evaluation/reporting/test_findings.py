@@ -33,7 +33,7 @@ from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from phrasebox.agreement.summary import Resampling
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.metrics.scoring import Score
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 from tests.evaluation.reporting.made_up_findings import a_direction
 
 DRAWS = Bootstrap(range(40), 200)

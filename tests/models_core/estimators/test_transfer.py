@@ -9,15 +9,16 @@ from scipy import sparse
 from models_core.estimators.base import Dataset, FitContext
 from models_core.estimators.cca import CCA, CCASettings
 from models_core.estimators.shared_pairs import write_pairs
-from models_core.estimators.transfer.settings import (
+from models_core.estimators.transfer.stacked import Stacked
+from models_core.estimators.transfer.text_feature import TextFeature
+from models_core.estimators.transfer.weak_pairs import (
+    Joint,
     JointSettings,
     StackedSettings,
     TextFeatureSettings,
+    WeakOnly,
     WeakSettings,
 )
-from models_core.estimators.transfer.stacked import Stacked
-from models_core.estimators.transfer.text_feature import TextFeature
-from models_core.estimators.transfer.weak_pairs import Joint, WeakOnly
 from tests.models_core.estimators.vectors import LINK, all_scores, every_pair, paired
 
 SETTINGS: dict[str, Any] = {"ridges": (0.1,), "powers": (1.0,)}

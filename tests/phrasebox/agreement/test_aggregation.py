@@ -10,8 +10,7 @@ import pytest
 from crowdkit.aggregation import DawidSkene as CrowdKit
 from crowdkit.aggregation import MajorityVote
 
-from phrasebox.agreement.aggregation import dawid_skene, majority, mean, worker_confusion
-from phrasebox.agreement.votes import Votes
+from phrasebox.agreement.aggregation import Votes, dawid_skene, majority, mean, worker_confusion
 from tests.sizes import sized
 
 #: Crowd-kit's affair.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from phrasebox.agreement.aggregation import dawid_skene, worker_confusion
+from phrasebox.agreement.aggregation import Votes, dawid_skene, worker_confusion
 from phrasebox.agreement.coefficients import cohen, krippendorff
 from phrasebox.agreement.summary import Resampling, agreement_between, agreement_within
-from phrasebox.agreement.votes import Votes
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import JudgedPair
 
 NO_INTERVALS = Resampling(resamples=0)
 NAMED = [

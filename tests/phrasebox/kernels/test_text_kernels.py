@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from phrasebox.kernels.bag_of_words import BagOfWords
-from phrasebox.kernels.documents import Document
-from phrasebox.kernels.idf import WEIGHTINGS, Idf, weights
+from phrasebox.kernels.idf import WEIGHTINGS, Document, Idf, weights
 from phrasebox.kernels.similarity import WordKernel
 from phrasebox.kernels.tag_rank import TagRank
 from phrasebox.kernels.trigram import Trigram

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phrasebox.registry import UnknownName
-from phrasebox.relevance.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule, rule_on
-from phrasebox.relevance.pairs import JudgedPair
+from phrasebox.relevance.grades import GRADED_RULES, MEAN_GRADE, UNIT, GradedRule, JudgedPair, rule_on
 from phrasebox.relevance.qrels import MAJORITY, QrelsSettings, freeze_pairs, relevant_by_rule, rule_named
 from phrasebox.relevance.scales import BadScale, Scale, score_named
 

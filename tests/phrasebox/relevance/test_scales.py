@@ -14,10 +14,10 @@ from phrasebox.relevance.grades import (
     GREATEST_GAIN,
     LINEAR,
     MEAN_GRADE,
+    JudgedPair,
     graded_rule_named,
     rule_on,
 )
-from phrasebox.relevance.pairs import JudgedPair
 from phrasebox.relevance.qrels import FileRelevance, relevant_by_rule, rule_named
 from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE, BadScale, Scale, scale_named, scale_of
 

@@ -24,19 +24,8 @@ from annotation.task_types.wording import IN_WORDS
 from annotation.web.common.access import account_of, for_roles_on
 from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm
-from annotation.web.staff.campaign_pages import (
-    CAMPAIGN_OF_ADDRESS,
-    campaign_frame,
-    layers_open,
-    query_string,
-)
-from annotation.web.staff.wording import (
-    PURPOSES,
-    SOURCES,
-    answer_in_words,
-    kind_in_words,
-    kinds_in_words,
-)
+from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame, layers_open, query_string
+from annotation.web.staff.wording import PURPOSES, SOURCES, answer_in_words, kind_in_words, kinds_in_words
 
 #: Control items on a page.
 _PAGE = 40

@@ -14,7 +14,7 @@ from annotation.protocol.terms import Mention
 from annotation.selectors import browse
 from annotation.selectors.browse import Filter
 from annotation.web.common.access import CORPUS_OF_ADDRESS, for_roles_on
-from annotation.web.common.palette import hue
+from annotation.web.common.overlay import hue
 from annotation.web.corpus.browse import image_in, size_of
 from annotation.web.corpus.inspection import inspect
 

@@ -27,7 +27,7 @@ from models_core.estimators.base import DIRECTIONS
 from models_core.systems.dataset import prepare
 from models_core.systems.trained_system import SYSTEM_KIND, TrainedSystem, check_predicts
 from phrasebox.formats.scores import ScoreMatrix
-from phrasebox.kernels.documents import Document
+from phrasebox.kernels.idf import Document
 from phrasebox.scoring import ranking
 from phrasebox.scoring.tiles import Dense, Scores
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models_core.estimators.tagging.bilinear import bilinear_loss
-from models_core.estimators.tagging.losses import TagLoss, delta_one, delta_two
+from models_core.estimators.tagging.settings import TagLoss, delta_one, delta_two
 from tests.models_core.estimators.tagging.pictures import tags_of
 
 LOSSES = [
