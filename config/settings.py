@@ -398,6 +398,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PUBLIC": True,
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "COMPONENT_SPLIT_REQUEST": False,
+    "PREPROCESSING_HOOKS": ["annotation.api.document.describe_operations"],
     "POSTPROCESSING_HOOKS": [
         "annotation.api.document.complete_document",
     ],

@@ -1,30 +1,31 @@
 """What evaluation reads: judgments, qrels and runs by name, as the pure rooms speak of them.
 
-Ids. An image is called by its file name, a caption by its own id where its corpus gives it one, else
-by `filename#number`, counted from 0. Those are Flickr8k's; so judgments read back are the pairs of
+Names. We write an image's file name, and a caption's own id where its corpus gives it one, else
+`filename#number`, counted from 0. Those are Flickr8k's; so judgments read back are the pairs of
 their file. An image of no file name, or of one that another has too, is called by its key.
-Understood besides: keys and external ids of images, COCO's number in the name of a file of COCO's, and
-`key#number` and `key_number` of captions.
+What names in files mean, `phrasebox.names` says.
 """
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.db.models import Case, Count, F, Q, QuerySet, When
+from django.db.models import Case, Count, F, Q, When
 from numpy.typing import NDArray
 
 from annotation.common.database import chunks
 from annotation.common.plain_text import with_known
 from annotation.common.roles import RESEARCHER
 from annotation.protocol.paging import ROLE_WANTED
-from annotation.selectors.corpora import Account, Corpus, corpus_named, row_named, within_scope
+from annotation.selectors.corpora import Account, corpus_named, names_of_images, row_named, within_scope
 from annotation.selectors.pair_judgments import selected_pairs
 from evaluation.models import Batch, JudgmentSet, QrelsQueries, QrelsRow, QrelsSnapshot, Ranking, Run
+from phrasebox.names import ANY, CaptionNames, CaptionNaming, ImageNames, Lookup
 from phrasebox.registry import UnknownName
 from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
@@ -32,7 +33,6 @@ from phrasebox.text.tokens import tokenise
 
 #: Rows read at once.
 _PAGE = 5_000
-_COCO_FILE = re.compile(r"COCO_\w+_0*(\d{1,12})\.jpg")
 
 #: The queries that were asked: ids of rows, ascending, by kind ("image", "caption").
 Queries = Mapping[str, NDArray[np.int64]]
@@ -45,61 +45,73 @@ CANDIDATES = "candidates"
 
 @dataclass(frozen=True)
 class CorpusNames:
-    """The names of a corpus's images and captions, and the rows they name.
+    """The images and captions of a corpus by their names; what is named are ids of rows.
 
-    `image` and `caption` map each understood name to a row's id; `image_name` and `caption_name` map
-    ids to the names we write; `owner` maps a caption to its image, and `number` to its number there.
+    `image_name` and `caption_name` are the names we write, in the order of the corpus, `image` and `caption`
+    map them back. `owner` maps a caption to its image, and `number` to its number there.
     Where they are `candidates`, captions are to be judged: nobody says that they describe their image.
     """
 
     corpus: str
-    image: dict[str, int] = field(default_factory=dict)
-    caption: dict[str, int] = field(default_factory=dict)
-    image_name: dict[int, str] = field(default_factory=dict)
+    images: ImageNames
+    image_name: dict[int, str]
+    caption_rows: list[CaptionNaming]
+    candidates: bool = False
     caption_name: dict[int, str] = field(default_factory=dict)
     owner: dict[int, int] = field(default_factory=dict)
     number: dict[int, int] = field(default_factory=dict)
-    candidates: bool = False
+
+    @cached_property
+    def image(self) -> dict[str, int]:
+        """The images by the names we write."""
+        return {name: pk for pk, name in self.image_name.items()}
+
+    @cached_property
+    def caption(self) -> dict[str, int]:
+        """The captions by the names we write."""
+        return {name: pk for pk, name in self.caption_name.items()}
+
+    @cached_property
+    def captions(self) -> CaptionNames:
+        """The captions by all their names."""
+        return CaptionNames(self.images, self.caption_rows)
+
+    def images_in(self, file: Path | str, spaces: Sequence[str] = ANY) -> Lookup:
+        """What names of images in a file mean, which it has of these name spaces."""
+        return Lookup(self.images.find, self.images.declared(*spaces), file=file)
+
+    def captions_in(self, file: Path | str, spaces: Sequence[str] = ANY) -> Lookup:
+        """What names of captions in a file mean; its images it names in these name spaces."""
+        return Lookup(self.captions.find, self.images.declared(*spaces), file=file)
 
 
 def names_of(corpus: str) -> CorpusNames:
     """The names in the published corpus `corpus`; raises UnknownName listing the corpora."""
     row = corpus_named(corpus)
-    images = row.images.order_by("position")
-    rows = _image_rows(row)
-    keys = {key: pk for pk, key, _, _ in rows}
-    names = CorpusNames(corpus, candidates=row.format == CANDIDATES, image_name=_image_names(rows))
-    names.image.update({name: pk for pk, name in names.image_name.items()})
-    names.image.update(keys)
-    others: dict[str, set[int]] = {}
-    for pk, _, filename, external in rows:
-        number = _COCO_FILE.fullmatch(filename)
-        for other_name in filter(None, (external, number and number[1])):
-            others.setdefault(other_name, set()).add(pk)
-    for other_name, those in others.items():
-        if len(those) == 1:  # what names two images names neither
-            names.image.setdefault(other_name, *those)
-    _name_captions(names, images, {pk: key for key, pk in keys.items()})
+    images = names_of_images(row)
+    captions = row.images.filter(captions__isnull=False).order_by("position", "captions__number")
+    columns = ("captions__pk", "pk", "captions__number", "captions__external_id")
+    rows = list(map(CaptionNaming._make, captions.values_list(*columns)))
+    names = CorpusNames(corpus, images, _written_names(images), rows, row.format == CANDIDATES)
+    _name_captions(names)
     return names
 
 
 def image_names(corpus: str) -> list[str]:
     """The names we write of the corpus's images, in their order; raises UnknownName listing the corpora."""
-    return list(_image_names(_image_rows(corpus_named(corpus))).values())
+    return list(_written_names(names_of_images(corpus_named(corpus))).values())
 
 
-def _image_rows(corpus: Corpus) -> list[tuple[int, str, str, str]]:
-    """Id, key, file name and external id of every image, in their order."""
-    return list(corpus.images.order_by("position").values_list("pk", "key", "filename", "external_id"))
-
-
-def _image_names(rows: Sequence[tuple[int, str, str, str]]) -> dict[int, str]:
+def _written_names(images: ImageNames) -> dict[int, str]:
     """The name we write of each image, by its id."""
-    keys = {key: pk for pk, key, _, _ in rows}
-    shared = Counter(filename for _, _, filename, _ in rows)
+    rows = images.images.values()
+    keys = {row.key: row.item for row in rows}
+    shared = Counter(row.filename for row in rows)
     return {
-        pk: filename if filename and shared[filename] == 1 and keys.get(filename, pk) == pk else key
-        for pk, key, filename, _ in rows
+        row.item: row.filename
+        if row.filename and shared[row.filename] == 1 and keys.get(row.filename, row.item) == row.item
+        else row.key
+        for row in rows
     }
 
 
@@ -139,28 +151,15 @@ def words_of(corpus: str) -> list[str]:
     return [word for word, _ in seen.most_common()]
 
 
-def _name_captions(names: CorpusNames, images: QuerySet[Any], key_of: dict[int, str]) -> None:
-    captions = images.filter(captions__isnull=False).order_by("position", "captions__number")
-    columns = ("pk", "captions__pk", "captions__number", "captions__external_id")
-    rows = list(captions.values_list(*columns))
-    shared = Counter(external_id for *_, external_id in rows)
-    by_number = {f"{names.image_name[owner]}#{number}": pk for owner, pk, number, _ in rows}
-    others: list[tuple[str, int]] = []
-    for owner, pk, number, external_id in rows:
-        numbered = f"{names.image_name[owner]}#{number}"
+def _name_captions(names: CorpusNames) -> None:
+    """Fill in the names we write of captions."""
+    shared = Counter(row.source for row in names.caption_rows)
+    by_number = {f"{names.image_name[row.image]}#{row.number}": row.item for row in names.caption_rows}
+    for row in names.caption_rows:
         # An id of its own that another caption has too, or is called by, names neither.
-        name = (
-            external_id
-            if external_id and shared[external_id] == 1 and by_number.get(external_id, pk) == pk
-            else numbered
-        )
-        names.caption_name[pk] = name
-        names.caption[name] = pk
-        names.owner[pk], names.number[pk] = owner, number
-        if "#" not in external_id:  # else it says its number in the source itself, which skips some
-            others += [(numbered, pk), (f"{key_of[owner]}#{number}", pk), (f"{key_of[owner]}_{number}", pk)]
-    for name, pk in others:
-        names.caption.setdefault(name, pk)
+        alone = row.source and shared[row.source] == 1 and by_number.get(row.source, row.item) == row.item
+        names.caption_name[row.item] = row.source if alone else f"{names.image_name[row.image]}#{row.number}"
+        names.owner[row.item], names.number[row.item] = row.image, row.number
 
 
 def captions_of_images(corpus: str, images: Iterable[int], *columns: str) -> Iterator[tuple[Any, ...]]:
@@ -219,7 +218,7 @@ def batch_of(judgments: JudgmentSet) -> Batch | None:
     return batches.filter(name=judgments.source.removeprefix(_OF_BATCH)).first()
 
 
-def asked_pairs_of(batch: Batch) -> set[tuple[int, int]]:
+def selected_pairs_of(batch: Batch) -> set[tuple[int, int]]:
     """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
     return {
         (image, caption) for image, caption, role in selected_pairs(batch.campaign) if role == ROLE_WANTED

@@ -1,11 +1,17 @@
-"""Text files line by line: UTF-8 with or without a byte order mark, LF or CRLF, bounded memory.
+"""Text files line by line, bounded in memory, and the numbers in them.
+
+They are UTF-8 with or without a byte order mark, or UTF-16 with one; lines end in LF or CRLF.
 
 What cannot be read is a `FormatError`, as in every reader of files.
 
 A file whose name ends in .gz is unpacked as it is read.
 """
 
+import codecs
 import gzip
+import io
+import math
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +23,7 @@ from phrasebox.errors import PhraseboxError
 #: What reading a bad .gz raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 #: Bytes in a line. The longest real one (an image with its layer as JSON) is far below; without a
 #: bound, a file without line breaks would be read whole.
@@ -123,10 +130,35 @@ def text_size(path: Path, most: int) -> int:
     return unpacked_size(path, most) if path.suffix.lower() == ".gz" else path.stat().st_size
 
 
+_WHOLE = re.compile(r"([+-]?[0-9]+)(?:\.0*)?")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_LONGEST_NUMBER = 400
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a text is, `7` or `7.0`; None for any other, as `1_000` and digits of other
+    scripts are."""
+    match = _WHOLE.fullmatch(text.strip()) if len(text) <= _LONGEST_NUMBER else None
+    return int(match[1]) if match else None
+
+
+def decimal_number(text: str) -> float | None:
+    """The finite number that a text is, `7`, `-0.5` or `1e-3`; None for any other, as `1_000` and digits of
+    other scripts are."""
+    match = _DECIMAL.fullmatch(text.strip()) if len(text) <= _LONGEST_NUMBER else None
+    number = float(match[0]) if match else math.nan
+    return number if math.isfinite(number) else None
+
+
 def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:
     offset = 0
     number = 0
-    if stream.read(len(BOM)) == BOM:
+    head = stream.read(len(BOM))
+    if head.startswith(_UTF_16):
+        stream.seek(0)
+        yield from _wide_lines(stream, path, keep_ends=keep_ends)
+        return
+    if head == BOM:
         offset = len(BOM)
     else:
         stream.seek(0)
@@ -156,3 +188,29 @@ def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[i
         if not keep_ends:
             line = line.removesuffix("\n").removesuffix("\r")
         yield number, line
+
+
+def _wide_lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:
+    """As `_lines`, of UTF-16."""
+    number = 0
+    text = io.TextIOWrapper(stream, "utf-16", newline="")
+    try:
+        while line := text.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise FormatError(
+                    f"is longer than {LONGEST_LINE} characters",
+                    file=path,
+                    line=number,
+                    expected="shorter lines",
+                )
+            yield number, line if keep_ends else line.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            "is not UTF-16, as its byte order mark says",
+            file=path,
+            line=number + 1,
+            expected="UTF-16 or UTF-8",
+        ) from error
+    finally:
+        text.detach()

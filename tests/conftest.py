@@ -63,17 +63,21 @@ SQLITE = "django.db.backends.sqlite3"
 #: How much of a failure's message is told at the very end of a run, in characters.
 MESSAGE_LENGTH = 300
 
+#: Files that take long begin first, so that the processes which share the files end together.
+LONG_FILES = ("tests/browser/", "tests/house/", "tests/rehearsal/", "tests/studies/")
+
 #: A test may be left out for want of these files, which cannot be installed; for nothing else.
 REAL_DATA = "real data"
 
 #: What Chromium is to do without. Each window would load two pages for its address bar, which took half
-#: of its CPU. What follows them is Playwright's own list (1.65), which ours takes the place of.
+#: of its CPU, and each page would start a process for the next one. What is between them is Playwright's own
+#: list (1.65), which ours takes the place of.
 _WITHOUT = (
     "WebUIOmniboxPopup WebUIOmniboxAimPopup WebUIOmniboxFullPopup "
     "AimEnabled AvoidCorsURLLoaderRestartOnRedirect AvoidUnnecessaryBeforeUnloadCheckSync "
     "DestroyProfileOnBrowserClose HttpsFirstBalancedModeAutoEnable HttpsUpgrades LensOverlay MediaRouter "
     "NetworkTimeServiceQuerying OptimizationHints PaintHolding PreconnectToSearch TcpPortRandomizationWin "
-    "ThirdPartyStoragePartitioning"
+    "SpareRendererForSitePerProcess ThirdPartyStoragePartitioning"
 )
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -137,8 +141,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--divided"):
         thorough = bool(config.getoption("--thorough"))
         chosen = [item for item in chosen if _is_for_this_database(item, thorough)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-    items[:] = chosen
+    runs = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in runs])
+    items[:] = sorted(chosen, key=lambda item: not _name_of(item.path).startswith(LONG_FILES))
 
 
 def pytest_collection_finish() -> None:
@@ -233,7 +238,8 @@ def need(key: str) -> Path:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
     """SQLite in a file, as the product has it: threads and processes get connections of their own. It is a
-    copy of a database that was migrated once (tests/house/product.py)."""
+    copy of a database that was migrated once (tests/house/product.py). PostgreSQL's tables are made of the
+    models, in a fifth of the time."""
     from django.db import connections
 
     from tests.house.product import migrated_database
@@ -242,6 +248,8 @@ def django_db_modify_db_settings() -> None:
     if chosen["ENGINE"] == SQLITE:
         shutil.copy(migrated_database(), SCRATCH / "test.sqlite3")
         chosen["TEST"]["NAME"] = str(SCRATCH / "test.sqlite3")
+    else:
+        chosen["TEST"]["MIGRATE"] = False
 
 
 @pytest.fixture(scope="session")
@@ -254,8 +262,10 @@ def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """At the end, connections of threads that are gone are closed, which would keep the database."""
+    with django_db_blocker.unblock():
+        databases.as_migrated()
     yield
     gc.collect()
 

@@ -10,8 +10,8 @@ Nothing of a process is there before it is asked for: the launcher knows no DJAN
 whatever depends on settings cannot even be imported there. Of ours it imports the rooms that know no
 framework, and reads the others' code without running it. Where the environment names what the libraries
 themselves might read (PYTHONPATH, OMP_NUM_THREADS), and where a test says `fresh`, a Python is started as
-ever. There are two launchers, and they take turns: each has hash seeds of its own, so that the process that
-takes up a killed one's work goes through sets in another order, as it would for an operator.
+ever. A thorough run has two launchers, which take turns: each has hash seeds of its own, so that the process
+that takes up a killed one's work goes through sets in another order, as it would for an operator.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ TAKEN = frozenset(
     + list(OF_BLAS)
 )
 
-#: How many launchers take turns.
-LAUNCHERS = 2
+#: How many launchers take turns: two in a thorough run (see `tests/sizes.py`, which would import too much).
+LAUNCHERS = 2 if os.environ.get("PHRASEBOX_THOROUGH") else 1
 
 
 class LauncherFailed(RuntimeError):

@@ -113,13 +113,26 @@ def reason_to_skip(component: Component) -> str:
 def prepare() -> list[Component]:
     """Look for every component, install what is missing where possible; what is missing in the end."""
     missing = [c for c in COMPONENTS if c.find() is None]
-    if missing and may_install():
-        install(missing)
+    if may_install() and (absent := [*missing, *filter(heavier_than_need_be, COMPONENTS)]):
+        install(absent)
         chromium.cache_clear()
         missing = [c for c in missing if c.find() is None]
     for component in missing:
         print(reason_to_skip(component), flush=True)
     return missing
+
+
+def heavier_than_need_be(component: Component) -> bool:
+    """Whether a component is there, and a package that does the same for half of the CPU could be. It says so
+    once: where that package cannot be installed, no later run tries."""
+    if not component.cheaper or component.find() is None or shutil.which(component.cheaper):
+        return False
+    tried = CACHE / f"tried-{component.cheaper}"
+    if tried.exists() or not _says("apt-cache", "show", component.cheaper):
+        return False
+    tried.parent.mkdir(parents=True, exist_ok=True)
+    tried.touch()
+    return True
 
 
 def may_install() -> bool:

@@ -35,6 +35,8 @@ SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"
 PASSED, NO_TESTS_COLLECTED = 0, 5  # pytest's exit statuses
 WORDS = {PASSED: "passed", NO_TESTS_COLLECTED: "no such test"}
 INTERRUPTED = 130
+#: How pytest-xdist divides the tests: by file, in the order of tests/conftest.py.
+BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 
 #: One thread for each library of numbers: the processes share few cores, and threads that wait for each
 #: other do so actively.
@@ -93,7 +95,7 @@ def main() -> int:
                         str(options.reach.resolve() / side),
                     ]
                 elif side == SQLITE:
-                    pytest_options[:0] = ["-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
+                    pytest_options[:0] = ["-n", str(os.cpu_count() or 1), *BY_FILE]
                 return pytest_options
 
             output = stack.enter_context(tempfile.TemporaryFile())

@@ -15,7 +15,8 @@ from drf_spectacular.generators import SchemaGenerator
 
 from annotation.api.problems import missing
 from annotation.api.rest.endpoints import endpoints
-from annotation.api.rest.openapi import declared_schemas
+from annotation.api.rest.openapi import declared_schemas, described_for_openapi
+from annotation.api.rest.views import OperationView
 from annotation.api.worker_calls import paths_of_workers, schemas_of_workers
 from annotation.common.operations.fields import NAME_PATTERN
 
@@ -39,6 +40,15 @@ def api_pages(request: HttpRequest) -> HttpResponse:
 def no_such_call(request: HttpRequest) -> HttpResponse:
     """The problem that any other address of the API answers with."""
     return missing(_("The API has no such address.")).response()
+
+
+def describe_operations(endpoints: list[Any]) -> list[Any]:
+    """Give drf-spectacular what each operation declares: when the document is written, not at every start."""
+    for _path, _regex, method, callback in endpoints:
+        view = callback.cls
+        if issubclass(view, OperationView):
+            described_for_openapi(view.endpoints[method])(getattr(view, method.lower()))
+    return endpoints
 
 
 def complete_document(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:

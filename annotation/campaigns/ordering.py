@@ -15,10 +15,11 @@ from pydantic import Field
 from annotation.audit import record
 from annotation.common import database
 from annotation.common.operations import Help, OperationContext
-from annotation.models import Account, Campaign, Image, OpenImage
+from annotation.models import Account, Campaign, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.queue import image_rows
-from annotation.selectors.corpora import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, names_of_images
+from phrasebox.names import AmbiguousName
 
 #: The priority of an image whose turn nobody changed, that of one that is to come first, and the range.
 USUAL, FIRST, LEAST, MOST = 0, 1, -1000, 1000
@@ -78,10 +79,14 @@ def prioritise_images(
 
 def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
     """The ids of the images of these names, each once. Raises CampaignError, naming those that are none."""
-    rows = Image.objects.filter(corpus=campaign.corpus_id)
-    held = list(rows.values_list("pk", "key", "filename"))
-    by_name = {filename: pk for pk, _key, filename in held} | {key: pk for pk, key, _file in held}
-    unknown = [name for name in names if name not in by_name]
+    images = names_of_images(campaign.corpus)
+    try:
+        named = {name: images.find(name) for name in names}
+    except AmbiguousName as error:
+        raise CampaignError(
+            _("%(problem)s: write its file name. Nothing was changed.") % {"problem": error}
+        ) from error
+    unknown = [name for name, image in named.items() if image is None]
     if unknown:
         raise CampaignError(
             ngettext(
@@ -93,7 +98,7 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
             % {"n": len(unknown), "names": _listed(unknown)}
         )
     is_open = set(OpenImage.objects.filter(campaign=campaign).values_list("image", flat=True))
-    shut = [name for name in names if by_name[name] not in is_open]
+    shut = [name for name, image in named.items() if image not in is_open]
     if shut:
         raise CampaignError(
             ngettext(
@@ -105,7 +110,7 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
             )
             % {"n": len(shut), "names": _listed(shut)}
         )
-    return list(dict.fromkeys(by_name[name] for name in names))
+    return list(dict.fromkeys(image for image in named.values() if image is not None))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Pairs of images and captions from a CSV file.
 
-The first line names the columns, in any order: `image`, the image's key in the campaign's corpus;
+The first line names the columns, in any order: `image`, the image's key or file name in the corpus;
 `caption`, the caption's name, IMAGE#NUMBER with numbers from 0; and, if there is one, `role`: "wanted"
 (usual), or "filler" for what a filter took out and pages may be filled up with.
 """
@@ -13,6 +13,7 @@ from typing import cast
 from annotation.common.readers import stream
 from annotation.formats.table_rows import TableRow, read_table_rows
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
+from phrasebox.names import AmbiguousName, ImageNames
 from phrasebox.text_files import FormatError
 
 REQUIRED = ("image", "caption")
@@ -27,11 +28,11 @@ class PairTable:
     fillers: dict[str, list[str]] = field(default_factory=dict)
 
 
-def pairs_from_csv(file: Path) -> PairTable:
-    """The pairs of a file. Raises FormatError, naming the line."""
+def pairs_from_csv(file: Path, names: ImageNames) -> PairTable:
+    """The pairs of a file; `names` are those of the corpus. Raises FormatError, naming the line."""
     rows, table = stream(read_table_rows, file), PairTable()
     head = cast(list[str], next(rows))
-    if not set(REQUIRED) <= set(head) or not set(head) <= set(_COLUMNS) or len(set(head)) < len(head):
+    if not set(REQUIRED) <= set(head):
         raise FormatError(
             f"has the columns {', '.join(head) or 'none'}",
             file=file,
@@ -39,24 +40,24 @@ def pairs_from_csv(file: Path) -> PairTable:
             expected="image, caption and, if need be, role, each once",
         )
     for line, row in cast(Iterator[TableRow], rows):
-        cells = {name: (cell or "").strip() for name, cell in row.items() if isinstance(name, str)}
+        cells = {name: cell.strip() for name, cell in row.items() if name in _COLUMNS}
         role = cells.get("role") or ROLE_WANTED
-        if (
-            None in row
-            or not cells["image"]
-            or not cells["caption"]
-            or role not in (ROLE_WANTED, ROLE_FILLER)
-        ):
+        if not row or not cells["image"] or not cells["caption"] or role not in (ROLE_WANTED, ROLE_FILLER):
             raise FormatError(
                 f"is not a pair: {', '.join(cells.values())}",
                 file=file,
                 line=line,
                 expected=f"an image, a caption as IMAGE#NUMBER, and {ROLE_WANTED} or {ROLE_FILLER}",
             )
+        try:
+            image, caption = names.key(cells["image"]), names.caption_key(cells["caption"])
+        except AmbiguousName as error:
+            expected = "file names of images"
+            raise FormatError(str(error), file=file, line=line, expected=expected) from error
         if role == ROLE_WANTED:
-            table.pairs.append(Pair(cells["image"], cells["caption"]))
+            table.pairs.append(Pair(image, caption))
         else:
-            table.fillers.setdefault(cells["image"], []).append(cells["caption"])
+            table.fillers.setdefault(image, []).append(caption)
     if not table.pairs:
         raise FormatError("has no pair to judge", file=file, expected="one pair per row")
     return table

@@ -375,6 +375,7 @@ def _link_pictures(chosen: Chosen, folder: Path) -> int:
     linked = 0
     for filename, picture in stored.values_list("filename", "picture").iterator():
         target = folder / filename
+        target.parent.mkdir(parents=True, exist_ok=True)  # names may have folders
         try:
             os.link(picture_path(picture), target)
         except FileExistsError:

@@ -126,9 +126,10 @@ def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRe
 
 
 def pictures_beside(source: Path) -> Path | None:
-    """The folder below a source folder that holds its pictures, where just one does; else None."""
+    """The folder below a source folder that holds its pictures; the source where several do, None where none
+    does."""
     folders = picture_folders(source) if source.is_dir() else []
-    return folders[0] if len(folders) == 1 else None
+    return folders[0] if len(folders) == 1 else source if folders else None
 
 
 def picture_folders(source: Path) -> list[Path]:

@@ -196,7 +196,8 @@ class CorpusIntake:
         """What of a portion is right; what is wrong with the rest is told."""
         sound = []
         for record, stored in zip(chunk, self._stored_pictures(pool, chunk), strict=True):
-            self._named_pictures.add(record.picture.name if record.picture else "")
+            if record.picture is not None and record.picture.parent == self._pictures_in:
+                self._named_pictures.add(record.picture.name)
             if isinstance(stored, Exception):
                 self.problems.add_refusal(stored, record.picture or record.filename)
                 continue

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotation.formats.digest import RepeatedImage
-from annotation.formats.names import PICTURE_EXTENSIONS
 from annotation.images.pictures import PictureError
 from phrasebox.errors import PhraseboxError
+from phrasebox.names import PICTURE_EXTENSIONS
 from phrasebox.text_files import FormatError
 
 #: Sorts of problems. The first three end an import that is not told to leave them out; the last two are

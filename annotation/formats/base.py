@@ -23,7 +23,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from annotation.formats.names import printed_name
 from annotation.protocol.terms import ImageRecord
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry
@@ -137,7 +136,7 @@ def report_problem(error: FormatError) -> None:
 #: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions, or
 #: boxes that a model annotator drew.
 RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
-    "filenames": lambda record: printed_name(record) != record.filename,
+    "filenames": lambda record: 0,  # counted where they are printed
     "splits": lambda record: record.split != "",
     "sizes": lambda record: (record.width, record.height) != (0, 0),
     "external_ids": lambda record: record.external_id != "",

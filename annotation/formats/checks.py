@@ -5,12 +5,15 @@ which one of our formats wrote can be read again.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from annotation.formats.base import RECORD_CONTENTS, Format, Written, report_problem
-from annotation.formats.names import SAFE_NAME, is_safe_name
+from annotation.formats.names import SAFE_NAME, SAFE_PATH, ImageIds, is_safe_name, is_safe_path
 from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
+from phrasebox.names import image_id
 from phrasebox.text_files import FormatError, short_repr
 
 #: A record, the file it stands in, and its line where the format has lines.
@@ -24,22 +27,33 @@ MOST_PER_IMAGE = 2**15 - 1
 _SPLIT = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _CHAIN = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
 _CATEGORY = re.compile(r"[^\s/\[\]\x00\ud800-\udfff]+")
+#: Characters that are letters or signs to Unicode, and are not seen.
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def checked_records(
     records: Iterable[LocatedRecord], *, source: Path, expected: str
 ) -> Iterator[ImageRecord]:
-    """Check the records: each is valid, no id occurs twice, and there is at least one.
+    """Check the records: each is valid, no image occurs twice, and there is at least one.
 
-    `expected` says what the format looks like, for a source that holds nothing. Keeps the
-    ids seen, nothing else. Records that break a rule are left out where somebody listens (`problems`).
+    A record without an id gets one from its file name. `expected` says what the format looks like, for a
+    source that holds nothing. Keeps the names seen, nothing else. Records that break a rule are left out
+    where somebody listens (`problems`).
     """
     seen: set[str] = set()
+    ids = ImageIds()
     for record, file, line in records:
         try:
-            check_record(record, file=file, line=line)
-            if record.id in seen:
+            checked = record if record.id else replace(record, id=image_id(record.filename))
+            check_record(checked, file=file, line=line)
+            if not record.id:
+                try:
+                    checked = replace(record, id=ids.id_of(record.filename, record.picture))
+                except ValueError as error:
+                    raise FormatError(str(error), file=file, line=line, expected="each image once") from error
+            elif record.id in seen:
                 raise FormatError(
                     f"image {short_repr(record.id)} appears a second time",
                     file=file,
@@ -49,8 +63,8 @@ def checked_records(
         except FormatError as error:
             report_problem(error)
             continue
-        seen.add(record.id)
-        yield record
+        seen.add(checked.id)
+        yield checked
     if not seen:
         nothing = FormatError("holds no images", file=source, expected=expected)
         nothing.no_valid_image = True
@@ -60,12 +74,18 @@ def checked_records(
 def writable(
     records: Iterable[ImageRecord], out: Path, *, format: Format, written: Written
 ) -> Iterator[ImageRecord]:
-    """The records, each checked as on reading; what `format` cannot say of them is counted in `written`."""
+    """The records, each checked as on reading; what `format` cannot say of them is counted in `written`.
+
+    For a format that knows no ids they have the file names by which they are printed."""
     unsaid = {word: held for word, held in RECORD_CONTENTS.items() if word not in format.says}
+    ids = ImageIds() if "filenames" in unsaid else None
     for record in records:
         check_record(record, file=out)
         for word, held in unsaid.items():
             written.leave_out(word, held(record))
+        if ids is not None and (name := ids.printed(record)) != record.filename:
+            written.leave_out("filenames")
+            record = replace(record, filename=name)
         yield record
 
 
@@ -77,9 +97,10 @@ def check_record(record: ImageRecord, *, file: Path, line: int | None = None) ->
             f"image {short_repr(record.id)}: {problem}", file=file, line=line, expected=expected
         )
 
-    for word, name in (("id", record.id), ("file name", record.filename)):
-        if not is_safe_name(name):
-            raise refuse(f"the {word} {short_repr(name)} is refused", SAFE_NAME)
+    if not is_safe_name(record.id):
+        raise refuse(f"the id {short_repr(record.id)} is refused", SAFE_NAME)
+    if not is_safe_path(record.filename):
+        raise refuse(f"the file name {short_repr(record.filename)} is refused", SAFE_PATH)
     if not _SPLIT.fullmatch(record.split):
         raise refuse(
             f"the split {short_repr(record.split)} is refused",
@@ -112,9 +133,14 @@ def _bad_text(text: str, limit: int | None = None) -> str:
     return ""
 
 
+def is_visible(text: str) -> bool:
+    """Whether a text has a character that is seen: not only white space, signs that steer, and fillers."""
+    return any(sign not in _FILLERS and unicodedata.category(sign) not in _UNSEEN for sign in text)
+
+
 def _bad_caption(caption: CaptionRecord) -> str:
-    if not caption.text.strip():
-        return "is empty"
+    if not is_visible(caption.text):
+        return "has no visible character" if caption.text.strip() else "is empty"
     if problem := _bad_text(caption.text):
         return problem
     if problem := _bad_text(caption.id, LONGEST_EXTERNAL_ID):

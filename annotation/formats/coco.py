@@ -24,7 +24,7 @@ from annotation.formats.base import (
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import (
     CATEGORIES,
@@ -61,23 +61,30 @@ class Coco(Format):
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = path / _CAPTIONS if (path / _CAPTIONS).is_file() else only_file(path, "captions*.json")
+        pictures = Pictures(images)
         with Spool(file) as spool:
             self._fill(spool, file)
             for key, data, _, captions in spool:
                 filename, width, height = json.loads(data)
+                try:
+                    picture = pictures.find(filename)
+                except FormatError as error:
+                    report_problem(error)
+                    continue
                 record = ImageRecord(
-                    id=image_id(filename),
+                    id="",
                     filename=filename,
                     captions=tuple(_caption(caption.text, caption.id or "") for caption in captions),
                     width=width,
                     height=height,
-                    picture=find_picture(images, filename),
+                    picture=picture,
                     external_id=key,
                 )
                 yield record, file, None
 
     @staticmethod
     def _fill(spool: Spool, file: Path) -> None:
+        refused: set[str] = set()
         for name in ("images", "annotations"):
             number = 0
             for number, item in enumerate(items(file, f"{name}.item"), 1):
@@ -85,10 +92,16 @@ class Coco(Format):
                     entry = Fields(item, what=f"{name.removesuffix('s')} {number}", file=file)
                     _ADD[name](spool, entry, number)
                 except FormatError as error:
+                    if name == "images" and isinstance(item, dict):
+                        refused.add(str(item.get("id")))
+                    elif isinstance(item, dict) and str(item.get("image_id")) in refused:
+                        continue  # it follows from what is wrong with its image
                     report_problem(error)
             if not number and not has_list(file, name):
                 raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
         for image, caption in spool.orphans():
+            if image in refused:
+                continue
             report_problem(
                 FormatError(
                     f"annotation {caption or '?'} is of the image {image}, which is not among the images",
@@ -123,7 +136,7 @@ class Coco(Format):
                     ) from error
                 image = {
                     "id": number,
-                    "file_name": printed_name(record),
+                    "file_name": record.filename,
                     "width": record.width,
                     "height": record.height,
                 }
@@ -154,7 +167,7 @@ class Coco(Format):
 
 def _add_image(spool: Spool, entry: Fields, number: int) -> None:
     size = (entry.integer("width", 0), entry.integer("height", 0))
-    data = json.dumps((entry.text("file_name"), *size))
+    data = json.dumps((picture_path(entry.text("file_name")), *size))
     if spool.add_image(entry.identifier("id"), data) is not None:
         raise entry.refuse(f"the id {entry.identifier('id')} is taken", "each id once")
 

@@ -1,23 +1,39 @@
-"""CSV: one caption per row under a header with `image` and `caption`; rows of one image may stand apart.
+"""Tables: one caption per row under a header with `image` and `caption`; rows of one image may stand apart.
 
-Further columns: `split`, `caption_id`, `unrelated` (0 or 1); others are passed over.
+Further columns: `split`, `caption_id`, `unrelated` (0 or 1); others are passed over. `metadata.jsonl` in a
+folder of pictures is read as such a table too, an object in each row.
 """
 
 import csv
+import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
-from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from phrasebox.text_files import FormatError, lines, open_new, short_repr
+from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile
+from phrasebox.text_files import FormatError, open_new, short_repr, whole_number
 
 _COLUMNS = ("image", "caption", "split", "caption_id", "unrelated")
-_REQUIRED = _COLUMNS[:2]
+#: How other tables call these columns.
+ALIASES = {
+    "image": IMAGE_ALIASES,
+    "caption": ("caption_text", "comment", "text", "sentence"),
+    "split": ("set", "partition", "subset"),
+    "caption_id": ("sentid",),
+    "number": ("caption_number", "comment_number"),
+}
+#: All captions of an image as a list of JSON, and their ids, as tables made from Karpathy's files have them.
+_LISTED, _LISTED_IDS = "raw", "sentids"
 _FILE = "captions.csv"
 _SHAPE = "a header with the columns image and caption, then one caption per row"
+#: The number of a caption and its text in one cell, as the published table of Flickr30k has one row.
+_NUMBER_AND_TEXT = re.compile(r"\s*([0-9]+)\s+(\S.*)")
 
 
 class Csv(Format):
@@ -34,25 +50,14 @@ class Csv(Format):
         return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
-        file = only_file(path, "*.csv")
-        with Spool(file) as spool:
-            for line, row in _rows(file):
-                try:
-                    _add(spool, row, file, line)
-                except FormatError as error:
-                    report_problem(error)
-            for key, data, first, captions in spool:
-                split, _, filename = data.partition("/")
-                record = ImageRecord(
-                    id=key,
-                    filename=filename,
-                    captions=tuple(
-                        CaptionRecord(c.text, id=(c.id or ""), unrelated=c.unrelated) for c in captions
-                    ),
-                    split=split,
-                    picture=find_picture(images, filename),
-                )
-                yield record, file, first
+        file = only_file(path, "*.csv", "*.tsv")
+        table = TableFile(file, ALIASES)
+        if not table.header:
+            return
+        listed = _LISTED in table.header  # an image a row, its captions in a list
+        table.require("image", _LISTED if listed else "caption", expected=_SHAPE)
+        rows = _unlisted(table) if listed else _mended(table)
+        yield from records_of_rows(rows, file, Pictures(images))
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / _FILE])
@@ -72,7 +77,7 @@ class Csv(Format):
                     written.leave_out("caption_ids", caption.id != caption.id.strip())
                     rows.writerow(
                         (
-                            printed_name(record),
+                            record.filename,
                             caption.text.strip(),
                             record.split,
                             caption.id,
@@ -84,50 +89,48 @@ class Csv(Format):
         return written
 
 
-def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line (of its end) and cells of each row, by column."""
-    reader = csv.reader((line for _, line in lines(file, keep_ends=True)), strict=True)
-    header: list[str] | None = None
-    try:
-        for row in reader:
-            at = reader.line_num
-            if not row:
+def records_of_rows(
+    rows: Iterable[tuple[int, Row | FormatError]], file: Path, pictures: Pictures
+) -> Iterator[LocatedRecord]:
+    """The images of rows with `image` and `caption`, in the order in which they are first named."""
+    with Spool(file) as spool:
+        for number, (line, row) in enumerate(rows):
+            try:
+                if isinstance(row, FormatError):
+                    raise row
+                _add(spool, row, file, line, number, pictures)
+            except FormatError as error:
+                report_problem(error)
+        for _, data, first, captions in spool:
+            split, filename = json.loads(data)
+            try:
+                record = ImageRecord(
+                    id="",
+                    filename=filename,
+                    captions=tuple(
+                        CaptionRecord(c.text, id=(c.id or ""), unrelated=c.unrelated) for c in captions
+                    ),
+                    split=split,
+                    picture=pictures.find(filename),
+                )
+            except FormatError as error:
+                report_problem(error)
                 continue
-            if header is None:
-                header = _header(row, file, at)
-                continue
-            if len(row) != len(header):
-                cells = f"{len(header)}, as in the header"
-                report_problem(FormatError(f"holds {len(row)} cells", file=file, line=at, expected=cells))
-                continue
-            yield at, dict(zip(header, row, strict=True))
-    except csv.Error as error:
-        raise FormatError(
-            f"is not CSV ({error})",
-            file=file,
-            line=reader.line_num,
-            expected="commas, and quotation marks in pairs",
-        ) from error
+            yield record, file, first
 
 
-def _header(row: list[str], file: Path, line: int) -> list[str]:
-    names = [name.strip() for name in row]
-    missing = [name for name in _REQUIRED if name not in names]
-    if missing:
-        raise FormatError(
-            f"the header has no column {missing[0]}: {short_repr(','.join(names))}",
-            file=file,
-            line=line,
-            expected=_SHAPE,
-        )
-    if twice := [name for name in _COLUMNS if names.count(name) > 1]:
-        raise FormatError(f"the header has two columns {twice[0]}", file=file, line=line, expected=_SHAPE)
-    return names
+def _mended(table: TableFile) -> Iterator[tuple[int, Row | FormatError]]:
+    """The rows; one that lacks the sign between the number of a caption and its text is read as meant."""
+    numbered = table.header[-2:] == ["number", "caption"]
+    for line, row in table:
+        cells = row.cells if isinstance(row, RaggedRow) and numbered else []
+        match = _NUMBER_AND_TEXT.fullmatch(cells[-1]) if len(cells) == len(table.header) - 1 else None
+        yield line, dict(zip(table.header, [*cells[:-1], *match.groups()], strict=True)) if match else row
 
 
-def _add(spool: Spool, row: dict[str, str], file: Path, line: int) -> None:
-    """Put one row into the spool; its image's name and split must agree with the rows before."""
-    filename, text, split = row["image"].strip(), row["caption"].strip(), row.get("split", "").strip()
+def _add(spool: Spool, row: Row, file: Path, line: int, number: int, pictures: Pictures) -> None:
+    """Put one row, the `number`th, into the spool; its image's split must agree with the rows before."""
+    filename, text, split = picture_path(row["image"]), row["caption"].strip(), row.get("split", "").strip()
     if not filename or not text:
         raise FormatError(
             f"the {'caption' if filename else 'image'} is empty",
@@ -136,28 +139,56 @@ def _add(spool: Spool, row: dict[str, str], file: Path, line: int) -> None:
             expected="a name and a sentence",
         )
     unrelated = row.get("unrelated", "").strip().lower()
-    if unrelated not in ("", "0", "1", "true", "false"):
+    unrelated = {"true": "1", "false": "0", "": "0"}.get(unrelated, unrelated)
+    if (says := whole_number(unrelated)) not in (0, 1):
         raise FormatError(f"unrelated is {short_repr(unrelated)}", file=file, line=line, expected="0 or 1")
-    # A split holds no slash, nor does a name: both are refused when the record is checked.
-    data = f"{split}/{filename}"
-    stands = spool.add_image(image_id(filename), data, line)
-    if stands not in (None, data):
+    key = pictures.key(filename)
+    stands = json.loads(spool.add_image(key, json.dumps([split, filename]), line) or "null")
+    if stands is not None and stands[0] != split:
         raise FormatError(
-            f"{short_repr(filename)} in the split {short_repr(split)} appeared before as "
-            f"{short_repr(stands)}",
+            f"{short_repr(filename)} in the split {short_repr(split)} appeared before in the split "
+            f"{short_repr(stands[0])}",
             file=file,
             line=line,
-            expected="one name and one split per image",
+            expected="one split per image",
         )
     spool.add_caption(
-        image_id(filename),
-        line,
+        key,
+        number,
         text,
         id=row.get("caption_id", "").strip() or None,
-        ids_of=image_id(filename),
+        ids_of=key,
         line=line,
-        unrelated=unrelated in ("1", "true"),
+        unrelated=bool(says),
     )
+
+
+def _unlisted(table: TableFile) -> Iterator[tuple[int, Row | FormatError]]:
+    """A row for each caption of the rows, which have the captions of an image in a list."""
+    for line, row in table:
+        if isinstance(row, FormatError):
+            yield line, row
+            continue
+        texts, ids = _entries(row[_LISTED]), _entries(row.get(_LISTED_IDS, ""))
+        if texts is None:
+            wrong = f"{_LISTED} is {short_repr(row[_LISTED])}"
+            yield line, FormatError(wrong, file=table.file, line=line, expected="a list of captions")
+            continue
+        if ids is None or len(ids) != len(texts):
+            ids = [""] * len(texts)
+        for text, id in zip(texts, ids, strict=True):
+            yield line, {**row, "caption": text, "caption_id": id}
+
+
+def _entries(cell: str) -> list[str] | None:
+    """The texts and numbers of a list of JSON; None where a cell is none."""
+    try:
+        entries: Any = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entries, list) or not all(type(entry) in (str, int) for entry in entries):
+        return None
+    return [str(entry) for entry in entries]
 
 
 FORMATS.register(Csv.key, Csv())

@@ -32,8 +32,9 @@ from annotation.formats.entities_notation import (
     print_sentence,
 )
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
-from annotation.formats.names import PICTURE_EXTENSIONS, find_picture, image_id
+from annotation.formats.names import Pictures
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from phrasebox.names import KEY, PICTURE_EXTENSIONS, AmbiguousName, ImageNames, ImageNaming, image_id
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 #: The splits that have a list, in reading order; `restval` is Karpathy's.
@@ -61,7 +62,7 @@ class Entities(Format):
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         root = _root(path)
-        pictures = images or (root / _PICTURES if (root / _PICTURES).is_dir() else None)
+        pictures = Pictures(images or (root / _PICTURES if (root / _PICTURES).is_dir() else None))
         present = set(_ids(root / _SENTENCES, ".txt"))
         for orphan in _ids(root / _ANNOTATIONS, ".xml"):
             if orphan not in present:
@@ -150,15 +151,22 @@ def _ids(folder: Path, suffix: str) -> Iterator[str]:
 def _splits(root: Path, present: set[str]) -> dict[str, str]:
     """Id -> split for the ids in `present`, in the order of the lists, which may list more: subsets exist."""
     splits: dict[str, str] = {}
+    keys = sorted(present)
+    names = ImageNames(ImageNaming(number, key) for number, key in enumerate(keys))
     for split in SPLITS:
         file = root / f"{split}.txt"
         if not file.is_file():
             continue
         for number, line in lines(file):
-            id = line.strip()
-            id = id if id in present else image_id(id)
-            if id not in present:
+            name = line.strip()
+            try:
+                found = (names.find(spelled, (KEY,)) for spelled in (name, image_id(name)))
+                image = next((item for item in found if item is not None), None)
+            except AmbiguousName as error:
+                raise FormatError(str(error), file=file, line=number, expected="ids of images") from error
+            if image is None:
                 continue
+            id = keys[image]
             if id in splits:
                 raise FormatError(
                     f"{short_repr(id)} is listed a second time (first in {splits[id]}.txt)",
@@ -228,9 +236,7 @@ def _leave_out(record: ImageRecord, written: Written) -> None:
     written.leave_out("texts", sum(c.text != " ".join(c.words) for c in record.captions))
 
 
-def _record(
-    root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Path | None
-) -> LocatedRecord:
+def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures: Pictures) -> LocatedRecord:
     file = root / _SENTENCES / f"{id}.txt"
     sentences: list[tuple[tuple[str, ...], tuple[Bracketed, ...]]] = []
     blank: int | None = None
@@ -267,8 +273,7 @@ def _record(
         raise FormatError(
             f"<filename> is {short_repr(annotation.filename)}", file=drawn, expected=f"{id}.jpg"
         )
-    picture = find_picture(
-        pictures,
+    picture = pictures.find(
         *([annotation.filename] if annotation.filename else []),
         *(id + e for e in PICTURE_EXTENSIONS),
     )

@@ -18,7 +18,7 @@ import defusedxml.sax
 from defusedxml.common import DefusedXmlException
 
 from annotation.protocol.terms import NOT_VISUAL, Box, LayerObject
-from phrasebox.text_files import FormatError, open_bytes, short_repr
+from phrasebox.text_files import FormatError, decimal_number, open_bytes, short_repr
 
 _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 _FLAGS = ("scene", "nobndbox")
@@ -128,9 +128,12 @@ class _Handler(ContentHandler):
 
     def _number(self) -> int:
         text = self._text()
-        if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
+        number = decimal_number(text) if len(text) <= _LONGEST_NUMBER else None
+        # Parts of pixels, which some tools write, go to the nearest.
+        whole = number is not None and (number.is_integer() or self.path[-1] in _CORNERS)
+        if number is None or not whole or number < 0:
             raise self.refuse(f"<{self.path[-1]}> is {short_repr(text)}", "a whole number")
-        return int(text)
+        return round(number)
 
     def _chain(self) -> str:
         text = self._text()

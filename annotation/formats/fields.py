@@ -7,6 +7,8 @@ from typing import Any
 from phrasebox.text_files import FormatError, short_repr
 
 _REQUIRED: Any = object()
+#: The greatest number that databases and other readers hold.
+_GREATEST = 2**63 - 1
 
 
 class Fields:
@@ -43,16 +45,24 @@ class Fields:
         return str(self._typed(key, (str,), "a string", default))
 
     def integer(self, key: str, default: int = _REQUIRED) -> int:
-        """The whole number of an entry; `default` where it is absent and one is given."""
-        return int(self._typed(key, (int,), "a whole number", default))
+        """The whole number of an entry, be it written 10 or 10.0; `default` where it is absent and one is
+        given."""
+        return int(self._typed(key, (int, *_whole(self.value.get(key))), "a whole number", default))
 
     def flag(self, key: str, default: bool = _REQUIRED) -> bool:
         """The true or false of an entry; `default` where it is absent and one is given."""
         return bool(self._typed(key, (bool,), "true or false", default))
 
     def identifier(self, key: str, default: str = _REQUIRED) -> str:
-        """A whole number or a string, as a string."""
-        return str(self._typed(key, (int, str), "a whole number or a string", default))
+        """A whole number or a string, as a string; the number may be written 10.0 too."""
+        value = self._typed(
+            key, (int, str, *_whole(self.value.get(key))), "a whole number or a string", default
+        )
+        if type(value) is str:
+            return value
+        if abs(int(value)) > _GREATEST:
+            raise self.refuse(f"{key!r} is {short_repr(int(value))}", f"at most {_GREATEST}, or a string")
+        return str(int(value))
 
     def list(self, key: str, default: list[Any] = _REQUIRED) -> list[Any]:
         """The list of an entry, of whatever; `default` where it is absent and one is given."""
@@ -72,6 +82,11 @@ class Fields:
         for key in self.value:
             if key not in keys:
                 raise self.refuse(f"{short_repr(key)} is unknown", "only " + ", ".join(keys))
+
+
+def _whole(value: Any) -> tuple[type, ...]:
+    """The type of a number that is whole though it is written with a point, among no others."""
+    return (float,) if type(value) is float and value.is_integer() else ()
 
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")

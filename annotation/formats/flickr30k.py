@@ -11,8 +11,9 @@ from typing import Any
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.files.json_stream import members
-from annotation.formats.names import extension, find_picture, image_id, only_file, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.names import base_name, extension, image_id
 from phrasebox.text_files import FormatError, open_new, short_repr
 
 _SHAPE = '{"name.jpg": ["caption", ..., "folder/name.jpg"], ...}'
@@ -39,19 +40,21 @@ class Flickr30k(Format):
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.json")
+        pictures = Pictures(images)
         for key, value in members(file):
             try:
                 captions, printed = self._entry(key, value, file)
+                base = base_name(printed)
+                filename = picture_path(base if not extension(key) and image_id(base) == key else key)
+                picture = pictures.find(base, key)
             except FormatError as error:
                 report_problem(error)
                 continue
-            base = printed.replace("\\", "/").rpartition("/")[2]
-            filename = base if not extension(key) and image_id(base) == key else key
             record = ImageRecord(
-                id=image_id(key),
+                id="",
                 filename=filename,
                 captions=tuple(CaptionRecord(text.strip()) for text in captions),
-                picture=find_picture(images, base, key),
+                picture=picture,
             )
             yield record, file, None
 
@@ -74,7 +77,7 @@ class Flickr30k(Format):
         with open_new(file) as stream:
             separator = "{\n"
             for record in writable(records, out, format=self, written=written):
-                name = printed_name(record)
+                name = record.filename
                 # The path comes last even where no caption stands before it: it is how a reader knows it.
                 entries = [*(caption.text.strip() for caption in record.captions), f"{_PICTURES}/{name}"]
                 body = ",\n".join(f"        {json.dumps(entry)}" for entry in entries)

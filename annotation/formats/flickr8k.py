@@ -12,19 +12,24 @@ from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
-from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.names import FILE, PICTURE_EXTENSIONS, STEM, ImageNames, ImageNaming
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 LINE = "name.jpg#number<TAB>caption"
 TOKEN_FILE = "Flickr8k.token.txt"
 _TOKEN_FILES = (TOKEN_FILE, "results_20130124.token")
 
-_KEY = re.compile(r"(.+)#(\d{1,9})\s*")
+_KEY = re.compile(r"(.+)#([0-9]{1,9})\s*")
 #: Some copies have a space for the tab; after a name without spaces and a number it can mean nothing else.
-_SPACED = re.compile(r"(\S+)#(\d{1,9}) +(.*)")
-_SPLIT_FILE = re.compile(r"Flickr_8k\.([A-Za-z0-9_-]+)Images\.txt")
+_SPACED = re.compile(r"(\S+)#([0-9]{1,9}) +(.*)")
+#: A name with what the caption is: `name.jpg#zhm` where the captions of several languages stand together.
+_TAGGED = re.compile(rf"(.+(?:{'|'.join(map(re.escape, PICTURE_EXTENSIONS))}))#[a-z0-9_-]*", re.IGNORECASE)
+_SPLIT_FILE = re.compile(r"Flickr_?(?:8k|30k)[._]([A-Za-z0-9_-]+)Images\.txt", re.IGNORECASE)
+#: Numbers of captions that a tag stands before come after all others.
+_AFTER_ALL = 10**10
 
 
 def _parse(line: str) -> tuple[str, int, str] | None:
@@ -37,28 +42,43 @@ def _parse(line: str) -> tuple[str, int, str] | None:
     return (match[1], int(match[2]), match[3].strip()) if match else None
 
 
-def _splits(folder: Path) -> dict[str, str]:
-    """Image id -> split, from the lists in `folder`; an id in two lists is an error."""
+def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
+    """File name -> split, from the lists in `folder`; an image in two lists is a problem, and so is a list
+    that names none of the images."""
+    files = {
+        file: match[1] for file in sorted(folder.glob("*.txt")) if (match := _SPLIT_FILE.fullmatch(file.name))
+    }
+    if not files:
+        return {}
+    called = list(filenames)
+    names = ImageNames(ImageNaming(number, "", name) for number, name in enumerate(called))
     splits: dict[str, str] = {}
-    for file in sorted(folder.glob("Flickr_8k.*Images.txt")):
-        match = _SPLIT_FILE.fullmatch(file.name)
-        if not match:
-            continue
-        split = "val" if match[1] == "dev" else match[1]
+    for file, word in files.items():
+        split = "val" if word.lower() == "dev" else word
+        listed = known = 0
         for number, line in lines(file):
-            name = image_id(line.strip())
-            if name and splits.setdefault(name, split) != split:
-                raise FormatError(
-                    f"{short_repr(name)} is in the split {splits[name]} already",
-                    file=file,
-                    line=number,
-                    expected="each image in one split",
+            name = picture_path(line)
+            listed += bool(name)
+            try:
+                image = names.find(name, (FILE, STEM)) if name else None
+                if image is None:
+                    continue  # subsets exist
+                known += 1
+                if (other := splits.setdefault(called[image], split)) != split:
+                    raise ValueError(f"{short_repr(name)} is in the split {other} already")
+            except ValueError as error:  # AmbiguousName is one
+                report_problem(
+                    FormatError(str(error), file=file, line=number, expected="each image in one split")
                 )
+        if listed and not known:
+            first = short_repr(next(iter(called), ""))
+            expected = f"file names of images, as {first}"
+            report_problem(FormatError("names none of the images", file=file, expected=expected))
     return splits
 
 
-def _add(spool: Spool, line: str, file: Path, number: int, last: str) -> str:
-    """Put one line into the spool; its file's name. `last` is that of the line before."""
+def _add(spool: Spool, line: str, file: Path, number: int, pictures: Pictures, last: str) -> str:
+    """Put one line into the spool; its image's key. `last` is that of the line before."""
     parsed = _parse(line)
     if parsed is None:
         problem = (
@@ -67,23 +87,21 @@ def _add(spool: Spool, line: str, file: Path, number: int, last: str) -> str:
             else f"{short_repr(line)} holds no tab"
         )
         raise FormatError(problem, file=file, line=number, expected=LINE)
-    filename, index, text = parsed
+    printed, index, text = parsed
+    tagged = _TAGGED.fullmatch(printed)
+    filename = picture_path(tagged[1] if tagged else printed)
     if not text:
         raise FormatError(
             f"caption {index} of {short_repr(filename)} is empty", file=file, line=number, expected=LINE
         )
-    if filename != last:
-        stands = spool.add_image(image_id(filename), filename, number)
-        if stands not in (None, filename):
-            raise FormatError(
-                f"{short_repr(filename)} and {short_repr(stands)} have the same id "
-                f"{short_repr(image_id(filename))}",
-                file=file,
-                line=number,
-                expected="names that differ without their extension",
-            )
-    spool.add_caption(image_id(filename), index, text, line=number)
-    return filename
+    key = pictures.key(filename)
+    if key != last:
+        spool.add_image(key, filename, number)
+    if tagged:
+        spool.add_caption(key, _AFTER_ALL + number, text, id=f"{printed}#{index}", ids_of=key, line=number)
+    else:
+        spool.add_caption(key, index, text, line=number)
+    return key
 
 
 class Flickr8k(Format):
@@ -101,35 +119,36 @@ class Flickr8k(Format):
         return checked_records(self._located(path, images), source=path, expected=f"lines {LINE}")
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
-        splits = _splits(path) if path.is_dir() else {}
         known = [path / name for name in _TOKEN_FILES if (path / name).is_file()]
         file = known[0] if known else only_file(path, "*.token.txt", "*.token")
+        pictures = Pictures(images)
         with Spool(file) as spool:
-            self._fill(spool, file)
-            for name, filename, line, captions in spool:
+            last = ""
+            for number, line in lines(file):
+                try:
+                    if line.strip():
+                        last = _add(spool, line, file, number, pictures, last)
+                except FormatError as error:
+                    report_problem(error)
+            splits = _splits(path, spool.images()) if path.is_dir() else {}
+            for _, filename, line, captions in spool:
                 in_order = [caption.number for caption in captions] == list(range(len(captions)))
+                try:
+                    picture = pictures.find(filename)
+                except FormatError as error:
+                    report_problem(error)
+                    continue
                 record = ImageRecord(
-                    id=name,
+                    id="",
                     filename=filename,
                     captions=tuple(
-                        CaptionRecord(c.text, id="" if in_order else f"{filename}#{c.number}")
+                        CaptionRecord(c.text, id="" if in_order else c.id or f"{filename}#{c.number}")
                         for c in captions
                     ),
-                    split=splits.get(name, ""),
-                    picture=find_picture(images, filename),
+                    split=splits.get(filename, ""),
+                    picture=picture,
                 )
                 yield record, file, line
-
-    @staticmethod
-    def _fill(spool: Spool, file: Path) -> None:
-        last = ""
-        for number, line in lines(file):
-            if not line.strip():
-                continue
-            try:
-                last = _add(spool, line, file, number, last)
-            except FormatError as error:
-                report_problem(error)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write the captions and one list per split.
@@ -142,7 +161,13 @@ class Flickr8k(Format):
         with ExitStack() as stack:
             token = stack.enter_context(open_new(out / TOKEN_FILE))
             for record in writable(records, out, format=self, written=written):
-                name = printed_name(record)
+                name = record.filename
+                if _TAGGED.fullmatch(name):
+                    raise FormatError(
+                        f"the file name {short_repr(name)} is read as another, with a tag",
+                        file=out / TOKEN_FILE,
+                        expected="a name without #, or the formats csv and jsonl",
+                    )
                 if not record.captions:
                     raise FormatError(
                         f"image {short_repr(record.id)} has no caption, which this format cannot represent",

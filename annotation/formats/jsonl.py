@@ -11,8 +11,9 @@ from typing import Any
 
 from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
+from annotation.formats.csv_table import records_of_rows
 from annotation.formats.fields import Fields
-from annotation.formats.names import find_picture, only_file
+from annotation.formats.names import SAFE_NAME, Pictures, only_file
 from annotation.protocol.terms import (
     Box,
     CaptionRecord,
@@ -22,9 +23,12 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox.table_files import Row
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 _FILE = "corpus.jsonl"
+#: What `metadata.jsonl` in a folder of pictures calls a picture, and its captions.
+_PICTURE, _CAPTIONS_IN = "file_name", ("text", "caption", "captions")
 
 
 class Jsonl(Format):
@@ -41,12 +45,17 @@ class Jsonl(Format):
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.jsonl")
+        pictures, first = Pictures(images), True
         for number, line in lines(file):
             if not line.strip():
                 continue
             try:
-                value = Fields(_loads(line, file, number), what="the image", file=file, line=number)
-                record = _record(value, images)
+                entry = _loads(line, file, number)
+                if first and isinstance(entry, dict) and _PICTURE in entry:
+                    yield from records_of_rows(_rows(file), file, Pictures(images or file.parent))
+                    return
+                first = False
+                record = _record(Fields(entry, what="the image", file=file, line=number), pictures)
             except FormatError as error:
                 report_problem(error)
                 continue
@@ -63,6 +72,26 @@ class Jsonl(Format):
                     written.add("mentions", len(record.layer.mentions))
                     written.add("boxes", sum(obj.box is not None for obj in record.layer.objects))
         return written
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Row | FormatError]]:
+    """The rows of `metadata.jsonl` in a folder of pictures, one for each caption.
+
+    Source of the notation: `datasets`, ImageFolder.
+    """
+    for number, line in lines(file):
+        if not line.strip():
+            continue
+        try:
+            entry = Fields(_loads(line, file, number), what="the picture", file=file, line=number)
+            name = next((name for name in _CAPTIONS_IN if name in entry.value), _CAPTIONS_IN[0])
+            texts = entry.strings(name) if isinstance(entry.value.get(name), list) else (entry.text(name),)
+            row = {"image": entry.text(_PICTURE), "split": entry.text("split", "")}
+        except FormatError as error:
+            yield number, error
+            continue
+        for text in texts:
+            yield number, {**row, "caption": text}
 
 
 def _loads(line: str, file: Path, number: int) -> Any:
@@ -86,11 +115,13 @@ def _loads(line: str, file: Path, number: int) -> Any:
 
 def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageRecord:
     """An image as a line of a file has it. Raises FormatError where it is none."""
-    return _record(Fields(image, what="the image", file=Path(_FILE)), images)
+    return _record(Fields(image, what="the image", file=Path(_FILE)), Pictures(images))
 
 
-def _record(row: Fields, images: Path | None) -> ImageRecord:
+def _record(row: Fields, pictures: Pictures) -> ImageRecord:
     id = row.text("id")
+    if not id:
+        raise row.refuse("the id '' is refused", SAFE_NAME)
     row.what = f"image {short_repr(id)}"
     row.only("id", "filename", "split", "width", "height", "external_id", "captions", "layer")
     filename = row.text("filename")
@@ -106,7 +137,7 @@ def _record(row: Fields, images: Path | None) -> ImageRecord:
         split=row.text("split", ""),
         width=row.integer("width", 0),
         height=row.integer("height", 0),
-        picture=find_picture(images, filename),
+        picture=pictures.find(filename),
         layer=None
         if layer is None
         else _layer(Fields(layer, what=row.what, file=row.file, line=row.line), captions),

@@ -12,7 +12,7 @@ from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering, is_number
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.names import find_picture, image_id, is_safe_name, only_file, printed_name
+from annotation.formats.names import Pictures, only_file, picture_path
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, open_new, short_repr
 
@@ -33,10 +33,10 @@ class Karpathy(Format):
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         file = only_file(path, "*.json")
-        number = 0
+        number, pictures = 0, Pictures(images)
         for number, item in enumerate(items(file, "images.item"), 1):
             try:
-                record = self._record(item, number, file, images)
+                record = self._record(item, number, file, pictures)
             except FormatError as error:
                 report_problem(error)
                 continue
@@ -45,13 +45,11 @@ class Karpathy(Format):
             raise FormatError('has no list "images"', file=file, expected=_SHAPE)
 
     @staticmethod
-    def _record(item: Any, number: int, file: Path, images: Path | None) -> ImageRecord:
+    def _record(item: Any, number: int, file: Path, pictures: Pictures) -> ImageRecord:
         image = Fields(item, what=f"image {number}", file=file)
-        filename = image.text("filename")
+        filename = picture_path(image.text("filename"))
         image.what = f"image {number} ({short_repr(filename)})"
         folder = image.text("filepath", "")
-        # COCO's pictures lie in train2014 and val2014, the others in one folder.
-        nested = images / folder if images is not None and is_safe_name(folder) else None
         captions = []
         for index, value in enumerate(image.list("sentences"), 1):
             sentence = Fields(value, what=f"{image.what}, sentence {index}", file=file)
@@ -65,11 +63,12 @@ class Karpathy(Format):
                 )
             )
         return ImageRecord(
-            id=image_id(filename),
+            id="",
             filename=filename,
             captions=tuple(captions),
             split=image.text("split", ""),
-            picture=find_picture(nested, filename) or find_picture(images, filename),
+            # COCO's pictures lie in train2014 and val2014, the others in one folder.
+            picture=pictures.find(f"{folder}/{filename}", filename),
             external_id=image.identifier("cocoid", ""),
         )
 
@@ -101,7 +100,7 @@ class Karpathy(Format):
                         }
                     )
                 entry: dict[str, Any] = {
-                    "filename": printed_name(record),
+                    "filename": record.filename,
                     "imgid": imgid,
                     "sentids": [sentence["sentid"] for sentence in sentences],
                     "split": record.split,

@@ -1,63 +1,166 @@
-"""Names of images and files: which are safe, and how an id follows from a file name."""
+"""Names of images and files: which are safe, which picture a name means, and how ids follow from names."""
 
-from os.path import splitext
+import os
+import re
+import unicodedata
+from functools import cached_property
 from pathlib import Path
 
 from annotation.protocol.terms import ImageRecord
-from phrasebox.text_files import FormatError
-
-PICTURE_EXTENSIONS = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+from phrasebox.names import base_name, folded, image_id
+from phrasebox.text_files import FormatError, short_repr
 
 #: Bytes of a name. File systems stop at 255, and exports add an extension.
 _LONGEST_NAME = 240
+#: The drive of a path of Windows.
+_DRIVE = re.compile(r"[A-Za-z]:/")
 
 SAFE_NAME = (
     f"a plain name: printable, without slashes, not beginning with a dot, at most {_LONGEST_NAME} bytes"
 )
+SAFE_PATH = "a plain name, or a path of such names"
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether `name` can be a file's name on export without leaving its folder or hiding there."""
+    """Whether `name` can be a file's name on export without leaving its folder or hiding there.
+
+    Spaces of any kind may stand within it."""
     return (
         bool(name)
-        and name.isprintable()
-        and name == name.strip()
-        and not name.startswith(".")
+        and all(sign.isprintable() or unicodedata.category(sign) == "Zs" for sign in name)
         and "/" not in name
         and "\\" not in name
-        and len(name.encode("utf-8")) <= _LONGEST_NAME
+        and name == name.strip()
+        and not name.startswith(".")
+        and len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
     )
 
 
-def extension(filename: str) -> str:
-    """The known picture extension that `filename` ends in, as it is written there, or ""."""
-    suffix = splitext(filename)[1]
-    return suffix if suffix.lower() in PICTURE_EXTENSIONS else ""
+def is_safe_path(name: str) -> bool:
+    """Whether `name` is a plain name, or a path of plain names that leads down."""
+    return len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME and all(
+        map(is_safe_name, name.split("/"))
+    )
 
 
-def image_id(filename: str) -> str:
-    """The id of the image in `filename`: its name without a known picture extension.
-
-    `2258277193_586949ec62.jpg.1` stays whole: `.1` is no picture's extension.
-    """
-    return filename.removesuffix(extension(filename))
+def picture_path(filename: str) -> str:
+    """The file name of a source as a path from the folder of pictures: with slashes, and without what
+    leads to that folder on somebody's machine."""
+    return _DRIVE.sub("", filename.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
 
 
-def printed_name(record: ImageRecord) -> str:
-    """The file name by which formats that know no other id print `record`: it reads back to its id."""
-    if image_id(record.filename) == record.id:
-        return record.filename
-    return record.id if image_id(record.id) == record.id else f"{record.id}.jpg"
+class Pictures:
+    """The files of a folder of pictures, by the names that a source gives them; none where that is None."""
 
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self._keys: dict[str, str] = {}
 
-def find_picture(folder: Path | None, *names: str) -> Path | None:
-    """The first of `names` that is a file in `folder`; names that are not plain are passed over."""
-    if folder is None:
+    def find(self, *names: str) -> Path | None:
+        """The first of `names` that is a file in the folder: as it is spelled, then as it looks, also in
+        folders below; then without the folders in the name.
+
+        Raises FormatError where two files may be meant. Names that are not plain are passed over.
+        """
+        paths = [path for name in names if is_safe_path(path := picture_path(name))]
+        bases = [base_name(path) for path in paths if "/" in path]
+        for spellings in (paths, bases) if self.folder is not None else ():
+            for find_in in (self._spelled, self._looking_alike):
+                for path in spellings:
+                    if (found := find_in(path)) is not None:
+                        return found
         return None
-    for name in names:
-        if is_safe_name(name) and (folder / name).is_file():
-            return folder / name
-    return None
+
+    def key(self, filename: str) -> str:
+        """What two spellings of one image's name have in common: its picture, or how it looks."""
+        path = picture_path(filename)
+        if self.folder is None:
+            return folded(path)
+        if path not in self._keys:
+            try:
+                found = (self._spelled(path) or self._looking_alike(path)) if is_safe_path(path) else None
+            except FormatError:
+                found = None
+            self._keys[path] = str(found.relative_to(self.folder)) if found else folded(path)
+        return self._keys[path]
+
+    def _spelled(self, path: str) -> Path | None:
+        return file if self.folder is not None and (file := self.folder / path).is_file() else None
+
+    def _looking_alike(self, path: str) -> Path | None:
+        """The file at whose end `path` stands; of several the one that lies there, or is spelled so."""
+        look = f"/{folded(path)}"
+        files = [
+            file
+            for file in self._tree.get(folded(base_name(path)), ())
+            if folded(f"/{file.relative_to(self.folder or '')}").endswith(look)
+        ]
+        files = [file for file in files if file.parent == (self.folder or file) / Path(path).parent] or files
+        files = [file for file in files if file.name == base_name(path)] or files
+        if len(files) > 1:
+            one, other = (short_repr(str(file.relative_to(self.folder or ""))) for file in files[:2])
+            raise FormatError(
+                f"{short_repr(path)} may be {one} and {other}",
+                file=self.folder or "",
+                expected="one picture of that name, or its folder before the name",
+            )
+        return files[0] if files else None
+
+    @cached_property
+    def _tree(self) -> dict[str, list[Path]]:
+        """The files below the folder by how their names look, but hidden ones and leftovers of macOS."""
+        index: dict[str, list[Path]] = {}
+        for folder, folders, files in os.walk(self.folder or ""):
+            folders[:] = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+            for name in sorted(files):
+                if not name.startswith("."):
+                    index.setdefault(folded(name), []).append(Path(folder) / name)
+        return index
+
+
+class ImageIds:
+    """The ids of images that a source names by files: the name without its extension; where an earlier
+    image has that, the name with it, then with its folders."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._looks: dict[str, str] = {}
+        self._pictures: dict[Path, str] = {}
+
+    def id_of(self, filename: str, picture: Path | None) -> str:
+        """The id of the next image; raises ValueError where it is an earlier one, or looks like one."""
+        look = folded(filename)
+        earlier = self._looks.get(look)
+        if earlier is not None and (picture is None or earlier not in self._pictures.values()):
+            raise ValueError(_again(filename, earlier))
+        if picture in self._pictures:
+            raise ValueError(_again(filename, self._pictures[picture]))
+        id = self._free_id(filename)
+        if id is None:
+            raise ValueError(f"image {short_repr(filename)} appears a second time, with the id of another")
+        self._ids.add(id)
+        self._looks.setdefault(look, filename)
+        if picture is not None:
+            self._pictures[picture] = filename
+        return id
+
+    def printed(self, record: ImageRecord) -> str:
+        """The file name by which formats that know no other id print the next image: its own, or one made of
+        its id, which reads back to that."""
+        for name in (record.filename, record.id, f"{record.id}.jpg"):
+            if folded(name) not in self._looks and self._free_id(name) == record.id:
+                self.id_of(name, None)
+                return name
+        return f"{record.id}.jpg"
+
+    def _free_id(self, filename: str) -> str | None:
+        names = (image_id(filename), base_name(filename), filename.replace("/", "_"))
+        return next((name for name in names if name not in self._ids), None)
+
+
+def _again(filename: str, earlier: str) -> str:
+    spelled = "" if filename == earlier else f": it is {short_repr(earlier)} too"
+    return f"image {short_repr(filename)} appears a second time{spelled}"
 
 
 #: What lies beside the files of every export, and is no part of a corpus.

@@ -15,7 +15,7 @@ from typing import Any
 from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields
-from annotation.formats.names import find_picture
+from annotation.formats.names import Pictures
 from annotation.protocol.terms import (
     NOT_VISUAL,
     Box,
@@ -154,6 +154,7 @@ def _located(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
         raise FormatError(f"holds no {_IMAGES}", file=path, expected=_SHAPE)
     folder = files[0].parent
     tables = {name: _Rows(folder / f"{name}.parquet", columns) for name, columns in PARQUET_TABLES.items()}
+    pictures = Pictures(images)
     for row in tables["images"].all():
         id, filename = row.text("image"), row.text("filename")
         captions = tuple(
@@ -173,7 +174,7 @@ def _located(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
             split=row.text("split"),
             width=row.integer("width"),
             height=row.integer("height"),
-            picture=find_picture(images, filename),
+            picture=pictures.find(filename),
             layer=layer,
             external_id=row.text("external_id"),
         )

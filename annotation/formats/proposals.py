@@ -16,6 +16,7 @@ from typing import Any
 from annotation.protocol.contents import corners
 from annotation.protocol.model_annotators import Proposals, ProposedBox, best_first
 from annotation.protocol.terms import Box
+from phrasebox.names import ImageNames, ImageNaming
 from phrasebox.text_files import FormatError, lines
 
 _SHAPE = '{"image": KEY, "boxes": {"0:1-3": [[xmin, ymin, xmax, ymax, chance], ...]}}'
@@ -32,12 +33,19 @@ class OutOfPicture:
 
 #: Of an image's key: width and height in pixels, 0 where they are not known.
 SizeOf = Callable[[str], tuple[int, int]]
+#: The key of an image by its key or file name (`phrasebox.names.ImageNames.key`).
+KeyOf = Callable[[str], str]
 
 
 def read_proposals(
-    path: Path, *, size_of: SizeOf = lambda image: (0, 0), out: OutOfPicture | None = None
+    path: Path,
+    *,
+    size_of: SizeOf = lambda image: (0, 0),
+    out: OutOfPicture | None = None,
+    key_of: KeyOf = str,
 ) -> Iterator[tuple[str, Proposals]]:
-    """(image, its proposals, the best first) of each line, the boxes cut to the picture of this size.
+    """(key of an image, its proposals, the best first) of each line, the boxes cut to the picture of this
+    size.
 
     `out` counts those that were cut. Raises FormatError, naming the line.
     """
@@ -47,6 +55,7 @@ def read_proposals(
         try:
             content = json.loads(line)
             image, boxes = content["image"], content["boxes"]
+            image = key_of(image) if isinstance(image, str) else image
             size = size_of(str(image))
             proposals = {
                 str(phrase): best_first(_proposed(rows, size, out)) for phrase, rows in boxes.items()
@@ -65,12 +74,13 @@ def read_proposals(
 
 
 def read_proposals_within(
-    path: Path, sizes: Mapping[str, tuple[int, int]]
+    path: Path, sizes: Mapping[str, tuple[int, int]], images: Iterable[ImageNaming]
 ) -> Iterator[tuple[str, Proposals] | OutOfPicture]:
-    """As `read_proposals`, for images of these sizes; at the end comes how many boxes were cut or left
-    out."""
+    """As `read_proposals`, for images of these sizes and names; at the end comes how many boxes were cut or
+    left out."""
     out = OutOfPicture()
-    yield from read_proposals(path, size_of=lambda image: sizes.get(image, (0, 0)), out=out)
+    key_of = ImageNames(images).key
+    yield from read_proposals(path, size_of=lambda image: sizes.get(image, (0, 0)), out=out, key_of=key_of)
     yield out
 
 

@@ -104,6 +104,11 @@ class Spool:
                 expected="each caption once",
             ) from error
 
+    def images(self) -> Iterator[str]:
+        """The data of each image, in order."""
+        for (data,) in self._base.execute("SELECT data FROM image ORDER BY position"):
+            yield data
+
     def orphans(self) -> Iterator[tuple[str, str]]:
         """Image key and caption id of each caption whose image was never put in."""
         rows = self._base.execute("SELECT image, id FROM caption WHERE image NOT IN (SELECT key FROM image)")

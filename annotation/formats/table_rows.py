@@ -1,22 +1,17 @@
-"""The rows of a CSV file, whatever its columns."""
+"""The rows of a table, whatever its columns, as plain data."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from phrasebox.text_files import FormatError, lines
+from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, TableFile
 
-#: The line at which a row ends, and its cells by column; cells beyond the columns are a list under None.
-TableRow = tuple[int, dict[str | None, Any]]
+#: The line at which a row ends, and its cells by column; none where they are more or fewer than the columns.
+TableRow = tuple[int, dict[str, str]]
 
 
 def read_table_rows(file: Path) -> Iterator[list[str] | TableRow]:
-    """The columns of a CSV file, then its rows; raises FormatError naming the line."""
-    reader = csv.DictReader((text for _, text in lines(file, keep_ends=True)), strict=True)
-    try:
-        yield list(reader.fieldnames or ())
-        for row in reader:
-            yield reader.line_num, dict(row)
-    except csv.Error as error:
-        raise FormatError(str(error), file=file, line=reader.line_num, expected="CSV") from error
+    """The columns of a table, then its rows; raises FormatError naming the line."""
+    table = TableFile(file, {"image": IMAGE_ALIASES})
+    yield table.header
+    for line, row in table:
+        yield line, {} if isinstance(row, RaggedRow) else row

@@ -13,6 +13,7 @@ from annotation.common.plain_text import with_known
 from annotation.common.roles import ADMIN, ANNOTATOR, Scope
 from annotation.models import Account, Campaign, Corpus, Identity, Image, Layer, RoleGrant
 from phrasebox.errors import PhraseboxError
+from phrasebox.names import ImageNames, ImageNaming
 from phrasebox.registry import UnknownName
 
 _M = TypeVar("_M", bound=Model)
@@ -30,6 +31,12 @@ def row_named(rows: QuerySet[_M], name: str) -> _M:
 def corpus_named(name: str) -> Corpus:
     """The published corpus `name`; raises UnknownName listing what exists."""
     return row_named(Corpus.objects.filter(published=True), name)
+
+
+def names_of_images(corpus: Corpus) -> ImageNames:
+    """The images of a corpus by their names, in its order; items are ids of rows."""
+    rows = corpus.images.order_by("position").values_list("pk", "key", "filename", "external_id")
+    return ImageNames(map(ImageNaming._make, rows))
 
 
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:

@@ -28,6 +28,7 @@ from annotation.selectors.campaign.cost import bonuses, hourly, money, paid, uni
 from annotation.selectors.campaign.sums import earned
 from phrasebox.errors import PhraseboxError
 from phrasebox.spreadsheets import escape_formula
+from phrasebox.text_files import decimal_number
 
 #: Lines of the ledger read at once.
 LEDGER_LINES_PER_QUERY = 2_000
@@ -316,7 +317,8 @@ def micros_of(text: str, currency: str) -> int:
     than its currency."""
     smallest = smallest_amount(currency)
     try:
-        exact = Decimal(text) * MICROS
+        # Decimal reads 1_000 and digits of other scripts too.
+        exact = Decimal(text if decimal_number(text) is not None else "nan") * MICROS
         if exact.is_finite() and abs(exact) <= LARGEST_AMOUNT and exact % smallest == 0:
             return int(exact)
     except ArithmeticError:

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.common.database import chunks
-from annotation.formats.names import image_id
 from annotation.selectors.corpora import check_split, corpus_named
 from evaluation.formats.figure_basis import FigureBasis
 from evaluation.models import SeenImages, System
+from phrasebox.names import image_id
 from phrasebox.registry import UnknownName
 
 Hashes = NDArray[np.uint64]

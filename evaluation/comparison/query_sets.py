@@ -82,12 +82,22 @@ def queries_within(queries: Queries, subset: Subset | None, names: CorpusNames) 
 def _listed(file: Path, names: CorpusNames) -> Queries:
     images: set[int] = set()
     captions: set[int] = set()
+    image_of, caption_of = names.images_in(file), names.captions_in(file)
     for number, line in lines(file):
         name = line.strip()
-        if name in names.image:
-            images.add(names.image[name])
-        elif name in names.caption:
-            captions.add(names.caption[name])
+        image, caption = (image_of[name], caption_of[name]) if name else (None, None)
+        if image is not None and caption is not None:
+            raise FormatError(
+                f"{name[:60]!r} is the name of the image {names.image_name[image]!r} and of the caption "
+                f"{names.caption_name[caption]!r}",
+                file=file,
+                line=number,
+                expected="file names of images, and captions as filename#number",
+            )
+        if image is not None:
+            images.add(image)
+        elif caption is not None:
+            captions.add(caption)
         elif name:
             raise FormatError(
                 f"names {name[:60]!r}, which corpus {names.corpus!r} lacks",

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from annotation.common.readers import stream
-from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named, split_names
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of
@@ -111,14 +110,15 @@ def subset_called(what: str, *, seed: int = 0) -> str:
 def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
     """The images that a file names, one a line: ids of rows, in the file's order.
 
-    Raises FormatError for names that the corpus lacks or that stand there twice: how many, and the first.
+    Raises FormatError for names that the corpus lacks or that stand there twice: how many, and the first; and
+    for a name that means two images.
     """
-    images = {image_id(name): pk for name, pk in names.image.items()} | names.image
+    images = names.images_in(file)
     counts: Counter[int] = Counter()
     unknown: list[str] = []
     for _, line in stream(lines, file):
         name = line.strip()
-        pk = images.get(name, images.get(image_id(name)))
+        pk = images[name] if name else None
         if pk is not None:
             counts[pk] += 1
         elif name:

@@ -12,8 +12,6 @@ Three forms, told apart by how the file's name ends:
 Boxes of npz and CSV are xmin, ymin, xmax, ymax in pixels, counted from 1 and inclusive.
 """
 
-import csv
-import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +22,9 @@ import numpy as np
 from annotation.formats.fields import Fields
 from phrasebox.formats.arrays import open_arrays
 from phrasebox.formats.scores import ids_of, named_array
-from phrasebox.text_files import FormatError, lines, short_repr
+from phrasebox.names import ANY, FILE, SOURCE
+from phrasebox.table_files import IMAGE_ALIASES, TableFile
+from phrasebox.text_files import FormatError, decimal_number, short_repr, whole_number
 
 #: How the names of such files end.
 BOX_SUFFIXES = (".csv", ".json", ".npz")
@@ -33,16 +33,20 @@ COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax")
 _FARTHEST = 1e8
 #: Rows of arrays that are read at a time.
 _ROWS = 65_536
+#: What images are named by: in COCO's results by their ids in the source, else by any name.
+_OF_RESULTS = (SOURCE, FILE)
+NAME_SPACES = (ANY, _OF_RESULTS)
 _RESULT = '[{"image_id": 42, "bbox": [x, y, width, height], "score": 0.9}, ...]'
 
 
 class FileBox(NamedTuple):
     """A box (xmin, ymin, xmax, ymax) in pixels, counted from 1 and inclusive, of the image that the file
-    calls `image`. A higher `score` is better; 0 where the file has none."""
+    calls `image`, in its name `spaces`. A higher `score` is better; 0 where the file has none."""
 
     image: str
     box: tuple[int, int, int, int]
     score: float = 0.0
+    spaces: tuple[str, ...] = ANY
 
 
 def read_boxes(path: Path) -> Iterator[FileBox]:
@@ -61,54 +65,32 @@ def read_boxes(path: Path) -> Iterator[FileBox]:
 
 
 def _rows(path: Path) -> Iterator[FileBox]:
-    reader = csv.DictReader(text for _, text in lines(path, keep_ends=True))
-    number = 1
-    try:
-        if not set(COLUMNS) <= set(reader.fieldnames or ()):
+    table = TableFile(path, {"image": IMAGE_ALIASES})
+    table.require(*COLUMNS, expected=f"the columns {', '.join(COLUMNS)}")
+    for number, row in table.rows():
+        numbers = [whole_number(row[column]) for column in COLUMNS[1:]]
+        if None in numbers:
+            text = short_repr(",".join(row[column] for column in COLUMNS[1:]))
+            raise FormatError(f"has the box {text}", file=path, line=number, expected="four whole numbers")
+        left, top, right, low = (value or 0 for value in numbers)
+        # A file without scores has 0 for all.
+        score = decimal_number(row.get("score", "0"))
+        if score is None:
             raise FormatError(
-                f"has the columns {short_repr(', '.join(reader.fieldnames or ()))}",
+                f"has the score {short_repr(row['score'])}",
                 file=path,
-                expected=f"the columns {', '.join(COLUMNS)}",
+                line=number,
+                expected="a finite number",
             )
-        for line in reader:
-            number = reader.line_num
-            try:
-                left, top, right, low = (int(line[column]) for column in COLUMNS[1:])
-            except (TypeError, ValueError):
-                numbers_text = short_repr(",".join(str(line[column] or "") for column in COLUMNS[1:]))
-                raise FormatError(
-                    f"has the box {numbers_text}", file=path, line=number, expected="four whole numbers"
-                ) from None
-            score = _score(line, path, number)
-            box = (left, top, right, low)
-            if left > right or top > low or max(map(abs, box)) > _FARTHEST:
-                raise FormatError(
-                    f"box {short_repr(box)} has its corners in the wrong order, or far outside",
-                    file=path,
-                    line=number,
-                    expected="xmin <= xmax and ymin <= ymax",
-                )
-            yield FileBox(line["image"] or "", box, score)
-    except csv.Error as error:
-        raise FormatError(f"is no CSV ({error})", file=path, line=number, expected="CSV") from error
-
-
-def _score(line: dict[str, str | Any], path: Path, number: int) -> float:
-    """The score of a row of CSV; 0 where the file has none."""
-    if "score" not in line:
-        return 0.0
-    try:
-        score = float(line["score"] or "")
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise FormatError(
-            f"has the score {short_repr(line['score'] or '')}",
-            file=path,
-            line=number,
-            expected="a finite number",
-        )
-    return score
+        box = (left, top, right, low)
+        if left > right or top > low or max(map(abs, box)) > _FARTHEST:
+            raise FormatError(
+                f"box {short_repr(box)} has its corners in the wrong order, or far outside",
+                file=path,
+                line=number,
+                expected="xmin <= xmax and ymin <= ymax",
+            )
+        yield FileBox(row["image"].strip(), box, score)
 
 
 def _results(path: Path) -> Iterator[FileBox]:
@@ -127,7 +109,7 @@ def _results(path: Path) -> Iterator[FileBox]:
         x, y, width, height = numbers
         left, top = round(x), round(y)
         right, low = max(round(x + width), left + 1), max(round(y + height), top + 1)
-        yield FileBox(image, (left + 1, top + 1, right, low), float(score))
+        yield FileBox(image, (left + 1, top + 1, right, low), float(score), _OF_RESULTS)
     if not number:
         raise FormatError("holds no list of boxes", file=path, expected=f"COCO results, as in {_RESULT}")
 

@@ -43,7 +43,7 @@ from evaluation.services.features.word_training import (
     train_word_vectors,
 )
 from evaluation.services.phases import PhaseShares
-from evaluation.services.request_fields import check_images
+from evaluation.services.request_fields import NamedBy, check_images, name_spaces
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.weak.collections import weak_collection, weak_collections
 from phrasebox.registry import UnknownName
@@ -147,6 +147,7 @@ class ImportFeaturesRequest:
         Help(_("Network that computed them"), _("Sets of one network have the same name here")),
     ] = ""
     trained_on: TrainedOn = ""
+    named_by: NamedBy = None
 
     def problems(self) -> Iterator[FieldError]:
         """One file is needed."""
@@ -245,6 +246,7 @@ def import_requested_features(request: ImportFeaturesRequest, context: Operation
             ids=request.ids[0] if request.ids else None,
             dtype=request.dtype,
             network=request.network,
+            named_by=name_spaces(request.named_by),
             declared=declared_training(request.trained_on, context),
         )
         return _imported(feature_import, context)

@@ -2,6 +2,7 @@
 file of names), which layer, and how figures and their intervals are computed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.subsets import FOLD, OF_RUN
 from evaluation.models import Run
 from phrasebox.agreement.summary import Resampling
+from phrasebox.names import ANY, FILE, KEY, SOURCE, STEM
 
 #: The name of a layer, or "".
 LayerField = Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]*$", max_length=100)]
@@ -51,6 +53,23 @@ def layer_names(corpus: Any) -> list[str]:
 
 #: In the place of a split: all images.
 EVERY_IMAGE = "all"
+
+
+def _name_choices() -> Mapping[str, Any]:
+    titles = (_("keys"), _("file names"), _("file names without extension"), _("ids in the source"))
+    return dict(zip((KEY, FILE, STEM, SOURCE), titles, strict=True))
+
+
+#: Which names of images a file has whose format does not say.
+NamedBy = Annotated[
+    Annotated[str, OneOf(_name_choices, none=_("any names"))] | None,
+    Help(_("Images are named by"), _("Without a choice, a name that means two images is refused")),
+]
+
+
+def name_spaces(named_by: str | None) -> tuple[str, ...]:
+    """The name spaces of a choice."""
+    return ANY if named_by is None else (named_by,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
+from phrasebox.names import ANY
 from phrasebox.registry import Registry
 from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import Scale
@@ -23,12 +24,14 @@ class JudgmentFormat(ABC):
 
     `scale` is that of its answers (see `phrasebox.relevance.scales`), None where each file has its own; a
     pair is relevant from the score `relevant_from` on, unless one says otherwise, None where one has to say.
+    `image_names` are the name spaces of its images, where the format says (see `phrasebox.names`).
     """
 
     key: str
     title: str
     scale: Scale | None = None
     relevant_from: Fraction | None = None
+    image_names: tuple[str, ...] = ANY
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[JudgedPair]:

@@ -5,7 +5,8 @@ Two forms, told apart by the first sign of the file, plain or packed by gzip, in
 - JSON lines, `{"image": "1000.jpg", "caption": "a dog runs"}` in each;
 - the results of the COCO evaluation, one list of `{"image_id": 42, "caption": "a dog runs"}`.
 
-Both take either name of the image's field, a text or a whole number; further fields are passed over.
+Both take either name of the image's field, a text or a whole number: `image_id` is the image's id in the
+source, `image` any name. Further fields are passed over.
 """
 
 import json
@@ -14,19 +15,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from phrasebox.names import ANY, FILE, SOURCE
 from phrasebox.text_files import FormatError, lines, short_repr
 
-_IMAGE = ("image", "image_id")
+#: What names the image, and the name spaces of each.
+_IMAGE = {"image": ANY, "image_id": (SOURCE, FILE)}
 _EXPECTED = 'as in {"image": "1000.jpg", "caption": "a dog runs"}'
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The caption written for `image`, by the name that the file has; `place` is "line 3" or "entry 3"."""
+    """The caption written for `image`, by the name that the file has, in its name `spaces`; `position` is
+    "line 3" or "entry 3"."""
 
     image: str
     caption: str
     position: str
+    spaces: tuple[str, ...] = ANY
 
 
 def read_candidates(path: Path) -> list[Candidate]:
@@ -73,16 +78,16 @@ def _loads(text: str, path: Path, position: str) -> Any:
 def _candidate(entry: Any, position: str, path: Path) -> Candidate:
     if not isinstance(entry, dict):
         raise _format_error(path, position, f"is {short_repr(entry)}")
-    named = [entry[name] for name in _IMAGE if name in entry]
+    named = [name for name in _IMAGE if name in entry]
     if len(named) != 1:
         raise _format_error(path, position, f"names {'no' if not named else 'more than one'} image")
-    image, caption = named[0], entry.get("caption")
+    image, caption = entry[named[0]], entry.get("caption")
     if not isinstance(image, str | int) or isinstance(image, bool) or not str(image).strip():
         raise _format_error(path, position, f"has {short_repr(image)} for its image")
     if not isinstance(caption, str):
         problem = f"has {short_repr(caption)} for its caption" if "caption" in entry else "has no caption"
         raise _format_error(path, position, problem)
-    return Candidate(str(image).strip(), caption, position)
+    return Candidate(str(image).strip(), caption, position, _IMAGE[named[0]])
 
 
 def _format_error(path: Path, position: str, problem: str) -> FormatError:

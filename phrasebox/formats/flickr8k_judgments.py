@@ -14,14 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pairs
+from phrasebox.names import FILE, KEY
 from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE
 from phrasebox.text_files import FormatError, lines, short_repr
 
 EXPERT_GRADES = ("1", "2", "3", "4")
 
-_CAPTION = re.compile(r"\S.*#\d{1,9}")
-_COUNT = re.compile(r"\d{1,6}")
+_CAPTION = re.compile(r"\S.*#[0-9]{1,9}")
+_COUNT = re.compile(r"[0-9]{1,6}")
 #: The file prints the share of yes to 15 places.
 _SHARE_ERROR = 1e-6
 
@@ -29,6 +30,7 @@ _SHARE_ERROR = 1e-6
 class _Flickr8kJudgments(JudgmentFormat):
     """Lines of an image, a caption id and what was answered, by tabs."""
 
+    image_names = (FILE, KEY)
     file: str
     line: str
 

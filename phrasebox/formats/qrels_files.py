@@ -1,8 +1,8 @@
 """Files of qrels made elsewhere: what is relevant to which query, as one finds it published.
 
 `trec`: lines of `query 0 item grade`; a grade of -1 is a pooled pair that nobody judged.
-`csv`: a table (or TSV, by its header) with the columns `query` and `document` (or `image` and `caption`),
-and `relevance`, a whole number from -1 on. Other columns are passed over.
+`csv`: a table (see `phrasebox.table_files`) with the columns `query` and `document` (or `image` and
+`caption`), and `relevance`, a whole number from -1 on. Other columns are passed over.
 `json`: an object of each query's relevant items, `{query: [item, ...]}`, or of their grades, `{query: {item:
 grade, ...}}`. ECCV Caption and its copies of the positives of COCO and of Crisscrossed Captions are
 published so, with COCO's ids, one file for either direction. Source: Chun et al. 2022, "ECCV Caption"; the
@@ -23,7 +23,7 @@ from phrasebox.formats.tables import read_rows
 from phrasebox.formats.trec import read_qrels, write_qrels
 from phrasebox.metrics.judgments import POOLED
 from phrasebox.registry import Registry
-from phrasebox.text_files import GZIP_ERRORS, FormatError, open_bytes, open_new, short_repr
+from phrasebox.text_files import GZIP_ERRORS, FormatError, open_bytes, open_new, short_repr, whole_number
 
 #: Bytes of a JSON file that is read whole.
 _LARGEST = 512 * 2**20
@@ -179,9 +179,8 @@ def _once(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
 
 
 def _grade(value: Any, path: Path, line: int | None) -> int:
-    try:
-        grade = int(value) if isinstance(value, int | str) and not isinstance(value, bool) else None
-    except ValueError:
+    grade = whole_number(str(value)) if isinstance(value, int | float | str) else None
+    if isinstance(value, bool):
         grade = None
     if grade is None or grade < POOLED:
         raise FormatError(

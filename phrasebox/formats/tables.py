@@ -1,6 +1,6 @@
 """Judgments in tables with a header: one answer a row, counts of yes and no, or counts of keywords.
 
-`table` is a CSV file (or TSV, by its header) with the columns `query` and `document` (or `image`
+`table` is a table (see `phrasebox.table_files`) with the columns `query` and `document` (or `image`
 and `caption`), and either `grade` and optionally `judge`, one answer a row; or `yes` and `no`,
 one pair a row. Other columns are passed over. Rows of one pair need not stand together. Without judges, a
 pair that comes twice may be a mistake: it is refused, unless the reader counts it as two answers.
@@ -19,29 +19,27 @@ Source: Kamper et al. 2017.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pairs
+from phrasebox.names import FILE, SOURCE
 from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import VOTE_SCALE, Scale
-from phrasebox.text_files import FormatError, lines, short_repr
+from phrasebox.table_files import IMAGE_ALIASES, Row, TableFile
+from phrasebox.text_files import FormatError, decimal_number, lines, short_repr, whole_number
 
 _PAIRS = (("query", "document"), ("image", "caption"))
-_COUNT = re.compile(r"\d{1,6}")
-_COCO = re.compile(r"COCO_\w+?(?:_0*|:sentid:)(\d{1,12})(?:\.jpg)?")
+_MOST_ANSWERS = 999_999
+_COCO = re.compile(r"COCO_\w+?(?:_0*|:sentid:)([0-9]{1,12})(?:\.jpg)?")
 
 KEYWORD_ANNOTATORS = 5
 KEYWORD_LIST = "keywords.txt"
 _KEYWORD_FILE = "semantic_flickraudio_counts.csv"
-_KEYWORD_COUNT = re.compile(r"([^=|]+)=(\d{1,4})")
-
-_Row = dict[str, str]
+_KEYWORD_COUNT = re.compile(r"([^=|]+)=([0-9]{1,4})")
 
 
 class _Table(JudgmentFormat):
@@ -79,6 +77,7 @@ class CrisscrossedCaptions(JudgmentFormat):
     title = "Crisscrossed Captions, ratings of images and captions, 0 to 5"
     scale = Scale(Fraction(0), Fraction(5))
     relevant_from = Fraction(3)
+    image_names = (SOURCE, FILE)
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
         """Stream `path`; the whole file is read first, since a raw one has a row for each rating."""
@@ -139,44 +138,10 @@ class KeywordCounts(JudgmentFormat):
                 yield line, JudgedPair(keyword, row["utt_key"], grades)
 
 
-def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, _Row]]]:
-    """The header, and (line, row) of what follows; tabs separate where the header holds one."""
-    numbered = lines(file, keep_ends=True)
-    _, first = next(numbered, (0, ""))
-    delimiter = "\t" if "\t" in first else ","
-    header = next(csv.reader([first], delimiter=delimiter), [])
-    if twice := [name for name, number in Counter(header).items() if number > 1 and name.strip()]:
-        raise FormatError(
-            f"has the column {short_repr(twice[0])} more than once",
-            file=file,
-            line=1,
-            expected="each column once; several judges are several rows",
-        )
-
-    def following() -> Iterator[tuple[int, _Row]]:
-        reader = csv.reader((text for _, text in numbered), delimiter=delimiter, strict=True)
-        while True:
-            try:
-                fields = next(reader, None)
-            except csv.Error as error:
-                raise FormatError(
-                    f"cannot be read ({error})", file=file, line=reader.line_num + 1, expected="CSV"
-                ) from error
-            if fields is None:
-                return
-            line = reader.line_num + 1
-            if not fields:
-                continue
-            if len(fields) != len(header):
-                raise FormatError(
-                    f"has {len(fields)} fields",
-                    file=file,
-                    line=line,
-                    expected=f"{len(header)} as in the header",
-                )
-            yield line, dict(zip(header, fields, strict=True))
-
-    return header, following()
+def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
+    """The header, and (line, row) of what follows."""
+    table = TableFile(file, {"image": IMAGE_ALIASES})
+    return table.header, table.rows()
 
 
 def _coco(name: str) -> str:
@@ -185,7 +150,7 @@ def _coco(name: str) -> str:
     return match[1] if match else name
 
 
-def _ids(row: _Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, str]:
+def _ids(row: Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, str]:
     query, document = (row[name].strip() for name in names)
     if not query or not document:
         raise FormatError("a pair lacks an id", file=file, line=line, expected=f"both {' and '.join(names)}")
@@ -193,24 +158,24 @@ def _ids(row: _Row, names: tuple[str, str], file: Path, line: int) -> tuple[str,
 
 
 def _counted(
-    rows: Iterator[tuple[int, _Row]], names: tuple[str, str], file: Path
+    rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path
 ) -> Iterator[tuple[int, JudgedPair]]:
     """Pairs from rows with numbers of yes and no."""
     for line, row in rows:
         counts = [row[name].strip() for name in ("yes", "no")]
-        if not all(_COUNT.fullmatch(count) for count in counts) or not any(map(int, counts)):
+        yes, no = (whole_number(count) for count in counts)
+        if yes is None or no is None or not 0 < yes + no <= _MOST_ANSWERS or min(yes, no) < 0:
             raise FormatError(
                 f"{short_repr(counts)} are not counts of yes and no",
                 file=file,
                 line=line,
                 expected="whole numbers, not both 0",
             )
-        yes, no = map(int, counts)
         yield line, JudgedPair(*_ids(row, names, file, line), (1.0,) * yes + (0.0,) * no)
 
 
 def _gathered(
-    rows: Iterator[tuple[int, _Row]], names: tuple[str, str], file: Path, *, repeats: bool
+    rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path, *, repeats: bool
 ) -> Iterator[tuple[int, JudgedPair]]:
     """Pairs from rows with one answer each; either every row names its judge or none does."""
     answers: dict[tuple[str, str], tuple[int, list[float], list[str]]] = {}
@@ -231,11 +196,8 @@ def _gathered(
                 line=line,
                 expected="one answer of each judge to a pair",
             )
-        try:
-            grade = float(row["grade"])
-        except ValueError:
-            grade = math.nan
-        if not math.isfinite(grade):
+        grade = decimal_number(row["grade"])
+        if grade is None:
             raise FormatError(
                 f"{short_repr(row['grade'])} is not a grade", file=file, line=line, expected="a finite number"
             )

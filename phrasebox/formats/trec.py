@@ -1,7 +1,8 @@
 """TREC runs and qrels, and figures as trec_eval prints them.
 
-A run is lines of `query Q0 item rank score tag`, a qrels file lines of `query 0 item grade`, cut at
-white space; so ids hold none. What counts in a run is the score: trec_eval passes over the rank, reads
+A run is lines of `query Q0 item rank score tag`, and what follows is passed over; a qrels file is lines of
+`query 0 item grade`, and comments behind `#`. Both are cut at white space, which ids have escaped: `a b.jpg`
+is `a%20b.jpg`. What counts in a run is the score: trec_eval passes over the rank, reads
 scores in single precision, and puts tied items in falling order of their ids. `read_run` does the same, and
 keeps that they are tied; `write_run` writes scores as they are, or so that they fall strictly in single
 precision, and no reader re-sorts them.
@@ -21,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from phrasebox.metrics.scoring import Score
 from phrasebox.metrics.table import METRICS
-from phrasebox.text_files import FormatError, lines, open_new, short_repr
+from phrasebox.names import escaped, unescaped
+from phrasebox.text_files import FormatError, decimal_number, lines, open_new, short_repr, whole_number
 
 RUN_LINE = "query Q0 item rank score tag"
 QRELS_LINE = "query 0 item grade"
@@ -78,7 +80,7 @@ def read_run(path: Path | str) -> TrecRun:
     numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
     lists_of_query: dict[str, tuple[array[int], array[float]]] = {}
     lines_of: dict[str, array[int]] = {}
-    for line, (query, _, item, _, score, tag_here) in _rows(path, RUN_LINE):
+    for line, (query, _, item, _, score, tag_here) in _rows(path, RUN_LINE, more=True):
         if not lists_of_query:
             tag, tag_line = tag_here, line
         elif tag_here != tag:
@@ -122,7 +124,7 @@ def write_run(
     path = Path(path)
     written = 0
     with open_new(path) as out:
-        _check_id(tag, path)
+        _check_tag(tag, path)
         for query, items, scores in rankings:
             falling = _single if keep_ties else strictly_falling
             values = falling(scores, query=query, file=path)
@@ -132,11 +134,10 @@ def write_run(
                     file=path,
                     expected="one each",
                 )
-            for name in (query, *items):
-                _check_id(name, path)
+            asks = _written(query, path)
             out.writelines(
                 # Nine digits tell any two numbers of single precision apart.
-                f"{query} Q0 {item} {rank} {value:.9g} {tag}\n"
+                f"{asks} Q0 {_written(item, path)} {rank} {value:.9g} {tag}\n"
                 for rank, (item, value) in enumerate(zip(items, values.tolist(), strict=True), start=1)
             )
             written += len(items)
@@ -214,13 +215,13 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
                 line=line,
                 expected="each pair once",
             )
-        try:
-            grades[item] = int(grade)
-        except ValueError:
+        number = whole_number(grade)
+        if number is None:
             raise FormatError(
                 f"has the grade {short_repr(grade)}", file=path, line=line, expected="a whole number"
-            ) from None
-        if grades[item] < -1:
+            )
+        grades[item] = number
+        if number < -1:
             raise FormatError(f"has the grade {grade}", file=path, line=line, expected="-1, 0 or more")
     if not qrels:
         raise FormatError("contains no judgments", file=path, expected=f"lines of {QRELS_LINE}")
@@ -233,9 +234,7 @@ def write_qrels(path: Path | str, rows: Iterable[tuple[str, str, int]]) -> int:
     written = 0
     with open_new(path) as out:
         for query, item, grade in rows:
-            _check_id(query, path)
-            _check_id(item, path)
-            out.write(f"{query} 0 {item} {grade}\n")
+            out.write(f"{_written(query, path)} 0 {_written(item, path)} {grade}\n")
             written += 1
     return written
 
@@ -259,23 +258,23 @@ def as_trec_eval(
         yield f"{names[name]:<22}\tall\t{figure.value:6.4f}"
 
 
-def _rows(path: Path, form: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and columns of each line that is not blank."""
+def _rows(path: Path, form: str, *, more: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Line number and columns of each line that is not blank; `more` columns are passed over."""
     columns = len(form.split())
     for number, text in lines(path):
         cells = text.split()
-        if cells and len(cells) != columns:
+        if len(cells) < columns or (len(cells) > columns and not more):
+            if not cells or text.startswith("#"):
+                continue
             raise FormatError(f"has {len(cells)} columns", file=path, line=number, expected=form)
-        if cells:
-            yield number, cells
+        if text.startswith("#") and decimal_number(cells[columns - 1 - more]) is None:
+            continue  # a comment of as many words; ids may begin with its sign too
+        yield number, [unescaped(cell) for cell in cells[:columns]]
 
 
 def _score(text: str, path: Path, line: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if np.isnan(value):
+    value = decimal_number(text)
+    if value is None:
         raise FormatError(f"has the score {short_repr(text)}", file=path, line=line, expected="a number")
     return value
 
@@ -295,8 +294,15 @@ def _check_once(
         )
 
 
-def _check_id(name: str, path: Path) -> None:
-    if not name or len(name.split()) != 1 or name != name.strip():
+def _check_tag(tag: str, path: Path) -> None:
+    if not tag or len(tag.split()) != 1 or tag != tag.strip():
         raise FormatError(
-            f"the id {short_repr(name)} has white space or is empty", file=path, expected="ids without"
+            f"the tag {short_repr(tag)} has white space or is empty", file=path, expected="a tag without"
         )
+
+
+def _written(name: str, path: Path) -> str:
+    """An id as it is written."""
+    if not name:
+        raise FormatError("an id is empty", file=path, expected="each query and item by its id")
+    return escaped(name)

@@ -69,6 +69,7 @@ def pages_of(
     what its pages keep.
     """
     lent: list[tuple[BrowserContext, Callable[[Page], None], bool]] = []
+    reports: list[tuple[Page, Any, Callable[..., None]]] = []
     complaints: list[str] = []
 
     def text(message: ConsoleMessage, faults: bool) -> None:
@@ -91,9 +92,11 @@ def pages_of(
             complaints.append(f"{request.failure}: {request.url}")
 
     def watch(page: Page, faults: bool) -> None:
-        page.on("console", lambda message: text(message, faults))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("requestfailed", lambda request: failed(request, faults))
+        reports.append((page, "console", lambda message: text(message, faults)))
+        reports.append((page, "pageerror", lambda error: complaints.append(str(error))))
+        reports.append((page, "requestfailed", lambda request: failed(request, faults)))
+        for _, event, report in reports[-3:]:
+            Page.on(page, event, report)
 
     def opened(
         width: int = 1280, height: int = 800, *, faults: bool = False, alone: bool = False, **options: Any
@@ -107,7 +110,9 @@ def pages_of(
 
         context.on("page", watched)
         lent.append((context, watched, not (faults or alone)))
-        return context.new_page()
+        if context.pages:
+            watched(context.pages[0])
+        return profiles.page(context)
 
     try:
         yield opened
@@ -116,6 +121,9 @@ def pages_of(
             for context, watched, again in lent:
                 context.remove_listener("page", watched)
                 profiles.give_back(context, again=again)
+            for page, event, report in reports:
+                if not page.is_closed():
+                    page.remove_listener(event, report)
         finally:
             afterwards()
     assert complaints == []

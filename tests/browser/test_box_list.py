@@ -181,7 +181,7 @@ def test_task_after_task_has_its_own_editor_without_another_page(
 def test_a_box_that_was_not_sent_is_there_again_after_a_reload(
     transactional_db: None, tmp_path: Path, open_page: Open
 ):
-    desk.open_questions_for(desk.campaign(tmp_path / "drawn"), q.BOX_DRAWING)
+    desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
     wait_for_task(page)

@@ -24,9 +24,7 @@ TIGHT = [62, 82, 130, 160]
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    world = desk.campaign(tmp_path / "drawn")
-    desk.open_questions_for(world, q.BOX_DRAWING)
-    return world
+    return desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from annotation.protocol import questions as q
 from tests.browser.at_work import at, open_sheet, unfold_edges, wait_for_task
 from tests.browser.box_editor import EDGES, box, by_points, click, drag
 from tests.browser.conftest import Open
-from tests.queue.world import World
 from tests.web import desk
 
 #: The form's fields, and what is drawn over the picture.
@@ -24,8 +23,7 @@ STATE = """() => [
 
 @pytest.fixture
 def editor(transactional_db: None, tmp_path: Path, open_page: Open) -> Page:
-    work: World = desk.campaign(tmp_path / "drawn")
-    desk.open_questions_for(work, q.BOX_DRAWING)
+    desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
     page = open_page()
     at(page, q.BOX_DRAWING)
     wait_for_task(page)

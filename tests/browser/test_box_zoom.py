@@ -37,9 +37,7 @@ PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mob
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    world = desk.campaign(tmp_path / "drawn")
-    desk.open_questions_for(world, q.BOX_DRAWING)
-    return world
+    return desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
 
 
 @pytest.fixture

@@ -27,9 +27,7 @@ SCREENS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> World:
-    world = desk.campaign(tmp_path / "drawn")
-    desk.open_questions_for(world, q.BOX_DRAWING)
-    return world
+    return desk.campaign(tmp_path / "drawn", open_kind=q.BOX_DRAWING)
 
 
 @pytest.fixture

@@ -189,7 +189,7 @@ def test_every_page_of_staff_fits_in_german(open_page: Open):
     page = open_page()
     sign_in(page, "boss")
     page.get_by_role("button", name="Deutsch").click()
-    for address in PAGES if THOROUGH else PAGES[::3]:
+    for address in PAGES if THOROUGH else PAGES[1::6]:
         page.goto(address)
         expect(page.locator("html")).to_have_attribute("lang", "de")
         for_everybody(page, other_words=True)

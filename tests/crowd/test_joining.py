@@ -36,6 +36,7 @@ from tests.factories import some_images
 from tests.queue.test_leases import known_link
 from tests.queue.test_same_question import met
 from tests.queue.world import World
+from tests.sizes import by_default
 from tests.trust.test_qualification import examining, take_test
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +94,7 @@ def anything(world: World, rng: Random, worker: int) -> None:
         world.submit(worker, result, then=False)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", by_default(2, range(6)))
 def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     """By brute force: many random histories, compared with what one worker's answers fold to."""
     rng = Random(seed)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from annotation.formats.names import image_id, is_safe_name, printed_name
+from annotation.formats.checks import is_visible
+from annotation.formats.names import ImageIds, is_safe_name
 from annotation.protocol.terms import (
     CATEGORIES,
     NOT_VISUAL,
@@ -19,12 +20,15 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox.names import folded, image_id
 from phrasebox.text.tokens import tokenise
 
 SIDE = 500
 
 _letters = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
-words = st.text(_letters, min_size=1, max_size=8).filter(lambda word: word.split() == [word])
+words = st.text(_letters, min_size=1, max_size=8).filter(
+    lambda word: word.split() == [word] and is_visible(word)
+)
 names = st.builds(
     str.__add__,
     st.text(st.one_of(_letters, st.sampled_from("ab. #,\"'&<>")), min_size=1, max_size=12),
@@ -111,7 +115,9 @@ def corpora(draw: st.DrawFn, can: Abilities) -> list[ImageRecord]:
     """One to four images with different ids; source ids are numbers everywhere or nowhere."""
     numbered = draw(st.booleans())
     result = []
-    for index, name in enumerate(draw(st.lists(names, min_size=1, max_size=4, unique_by=image_id)), 1):
+    for index, name in enumerate(
+        draw(st.lists(names, min_size=1, max_size=4, unique_by=lambda name: folded(image_id(name)))), 1
+    ):
         message = draw(captions(can, f"{index}00" if numbered else ""))
         sized = draw(st.booleans())
         layered = can.layers and not (can.uncovered and draw(st.booleans()))
@@ -204,7 +210,7 @@ def _expected_records(
         message.append(
             CaptionRecord(text, cut, caption.id if id else "", caption.unrelated if unrelated else False)
         )
-    return ImageRecord(record.id, printed_name(record), tuple(message), split=record.split)
+    return ImageRecord(record.id, ImageIds().printed(record), tuple(message), split=record.split)
 
 
 def as_flickr8k(records: list[ImageRecord]) -> list[ImageRecord]:
@@ -245,7 +251,7 @@ def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
         result.append(
             ImageRecord(
                 record.id,
-                printed_name(record),
+                ImageIds().printed(record),
                 tuple(message),
                 width=record.width,
                 height=record.height,

@@ -88,7 +88,7 @@ def test_several_chains_without_a_box_in_one_object_become_one_object_each(tmp_p
         ),
         (f"<object><name>1</name>{BOX.replace('>1<', '>0<')}</object>", "box 0,2,3,4 is not valid"),
         (f"<object><name>1</name>{BOX.replace('>1<', '>9<')}</object>", "box 9,2,3,4 is not valid"),
-        (f"<object><name>1</name>{BOX.replace('>1<', '>1.5<')}</object>", "<xmin> is '1.5'"),
+        (f"<object><name>1</name>{BOX.replace('>1<', '>1,5<')}</object>", "<xmin> is '1,5'"),
         (f"<object><name>1</name>{BOX.replace('>1<', '>-1<')}</object>", "<xmin> is '-1'"),
         (f"<object><name>1</name>{BOX.replace('>1<', '><')}</object>", "<xmin> is ''"),
         ("<object><name>1</name><bndbox><xmin>1</xmin></bndbox></object>", "the box has no <ymin>"),

@@ -50,14 +50,17 @@ def test_a_picture_is_found_by_the_base_name_of_its_path_only(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"a.jpg": ["A dog ."], "a.jpg": ["A cat ."]}', "image 'a' appears a second time"),
-        ('{"a.jpg": ["A dog ."], "a.png": ["A cat ."]}', "image 'a' appears a second time"),
+        ('{"a.jpg": ["A dog ."], "a.jpg": ["A cat ."]}', "image 'a.jpg' appears a second time"),
+        (
+            '{"a.jpg": ["A dog ."], "a.JPG": ["A cat ."]}',
+            "image 'a.JPG' appears a second time: it is 'a.jpg' too",
+        ),
         ('{"a.jpg": "A dog ."}', "image 'a.jpg' has 'A dog .'"),
         ('{"a.jpg": []}', "image 'a.jpg' has []"),
         ('{"a.jpg": ["A dog .", 3]}', "image 'a.jpg' has the caption 3"),
         ('{"a.jpg": ["A dog .", null]}', "image 'a.jpg' has the caption None"),
         ('{"a.jpg": ["A dog .", " "]}', "caption 2 is empty"),
-        ('{"images/a.jpg": ["A dog ."]}', "'images/a' is refused"),
+        ('{"images/.a.jpg": ["A dog ."]}', "the id '.a' is refused"),
         ('{"..": ["A dog ."]}', "'..' is refused"),
         ('["A dog ."]', "holds no images"),
         ("{}", "holds no images"),

@@ -87,7 +87,7 @@ def changed(path: str, value: object) -> dict[str, object]:
         (changed("width", 2), "the box 1,2,3,4 reaches outside the picture of 2 x 0"),
         (changed("id", "../a"), "the id '../a' is refused"),
         (changed("id", ""), "the id '' is refused"),
-        (changed("filename", "b/a.jpg"), "the file name 'b/a.jpg' is refused"),
+        (changed("filename", "b/../a.jpg"), "the file name 'b/../a.jpg' is refused"),
         (changed("external_id", "x" * 101), "is longer than 100 characters"),
         (changed("captions", None), "'captions' is None"),
         (changed("captions.1.text", " "), "caption 2 is empty"),

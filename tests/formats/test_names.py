@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.formats.names import find_picture, image_id, is_safe_name, only_file
+from annotation.formats.names import Pictures, is_safe_name, only_file
+from phrasebox.names import image_id
 from tests.formats.reading import put
 
 
@@ -58,10 +59,10 @@ def test_a_plain_name_stays_in_its_folder(tmp_path_factory, name):
 def test_a_picture_is_found_only_as_a_file_of_its_folder(tmp_path):
     put(tmp_path / "in" / "b.jpg", b"picture")
     put(tmp_path / "c.jpg", b"picture")
-    assert find_picture(tmp_path / "in", "a.jpg", "b.jpg") == tmp_path / "in" / "b.jpg"
-    assert find_picture(tmp_path / "in", "../c.jpg") is None
-    assert find_picture(tmp_path, "in") is None
-    assert find_picture(None, "b.jpg") is None
+    assert Pictures(tmp_path / "in").find("a.jpg", "b.jpg") == tmp_path / "in" / "b.jpg"
+    assert Pictures(tmp_path / "in").find("../c.jpg") is None
+    assert Pictures(tmp_path).find("in") is None
+    assert Pictures(None).find("b.jpg") is None
 
 
 def test_one_file_of_a_kind_is_found_in_its_folder(tmp_path):

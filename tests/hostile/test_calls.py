@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 #: Calls of each role in the usual run, and in the thorough one. A sample for every day; what it draws changes
 #: with the operations, not from run to run.
-SAMPLE, WHOLE = 40, 20_000
+SAMPLE, WHOLE = 20, 20_000
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def layers(draw: st.DrawFn, captions: list[tuple[str, ...]]) -> LayerRecord:
 
 @st.composite
 def corpora(draw: st.DrawFn) -> list[ImageRecord]:
-    word = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=4)
+    word = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=4)
     result = []
     for number in range(draw(st.integers(1, 4))):
         sentences = draw(st.lists(st.lists(word, min_size=1, max_size=6).map(tuple), max_size=3))

@@ -157,6 +157,7 @@ def test_it_outlives_a_database_that_goes_away_for_a_moment(delivery: Delivery, 
     assert counted() == list(range(40))
 
 
+@pytest.mark.slow  # by default one goes away and comes back, above
 def test_a_database_that_is_not_there_yet_is_waited_for(delivery: Delivery):
     job = jobs.enqueue(kind="count", arguments={"upto": 2})
     with connection.cursor() as cursor:

@@ -272,8 +272,8 @@ def test_whatever_is_changed_in_between_the_fold_stays_right_and_nobody_loses_wo
     with play.time():
         # Who gets which question is not told by the seed alone: it goes on until enough was changed. Of one
         # image too little may be left to change.
-        for step in range(4 * sized(70, 150)):
-            if step >= sized(70, 150) and changed > 2:
+        for step in range(4 * sized(45, 150)):
+            if step >= sized(45, 150) and changed > 2:
                 break
             number = rng.randrange(4)
             if rng.random() < 0.7 or not play.past.get(number):

@@ -143,7 +143,7 @@ def test_all_bad_rows_are_told_at_once_in_their_order(world, tmp_path):
     [
         ("kind,purpose,image,mentions,boxes,known\n", GOOD, "lacks the column 'pending'"),
         (HEAD.replace("explanation", "why"), GOOD, "has a column 'why'"),
-        (HEAD.replace("explanation", "known"), GOOD, "has a column 'known'"),
+        (HEAD.replace("explanation", "known"), GOOD, "has the column 'known' more than once"),
         (HEAD, "", "holds no rows"),
         ("", "", "lacks the column 'kind'"),
         (HEAD, 'coref_link,"control', "unexpected end of data"),

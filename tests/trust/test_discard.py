@@ -25,7 +25,7 @@ from annotation.queue.leases import NoTask
 from tests import worlds
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
-from tests.sizes import sized
+from tests.sizes import by_default, sized
 from tests.trust.scenes import crowd_works, gold, reason_of_refusal, scenes
 
 pytestmark = pytest.mark.django_db
@@ -125,7 +125,7 @@ def test_after_discard_an_image_is_the_same_whatever_the_worker_had_answered(spo
         counters_hold(spoilt)
 
 
-@pytest.mark.parametrize("bad", ["always_yes", "random", "sloppy"])
+@pytest.mark.parametrize("bad", by_default(1, ["random", "always_yes", "sloppy"]))
 def test_what_errorless_workers_make_of_it_after_discard_is_gold_no_matter_who_was_discarded(bad):
     world = scenes(sized(1, 2), settings=TRUSTING, workers=6)
     crowd_works(world, ["perfect"] * 4 + [bad, bad])

@@ -34,9 +34,15 @@ BEFORE: Mapping[str, Sequence[str]] = {
 
 
 def campaign(
-    folder: Path, *, settings: Mapping[str, Any] = TRUSTING, images: int = 3, consent: str = ""
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] = TRUSTING,
+    images: int = 3,
+    consent: str = "",
+    open_kind: str = "",
 ) -> World:
-    """The campaign `work` over drawn scenes, in which the first worker is the account `ann`."""
+    """The campaign `work` over drawn scenes, in which the first worker is the account `ann`; questions of
+    `open_kind` are open."""
 
     def build() -> World:
         records: list[ImageRecord] = [world.scene(number, folder) for number in range(images)]
@@ -46,10 +52,12 @@ def campaign(
         ann = Worker.objects.create(pseudonym="w-ann")
         Identity.objects.create(worker=ann, account=account)
         result.workers.insert(0, ann.pk)
+        if open_kind:
+            open_questions_for(result, open_kind)
         return result
 
     folder.mkdir(parents=True, exist_ok=True)
-    return worlds.again(f"a desk {worlds.digest(settings, images, consent)}", build, at_once=False)
+    return worlds.again(f"a desk {worlds.digest(settings, images, consent, open_kind)}", build, at_once=False)
 
 
 def open_questions_for(work: World, kind: str, number: int = 1) -> None:

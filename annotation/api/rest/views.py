@@ -27,7 +27,6 @@ from annotation.api.problems import Problem, invalid_problem, missing, no_role
 from annotation.api.rest.access import TokenOrSession, check_confirmed, check_path_arguments, check_rate
 from annotation.api.rest.cursors import CursorPage, CursorRequest, ListRequest, list_request
 from annotation.api.rest.endpoints import ROUTE_PREFIX, Endpoint
-from annotation.api.rest.openapi import described_for_openapi
 from annotation.common.files import file_download, received_files
 from annotation.common.operations import (
     EXPECTED_ERRORS,
@@ -154,14 +153,14 @@ class OperationView(APIView):
 def operation_view(route: str, methods: Mapping[str, Endpoint]) -> Any:
     """What answers at the address of `route`."""
 
-    def answering(endpoint: Endpoint) -> Any:
+    def answering() -> Any:
         def method(self: OperationView, request: Request, **path_arguments: Any) -> HttpResponseBase:
             return self._performed(request, **path_arguments)
 
-        return described_for_openapi(endpoint)(method)
+        return method
 
     name = "".join(part.title() for part in route.split("_")) + "View"
-    held = {endpoint.rest.method.lower(): answering(endpoint) for endpoint in methods.values()}
+    held = {method.lower(): answering() for method in methods}
     view: Any = type(name, (OperationView,), {**held, "endpoints": methods, "__doc__": f"Route {route}."})
     return view.as_view()
 

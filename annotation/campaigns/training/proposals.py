@@ -17,7 +17,7 @@ from annotation.models import ModelAnnotator
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.model_annotators import Proposals
 from annotation.queue import model_answers, submission
-from annotation.selectors.corpora import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, names_of_images
 from annotation.selectors.model_annotators.proposals import picture_sizes, stored_proposals
 
 _NamedModelAnnotator = Annotated[model_annotators.ModelAnnotatorName, Help(gettext_lazy("Model annotator"))]
@@ -86,11 +86,11 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
     campaign = request.row()
     model_annotator = model_annotators.model_annotator_in(campaign, request.model_annotator)
     model_annotators.refuse_busy(model_annotator)
-    out = OutOfPicture()
+    out, images = OutOfPicture(), tuple(names_of_images(campaign.corpus).images.values())
 
     def proposals() -> Iterator[tuple[str, Proposals]]:
         nonlocal out
-        for part in stream(read_proposals_within, request.file, picture_sizes(campaign)):
+        for part in stream(read_proposals_within, request.file, picture_sizes(campaign), images):
             if isinstance(part, OutOfPicture):
                 out = part
             else:

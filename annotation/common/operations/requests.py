@@ -18,6 +18,7 @@ from pydantic_core import to_jsonable_python
 from annotation.common.operations.errors import FieldError, Invalid
 from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile
 from models_core.checked_fields import FieldRule, field_rules
+from phrasebox.text_files import decimal_number
 
 R = TypeVar("R")
 _M = TypeVar("_M")
@@ -25,7 +26,7 @@ _M = TypeVar("_M")
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 #: A result has all its fields, those with a default too.
 _ALL_REQUIRED = ConfigDict(json_schema_serialization_defaults_required=True)
-_WHOLE = re.compile(r"[+-]?\d{1,18}")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _TRUTHS = {"true": True, "false": False}
 #: The largest whole number that a row holds.
 _LARGEST = 2**63 - 1
@@ -69,10 +70,8 @@ def read_text(rule: FieldRule, text: str) -> Any:
         case "integer":
             return int(text) if _WHOLE.fullmatch(text) else text
         case "number":
-            try:
-                return float(text.replace(",", "."))
-            except ValueError:
-                return text
+            number = decimal_number(text.replace(",", "."))
+            return text if number is None else number
         case "boolean":
             return _TRUTHS.get(text.lower(), text)
         case "array" if rule.element is not None:  # in a list: its parts are between commas

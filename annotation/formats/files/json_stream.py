@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +14,10 @@ from phrasebox.text_files import BOM, FormatError, open_bytes
 _CHUNK = 64 * 1024
 #: How deep lists and objects may nest; a corpus needs five levels.
 _DEEPEST = 100
+
+_PARSING: dict[str, Any] = {"use_float": True, "buf_size": _CHUNK}
+#: What the fast parser says of a number that 64 bits do not hold.
+_OVERFLOW = "integer overflow"
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _NEITHER = bytes(byte for byte in range(256) if byte not in b'[]{}"')
@@ -83,18 +88,32 @@ def items(path: Path, prefix: str) -> Iterator[Any]:
 
     Raises FormatError with line and byte where the text stops being JSON.
     """
-    yield from _parsed(path, lambda source: ijson.items(source, prefix, use_float=True, buf_size=_CHUNK))
+    yield from _of_any_size(path, lambda backend, source: backend.items(source, prefix, **_PARSING))
 
 
 def members(path: Path) -> Iterator[tuple[str, Any]]:
     """Key and value of each member of the object that `path` holds, repeated keys included."""
-    yield from _parsed(path, lambda source: ijson.kvitems(source, "", use_float=True, buf_size=_CHUNK))
+    yield from _of_any_size(path, lambda backend, source: backend.kvitems(source, "", **_PARSING))
 
 
 def has_list(path: Path, key: str) -> bool:
     """Whether the object in `path` has a list under `key`; reads until it has met it."""
     events = _parsed(path, lambda source: ijson.parse(source, use_float=True, buf_size=_CHUNK))
     return any(prefix == key and event == "start_array" for prefix, event, _ in events)
+
+
+def _of_any_size(path: Path, parse: Callable[[Any, _Source], Iterator[Any]]) -> Iterator[Any]:
+    """The values; numbers beyond 64 bits, at which the fast parser stops, are read by the slow one."""
+    number = 0
+    try:
+        for value in _parsed(path, lambda source: parse(ijson, source)):
+            yield value
+            number += 1
+    except FormatError as error:
+        if _OVERFLOW not in str(error.__cause__):
+            raise
+        slow = ijson.get_backend("python")
+        yield from islice(_parsed(path, lambda source: parse(slow, source)), number, None)
 
 
 def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[Any]:
@@ -104,6 +123,13 @@ def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[A
             yield from parse(source)
         except (ijson.JSONError, UnicodeDecodeError) as error:
             raise _located(path, source.chunk_start, error) from error
+        except ValueError as error:
+            if isinstance(error, FormatError):
+                raise
+            line = _line_of(path, source.chunk_start + 1)
+            raise FormatError(
+                "has a number of too many digits", file=path, line=line, expected="numbers of 64 bits"
+            ) from error
 
 
 def _located(path: Path, chunk: int, error: Exception) -> FormatError:

@@ -26,7 +26,7 @@ from annotation.models import Account, Campaign, Job
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.paging import Filling
 from annotation.protocol.rehearsal import CrowdSize
-from annotation.selectors.corpora import CampaignRequest
+from annotation.selectors.corpora import CampaignRequest, names_of_images
 from annotation.selectors.pair_judgments import page_filling
 
 _KIND = "open_images"
@@ -148,7 +148,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
 
 def _open_pairs(row: Campaign, file: Path) -> None:
     """Open a campaign with the pairs of a file; where it is open, it has to ask these."""
-    table = pairs_from_csv(file)
+    table = pairs_from_csv(file, names_of_images(row.corpus))
     if not row.images.exists():
         campaigns.open_pairs(campaign=row, pairs=table.pairs, fillers=table.fillers)
     elif not campaigns.has_these_pairs(row, table.pairs):

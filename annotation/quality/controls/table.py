@@ -5,7 +5,7 @@ The first line names the columns, in any order:
     kind         coref_link, chain_verification, box_requirement, box_drawing, box_quality, box_coverage;
                  relevance, graded_relevance, caption_writing
     purpose      control or qualification
-    image        the image's key in the campaign's corpus
+    image        the image's key in the campaign's corpus, or its file name
     mentions     their ids, separated by spaces: 0:0-2 3:1-3 (caption:start-end, from 0, end exclusive)
     boxes        boxes accepted so far, as xmin,ymin,xmax,ymax, separated by semicolons; may be empty
     pending      box_quality: the box that is asked about; else empty
@@ -21,7 +21,7 @@ out mentions, boxes and pending, one about the others captions and sentence.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from annotation.common.readers import stream
 from annotation.formats.table_rows import TableRow, read_table_rows
@@ -31,6 +31,8 @@ from annotation.protocol.terms import Box
 from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem
+from annotation.selectors.corpora import names_of_images
+from phrasebox.names import AmbiguousName, ImageNames
 from phrasebox.text_files import FormatError
 
 _REQUIRED = ("kind", "purpose", "image", "known")
@@ -50,9 +52,10 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     """
     items: list[tuple[int, ControlItem | CountedControlItem]] = []
     problems: list[tuple[int, str]] = []
+    names = names_of_images(campaign.corpus)
     for line, cells in _rows(file):
         try:
-            items.append((line, _item(cells)))
+            items.append((line, _item(cells, names)))
         except BadItem as error:
             problems.append((line, str(error)))
     if not items and not problems:
@@ -60,7 +63,7 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
     return add_control_items(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
+def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The line at which each row ends, and its cells by column. Raises FormatError."""
     rows = stream(read_table_rows, file)
     head = cast(list[str], next(rows))
@@ -73,12 +76,16 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str | None, Any]]]:
     yield from cast(Iterator[TableRow], rows)
 
 
-def _item(cells: Mapping[str | None, Any]) -> ControlItem | CountedControlItem:
+def _item(cells: dict[str, str], names: ImageNames) -> ControlItem | CountedControlItem:
     """The control item of one row. Raises BadItem on what cannot be read."""
-    # csv puts what a row has too much under None, and None where it has too little.
-    if None in cells or None in cells.values():
+    if not cells:
         raise BadItem("has more or fewer cells than the first line; expected one for each column")
-    row = {str(name): cell.strip() for name, cell in cells.items()}
+    row = {name: cell.strip() for name, cell in cells.items()}
+    try:
+        row["image"] = names.key(row["image"])
+        row["captions"] = " ".join(map(names.caption_key, row.get("captions", "").split()))
+    except AmbiguousName as error:
+        raise BadItem(f"{error}; name images by file name") from error
     if not row["known"]:
         raise BadItem("known is empty; expected the answer, or none where no box is left to draw")
     if is_counted(row["kind"]):

@@ -27,7 +27,7 @@ from annotation.selectors.corpora import row_named
 from annotation.selectors.pair_judgments import Judge, judges
 from evaluation.models import Batch, JudgmentSet, PairAnswers
 from evaluation.pair_tasks import pair_tasks
-from evaluation.selectors import BATCH_FORMAT, asked_pairs_of, judgments_source, names_of
+from evaluation.selectors import BATCH_FORMAT, judgments_source, names_of, selected_pairs_of
 from evaluation.services.batches.stamps import counted_by_name, earlier
 from evaluation.services.batches.stored_answers import Answers, BatchError, answers_of_batches, judges_named
 from evaluation.services.common import work_lock
@@ -154,7 +154,7 @@ def collect(
         },
         before=staying_out(who[name]),
         counted={judge: judge_row.before for judge, judge_row in who[name].items() if judge_row.counted},
-        short=short_of(batch, answers, asked_pairs_of(batch)),
+        short=short_of(batch, answers, selected_pairs_of(batch)),
         digest=report.digest,
     )
 

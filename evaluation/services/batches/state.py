@@ -22,7 +22,7 @@ from annotation.selectors.campaign.progress import funnel, open_tasks_by_kind, t
 from annotation.selectors.pair_judgments import Judge, page_filling
 from evaluation.models import Batch, BatchRun
 from evaluation.pair_tasks import pair_tasks
-from evaluation.selectors import asked_pairs_of
+from evaluation.selectors import selected_pairs_of
 from evaluation.services.batches.collecting import answers_of, batch_named, is_collected, short_of
 from evaluation.services.batches.next_pairs import known_pairs, split_by_filter
 from evaluation.services.batches.pooled_runs import WIDEST, PooledRuns, pooled
@@ -108,7 +108,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
     # Reading all rankings takes longest, and most states need none of them.
     load_runs = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
-    selected_pairs = asked_pairs_of(batch)
+    selected_pairs = selected_pairs_of(batch)
     short = short_of(batch, answers, selected_pairs)
     reused, lacking = _reused(batch, load_runs, answers)
     return BatchState(

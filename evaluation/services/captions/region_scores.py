@@ -189,7 +189,7 @@ def _of_campaign(row: CaptionSet, name: str, images: Container[int]) -> dict[int
             f"campaign {name!r} is about corpus {campaign.corpus.name!r}, not {row.corpus.name!r}; name "
             "one of that"
         )
-    image_of = names_of(row.corpus.name).image
+    image_of = {image.key: pk for pk, image in names_of(row.corpus.name).images.images.items()}
     texts_of_image: dict[int, _BoxedTexts] = {}
     for answer in answers(campaign):
         answer_regions = [] if answer["withdrawn"] or answer["flag"] else answer.get("regions", [])

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.names import image_id
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, check_missing, named_cases
 from evaluation.comparison.provenance import UNDECLARED, Declaration, with_provenance
@@ -25,6 +24,7 @@ from evaluation.services.captions.figures import (
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
 from phrasebox.formats.candidate_captions import Candidate, read_candidates
+from phrasebox.names import ANY
 from phrasebox.text_files import FormatError
 
 
@@ -189,14 +189,16 @@ def _match(
     """The captions of a file by image: `inside` are the images that were asked for, and `cases` those of them
     that have references.
 
-    Images go by all names that `names_of` knows, with or without a picture's extension. Raises FormatError
-    where two entries are of one image or no image is left, and MissingOutput.
+    Raises FormatError where two entries are of one image, a name means two, or no image is left, and
+    MissingOutput.
     """
-    by_name = {image_id(name): pk for name, pk in names.image.items()} | names.image
+    by_name: Mapping[tuple[str, ...], Mapping[str, int | None]] = {ANY: names.image}  # of a caption set
+    if file.exists():
+        by_name = {spaces: names.images_in(file, spaces) for spaces in {entry.spaces for entry in candidates}}
     by_image: dict[int, Candidate] = {}
     unknown = []
     for candidate in candidates:
-        pk = by_name.get(candidate.image, by_name.get(image_id(candidate.image)))
+        pk = by_name[candidate.spaces][candidate.image]
         if pk is None:
             unknown.append(candidate.image)
         elif pk in by_image:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, NewFile, OperationContext
+from annotation.formats.fields import is_number
 from annotation.selectors.corpora import row_named
 from evaluation.models import CaptionSet
 from evaluation.selectors import names_of
@@ -65,7 +66,7 @@ def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:
     """
     names = names_of(caption_set.corpus.name).image_name
     numbers = dict(caption_set.corpus.images.values_list("pk", "external_id"))
-    by_number = all(number.isdigit() for number in numbers.values())
+    by_number = all(map(is_number, numbers.values())) and len(set(numbers.values())) == len(numbers)
     rows = caption_set.captions.order_by("position").values_list("image_id", "box", "text", "log_probability")
     for image, box, text, score in rows.iterator(ROWS_PER_INSERT):
         entry: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +30,7 @@ from evaluation.services.features.store import (
 from evaluation.services.weak.collections import weak_collections
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
+from phrasebox.names import ANY
 from phrasebox.text_files import short_repr
 
 #: How many ids, and columns, a remark names.
@@ -47,8 +48,8 @@ class FeatureImport:
     """A file of vectors for a corpus, or for a weak collection. `ids` lists what its rows are of, where the
     file does not; `dtype` is how numbers are kept.
 
-    `network` is what computed them, in the user's words: sets of one network have the same. `declared` says
-    what that learned from.
+    `named_by` are the name spaces of images in the file. `network` is what computed them, in the user's
+    words: sets of one network have the same. `declared` says what that learned from.
     """
 
     corpus: str
@@ -59,6 +60,7 @@ class FeatureImport:
     dtype: str = "float32"
     source: str = ""
     network: str = ""
+    named_by: tuple[str, ...] = ANY
     declared: Declaration = UNDECLARED
 
 
@@ -151,7 +153,7 @@ def _read(request: FeatureImport) -> _FeatureFile:
     return _FeatureFile(request, tuple(ids), dimensions, np.concatenate(boxes) if boxes else no_boxes)
 
 
-def _items(request: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
+def _items(request: FeatureImport) -> tuple[Mapping[str, int | None], dict[int, str]]:
     """Every understood name -> an item, and what each is called: of a corpus, or of a weak collection."""
     known = {collection.name: collection for collection in weak_collections()}
     if request.corpus in known:
@@ -164,12 +166,15 @@ def _items(request: FeatureImport) -> tuple[dict[str, int], dict[int, str]]:
         return {word: index for index, word in enumerate(words)}, dict(enumerate(words))
     names = names_of(request.corpus)
     if request.kind in ("image", "region"):
-        return names.image, names.image_name
-    return names.caption, names.caption_name
+        return names.images_in(request.path, request.named_by), names.image_name
+    return names.captions_in(request.path, request.named_by), names.caption_name
 
 
 def _matched(
-    names: Sequence[str], understood: dict[str, int], called: dict[int, str], request: FeatureImport
+    names: Sequence[str],
+    understood: Mapping[str, int | None],
+    called: dict[int, str],
+    request: FeatureImport,
 ) -> tuple[NDArray[np.intp], list[str], list[str]]:
     """Places of the rows that are kept, their names, and remarks on the others."""
     # Many regions are of one image, and their ids are its name.

@@ -167,11 +167,12 @@ def _matched(
     images = corpus_named(names.corpus).images.filter(captions__isnull=False)
     texts = dict(images.values_list("captions__pk", "captions__text"))
     of: dict[int, ParsedSentence] = {}
+    caption_of = names.captions_in(path)
     unknown, different = [], []
     for number, sentence in enumerate(read_conllu(path)):
         if number % _STEP == 0:
             progress("reading parses", min(number, len(texts)), len(texts))
-        caption = names.caption.get(sentence.id)
+        caption = caption_of[sentence.id]
         if caption is None:
             unknown.append(sentence.id)
         elif caption in of:

@@ -15,7 +15,7 @@ from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
-from evaluation.formats.box_files import FileBox, read_boxes
+from evaluation.formats.box_files import NAME_SPACES, FileBox, read_boxes
 from evaluation.selectors import CorpusNames, names_of
 from evaluation.services.common import InputError, check_file, check_name, phase_cache
 from evaluation.services.features.extraction import check_declared, declared_network, layout_of, network_of
@@ -294,6 +294,7 @@ class _FileBoxes:
             raise InputError("method file needs a file of boxes")
         check_file(path, "a file of boxes (CSV, COCO results as JSON, npz)")
         self.path, self.names, self.images = path, names, with_picture
+        self.image_of = {spaces: names.images_in(path, spaces) for spaces in NAME_SPACES}
         self.clipped = self.outside = self.elsewhere = 0
         self.unknown: dict[str, None] = {}
 
@@ -306,7 +307,7 @@ class _FileBoxes:
         boxes_of_images: list[list[FileBox]] = [[] for _ in self.images]
         of_corpus = 0
         for file_box in stream(read_boxes, self.path):
-            image = self.names.image.get(file_box.image)
+            image = self.image_of[file_box.spaces][file_box.image]
             if image is None:
                 self.unknown.setdefault(file_box.image)
                 continue

@@ -24,7 +24,6 @@ from evaluation.models import Batch, JudgmentSet, QrelsRow, QrelsSnapshot
 from evaluation.selectors import (
     CorpusNames,
     Queries,
-    asked_pairs_of,
     batch_of,
     digest_of_images,
     digest_of_queries,
@@ -32,6 +31,7 @@ from evaluation.selectors import (
     judgment_set,
     names_of,
     qrels_of,
+    selected_pairs_of,
     snapshot_named,
     stored_queries,
 )
@@ -196,7 +196,7 @@ def _judged_of_batch(
         return {}
     pairs_selected = {
         (image, caption)
-        for image, caption in asked_pairs_of(batch)
+        for image, caption in selected_pairs_of(batch)
         if subset is None or subset.images.issuperset((image, names.owner[caption]))
     }
     enough = {

@@ -36,9 +36,11 @@ from evaluation.services.common import (
     check_name,
     work_lock,
 )
+from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.stored import remove_stored
 from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
 from phrasebox.formats.tables import KeywordCounts
+from phrasebox.names import folded
 from phrasebox.relevance.scales import BadScale, Scale, number, scale_named, scale_of
 from phrasebox.text_files import text_size
 
@@ -82,6 +84,13 @@ REPEATS = Help(
 )
 
 
+#: How an import of answers is asked whether judges of nearly one name are several people.
+DISTINCT_JUDGES = Help(
+    _("Judges whose names differ in capitals or spaces alone are different people"),
+    _("Else such a file is refused"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentsImport:
     """Answers of people about pairs of a corpus: votes or grades. All of the file is imported, or nothing;
@@ -109,6 +118,8 @@ class JudgmentsImport:
         Help(_("Leave out pairs whose image or caption the corpus lacks"), _("They are counted")),
     ] = False
     repeats: Annotated[bool, REPEATS] = False
+    named_by: NamedBy = None
+    distinct_judges: Annotated[bool, DISTINCT_JUDGES] = False
     keywords: Annotated[
         Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)] | None,
         Help(
@@ -121,7 +132,8 @@ class JudgmentsImport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentsTarget:
     """Where judgments are kept, and what is said of them: the set's name, format, source and scale, and
-    whether simulated workers answered."""
+    whether simulated workers answered. `named_by` are the name spaces of images in a file; None where pairs
+    bear the names we write. `distinct_judges`: names that look nearly alike are of different judges."""
 
     corpus: str
     name: str
@@ -130,6 +142,8 @@ class JudgmentsTarget:
     scale: Scale | None = None
     skip_unknown: bool = False
     simulated: bool = False
+    named_by: tuple[str, ...] | None = None
+    distinct_judges: bool = True
 
 
 def import_judgments(request: JudgmentsImport, context: OperationContext) -> JudgmentsReport:
@@ -153,6 +167,8 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
         source=str(request.file) if context.by_path else request.file.name,
         scale=scale or reader.scale,
         skip_unknown=request.skip_unknown,
+        named_by=name_spaces(request.named_by) or reader.image_names,
+        distinct_judges=request.distinct_judges,
     )
     with closing(stream(read_judged_pairs, request.file, format, request.repeats)) as pairs:
         return store_judgments(pairs, target, began=began, actor=context.actor)
@@ -177,6 +193,8 @@ def store_judgments(
         keywords=target.format in KEYWORD_FORMATS,
         scale=target.scale,
         skip_unknown=target.skip_unknown,
+        named_by=target.named_by,
+        distinct_judges=target.distinct_judges,
     )
     with work_lock(f"judgments.{corpus}.{name}", "judgments", name):
         existing = JudgmentSet.objects.filter(corpus=corpus_named(corpus), name=name).first()
@@ -277,8 +295,16 @@ class _RowReader:
         keywords: bool,
         scale: Scale | None = None,
         skip_unknown: bool = False,
+        named_by: tuple[str, ...] | None = None,
+        distinct_judges: bool = True,
     ) -> None:
+        self._judges: dict[str, str] | None = None if distinct_judges else {}
         self.names = names
+        self.image_of: Mapping[str, int | None] = names.image
+        self.caption_of: Mapping[str, int | None] = names.caption
+        if named_by is not None:
+            self.image_of = names.images_in(source, named_by)
+            self.caption_of = names.captions_in(source, named_by)
         self.source = source
         self.keywords = keywords
         self.scale = scale
@@ -299,10 +325,11 @@ class _RowReader:
                 self.skipped.append(lacking)
                 continue
             self._check_scale(pair)
-            caption = self._known(self.names.caption, pair.document, "caption", "name.jpg#number")
+            self._check_judges(pair)
+            caption = self._known(self.caption_of, pair.document, "caption", "name.jpg#number")
             image = None
             if not self.keywords:
-                image = self._known(self.names.image, pair.query, "image", "name.jpg")
+                image = self._known(self.image_of, pair.query, "image", "name.jpg")
             elif len(pair.query) > 200:
                 raise InputError(
                     f"{self.source}: pair {self.pairs + 1} has a keyword of {len(pair.query)} characters; "
@@ -338,9 +365,18 @@ class _RowReader:
 
     def _lacking(self, pair: JudgedPair) -> str:
         """What of a pair the corpus does not hold; "" where it holds both."""
-        if not self.keywords and pair.query not in self.names.image:
+        if not self.keywords and self.image_of.get(pair.query) is None:
             return pair.query
-        return "" if pair.document in self.names.caption else pair.document
+        return pair.document if self.caption_of.get(pair.document) is None else ""
+
+    def _check_judges(self, pair: JudgedPair) -> None:
+        for judge in pair.judges if self._judges is not None else ():
+            other = self._judges.setdefault(folded(judge).casefold(), judge)
+            if other != judge:
+                raise InputError(
+                    f"{self.source}: the judges {other!r} and {judge!r} differ in capitals or spaces alone; "
+                    "write one name, or say that they are different people"
+                )
 
     def _check_scale(self, pair: JudgedPair) -> None:
         if self.scale is None:
@@ -360,14 +396,15 @@ class _RowReader:
         line = json.dumps([pair.query, pair.document, [float(g) for g in pair.grades], pair.judges])
         self._hashed.update(f"{line}\n".encode())
 
-    def _known(self, index: dict[str, int], name: str, word: str, like: str) -> int:
-        if name not in index:
+    def _known(self, index: Mapping[str, int | None], name: str, word: str, like: str) -> int:
+        item = index.get(name)
+        if item is None:
             raise InputError(
                 f"{self.source}: pair {self.pairs + 1} has the {word} {name!r}, which corpus "
                 f"{self.names.corpus!r} does not contain; use an id such as {like}, or leave such pairs "
                 "out and count them"
             )
-        return index[name]
+        return item
 
 
 def _sweep(judgments: JudgmentSet) -> None:

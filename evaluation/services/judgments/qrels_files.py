@@ -32,6 +32,7 @@ from evaluation.selectors import CorpusNames, Queries, digest_of_queries, names_
 from evaluation.services.common import MOST_READ, InputError, check_file
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels, freeze_rows
 from evaluation.services.judgments.importing import (
+    DISTINCT_JUDGES,
     NAMED_AT_MOST,
     REPEATS,
     JudgmentsImport,
@@ -40,12 +41,13 @@ from evaluation.services.judgments.importing import (
     remove_judgments,
 )
 from evaluation.services.judgments.relevance import ScoredAnswers
-from evaluation.services.request_fields import check_images
+from evaluation.services.request_fields import NamedBy, check_images, name_spaces
 from evaluation.services.runs.files import digest_of_files
 from evaluation.services.stored_kinds import QRELS
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from phrasebox.metrics.judgments import POOLED
+from phrasebox.names import Lookup
 from phrasebox.relevance.grades import GREATEST_GAIN
 from phrasebox.relevance.qrels import FileRelevance, Qrel, QrelsSettings, rule_named
 from phrasebox.text_files import text_size, whole_file
@@ -67,6 +69,10 @@ def _sides() -> Mapping[str, Any]:
 
 def _ids() -> Mapping[str, Any]:
     return {FILE_NAME: _("file names"), EXTERNAL: _("ids of the source, as COCO's numbers")}
+
+
+#: What names of images and of captions in a file mean.
+_Lookups = Mapping[str, Lookup]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +125,8 @@ class QrelsImport(ScoredAnswers):
         Help(_("Leave out pairs whose image or caption the corpus lacks"), _("They are counted")),
     ] = False
     repeats: Annotated[bool, REPEATS] = False
+    named_by: NamedBy = None
+    distinct_judges: Annotated[bool, DISTINCT_JUDGES] = False
     queries: Annotated[
         str,
         Field(max_length=200),
@@ -133,7 +141,7 @@ class QrelsImport(ScoredAnswers):
 
     def problems(self) -> Iterator[FieldError]:
         """What means nothing for qrels, or for judgments."""
-        of_judgments = ("scale", "relevant_from", "gains", "summary", "repeats")
+        of_judgments = ("scale", "relevant_from", "gains", "summary", "repeats", "distinct_judges")
         judged = self.format in JUDGMENT_FORMATS
         fields = request_fields(QrelsImport)
         for name in ("asks", "level") if judged else of_judgments:
@@ -154,9 +162,11 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
         return _judged(request, query_choice, context)
     names, file_name = names_of(request.corpus), path.name
     rows = list(stream(read_qrels_lines, path, request.format))
-    side = _queries(rows, names, asks, file_name)
-    known_rows, lacking = _known(rows, names, side, file_name, skip_unknown=request.skip_unknown)
-    queries = query_choice or _queries_in(rows, names, side, both=asks == BOTH)
+    spaces = name_spaces(request.named_by)
+    lookups = {IMAGE: names.images_in(file_name, spaces), CAPTION: names.captions_in(file_name, spaces)}
+    side = _queries(rows, lookups, asks, file_name, request.corpus)
+    known_rows, lacking = _known(rows, names, lookups, side, file_name, skip_unknown=request.skip_unknown)
+    queries = query_choice or _queries_in(rows, lookups, side, both=asks == BOTH)
     report = freeze_rows(
         name,
         QrelsSettings(FileRelevance(level), originals=False, queries=digest_of_queries(queries, names)),
@@ -200,6 +210,8 @@ def _judged(request: QrelsImport, queries: Queries | None, context: OperationCon
             scale=request.scale,
             skip_unknown=request.skip_unknown,
             repeats=request.repeats,
+            named_by=request.named_by,
+            distinct_judges=request.distinct_judges,
         ),
         context,
     )
@@ -219,49 +231,58 @@ def _judged(request: QrelsImport, queries: Queries | None, context: OperationCon
     return replace(frozen, excluded=imported.skipped, lacking=imported.lacking)
 
 
-def _queries(rows: Sequence[QrelsLine], names: CorpusNames, asks: str | None, file_name: str) -> str:
+def _queries(
+    rows: Sequence[QrelsLine], lookups: _Lookups, asks: str | None, file_name: str, corpus: str
+) -> str:
     """What the queries of a file are: the side on which more of its ids are known; raises InputError.
 
     Numbers may name images and captions alike.
     """
     if asks is not None and asks != BOTH:
         return asks
-    of_images = sum(query in names.image and item in names.caption for query, item, _grade in rows)
-    of_captions = sum(query in names.caption and item in names.image for query, item, _grade in rows)
+
+    def known(queries: str, items: str) -> int:
+        asking, asked = lookups[queries], lookups[items]
+        return sum(asking.means(query) and asked.means(item) for query, item, _grade in rows)
+
+    of_images, of_captions = known(IMAGE, CAPTION), known(CAPTION, IMAGE)
     if of_images == of_captions:
         what = "match neither images nor captions" if not of_images else "match as many images as captions"
         raise InputError(
-            f"{file_name}: its queries {what} of corpus {names.corpus!r} (the first: {rows[0][0]!r} and "
+            f"{file_name}: its queries {what} of corpus {corpus!r} (the first: {rows[0][0]!r} and "
             f"{rows[0][1]!r}); choose the corpus that was judged, or say what its queries are"
         )
     return IMAGE if of_images > of_captions else CAPTION
 
 
-def _queries_in(rows: Sequence[QrelsLine], names: CorpusNames, side: str, *, both: bool) -> Queries:
+def _queries_in(rows: Sequence[QrelsLine], lookups: _Lookups, side: str, *, both: bool) -> Queries:
     """The queries of a file that the corpus has, whatever stands beside them: of a side, or of both."""
-    asking, index_of_items = (names.image, names.caption) if side == IMAGE else (names.caption, names.image)
     other_kind = CAPTION if side == IMAGE else IMAGE
-    ids = {side: (asking[query] for query, *_rest in rows if query in asking)}
+    ids = {side: [lookups[side][query] for query, *_rest in rows]}
     if both:
-        ids[other_kind] = (index_of_items[item] for _query, item, _grade in rows if item in index_of_items)
-    return as_queries(**ids)
+        ids[other_kind] = [lookups[other_kind][item] for _query, item, _grade in rows]
+    return as_queries(**{kind: [pk for pk in rows_of if pk is not None] for kind, rows_of in ids.items()})
 
 
 def _known(
-    rows: Iterable[QrelsLine], names: CorpusNames, queries: str, file: str, *, skip_unknown: bool
+    rows: Iterable[QrelsLine],
+    names: CorpusNames,
+    lookups: _Lookups,
+    queries: str,
+    file: str,
+    *,
+    skip_unknown: bool,
 ) -> tuple[list[Qrel], list[str]]:
     """The rows by what the corpus calls things, images first, and what it lacks; raises InputError."""
-    asking, index_of_items = (
-        (names.image, names.caption) if queries == IMAGE else (names.caption, names.image)
-    )
+    asking, asked = lookups[queries], lookups[CAPTION if queries == IMAGE else IMAGE]
     qrels: dict[tuple[int, int], Qrel] = {}
     lacking: dict[str, None] = {}
     for query, item, grade in rows:
-        unknown = [name for name, index in ((query, asking), (item, index_of_items)) if name not in index]
-        if unknown:
+        image, caption = asking[query], asked[item]
+        if image is None or caption is None:
+            unknown = [name for name, pk in ((query, image), (item, caption)) if pk is None]
             lacking.update(dict.fromkeys(unknown))
             continue
-        image, caption = asking[query], index_of_items[item]
         if queries == CAPTION:
             image, caption = caption, image
         if (image, caption) in qrels:

@@ -207,6 +207,7 @@ class _Reader:
         images: Collection[int] | None,
     ) -> None:
         self.path, self.names, self.sizes, self.captions, self.images = path, names, sizes, captions, images
+        self.image_of = names.images_in(path)
         self.clipped = self.outside = self.reordered = self.elsewhere = self.most_regions = 0
         #: In which line each mention, and each phrase with detections, stands.
         self.mention_lines: dict[tuple[int, int, int, int], int] = {}
@@ -233,6 +234,8 @@ class _Reader:
                 if expected is not keys:
                     continue
                 record = read(data, number)
+            except FormatError:  # a name that means two images
+                raise
             except (ValueError, TypeError, KeyError, OverflowError) as error:
                 what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
                 raise FormatError(
@@ -307,9 +310,10 @@ class _Reader:
         return order
 
     def _image(self, name: Any) -> int:
-        if not isinstance(name, str) or name not in self.names.image:
+        image = self.image_of[name] if isinstance(name, str) else None
+        if image is None:
             raise ValueError(f"image {short_repr(str(name))} is not of corpus {self.names.corpus!r}")
-        return self.names.image[name]
+        return image
 
     def _region(self, image: Any, region: Any) -> list[float] | None:
         """The region within its picture; None where it lies wholly outside."""
@@ -345,7 +349,9 @@ def _list(value: Any, key: str) -> list[Any]:
 
 
 def _whole(number: Any, key: str) -> int:
-    """A whole number as JSON has it; raises ValueError for another, which would be cut to one."""
+    """A whole number as JSON has it, also as 1.0; raises ValueError for another, which would be cut."""
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
     if not isinstance(number, int) or isinstance(number, bool):
         raise ValueError(f"{key} {short_repr(number)} is no whole number")
     return number

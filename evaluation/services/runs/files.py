@@ -30,6 +30,7 @@ from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
 from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
+from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
@@ -55,6 +56,10 @@ def _tie_choices() -> dict[str, Any]:
 
 #: Rankings written at once.
 _CHUNK = 100
+
+#: What is named in a ranking, and the rows that its names mean.
+IMAGES, CAPTIONS = "images", "captions"
+_RowsOf = Mapping[str, Mapping[str, int | None]]
 
 #: A query, its items best first, their scores; names as the source has them.
 NamedRanking = tuple[str, Iterable[str], NDArray[np.float32]]
@@ -135,6 +140,7 @@ class RunImport:
         ),
     ] = RUN_DEPTH
     trained_on: TrainedOn = ""
+    named_by: NamedBy = None
 
     @property
     def files(self) -> list[Path]:
@@ -160,7 +166,7 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
     source = " and ".join(file.name if not context.by_path else str(file) for file in request.files)
     if request.inner_products:
         source += ", inner products"
-    names = names_of(request.corpus)
+    names, spaces = names_of(request.corpus), name_spaces(request.named_by)
     declared = declared_training(request.trained_on, context)
     images = declared.images()
     sent = SentMatrix(
@@ -182,6 +188,7 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
             names,
             context.progress_of("rankings", sent_file.number),
             began,
+            {IMAGES: names.images_in(source, spaces), CAPTIONS: names.captions_in(source, spaces)},
         )
     row = run_named(name)
     requested = registry.requested_by(context)
@@ -197,7 +204,10 @@ def store_run(
     """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
     began = time.monotonic()
     check_name(run_metadata.name, "run")
-    return _store(run_metadata, rankings, names_of(corpus), progress, began)
+    names = names_of(corpus)
+    return _store(
+        run_metadata, rankings, names, progress, began, {IMAGES: names.image, CAPTIONS: names.caption}
+    )
 
 
 def _store(
@@ -206,8 +216,9 @@ def _store(
     names: CorpusNames,
     progress: _Progress,
     began: float,
+    rows_of: _RowsOf,
 ) -> RunReport:
-    reader = _RowReader(names, run_metadata.source, run_metadata.direction)
+    reader = _RowReader(names, run_metadata.source, run_metadata.direction, rows_of)
     name, corpus = run_metadata.name, names.corpus
     with work_lock(f"run.{name}", "run", name):
         existing = Run.objects.filter(name=name).first()
@@ -360,8 +371,9 @@ def write_file(
 class _RowReader:
     """What an import has seen: counts, digest, and the rankings as rows."""
 
-    def __init__(self, names: CorpusNames, source: str, direction: str) -> None:
+    def __init__(self, names: CorpusNames, source: str, direction: str, rows_of: _RowsOf) -> None:
         self.names = names
+        self.rows_of = rows_of
         self.source = source
         self.by_image = direction == Run.ANNOTATION
         self.queries = self.entries = 0
@@ -373,8 +385,8 @@ class _RowReader:
         return self._hashed.hexdigest()
 
     def rows(self, rankings: Iterable[NamedRanking]) -> Iterator[Ranking]:
-        images = (self.names.image, self.names.image_name, "image")
-        captions = (self.names.caption, self.names.caption_name, "caption")
+        images = (self.rows_of[IMAGES], self.names.image_name, "image")
+        captions = (self.rows_of[CAPTIONS], self.names.caption_name, "caption")
         asks, ranked = (images, captions) if self.by_image else (captions, images)
         for name, items, scores in rankings:
             query = self._known(asks[0], name, asks[2], "as a query")
@@ -407,13 +419,14 @@ class _RowReader:
             self.queries += 1
             self.entries += len(ids)
 
-    def _known(self, index: dict[str, int], name: str, word: str, where: str) -> int:
-        if name not in index:
+    def _known(self, index: Mapping[str, int | None], name: str, word: str, where: str) -> int:
+        item = index.get(name)
+        if item is None:
             raise InputError(
                 f"{self.source}: names {name!r} {where}, which is not one of the {word}s of corpus "
                 f"{self.names.corpus!r}; use the ids of the corpus, and the right direction"
             )
-        return index[name]
+        return item
 
 
 def _write(rows: Iterator[Ranking], reader: _RowReader, run: Run) -> None:

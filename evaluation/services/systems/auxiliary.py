@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.formats.names import image_id
 from evaluation.services.common import InputError
 from evaluation.services.features.store import FeatureSet, feature_set, is_label
 from evaluation.services.weak.collections import WeakCollection, weak_collection
 from models_core.systems.dataset import WeakPairs
 from models_core.systems.recipe import Recipe
 from models_core.systems.training import check_needs
+from phrasebox.names import image_id
 from phrasebox.registry import UnknownName
 
 

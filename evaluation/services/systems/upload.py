@@ -19,11 +19,13 @@ from evaluation.formats.sent_files import SentFile, SentIds, SentMatrix, read_sy
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_file, work_lock
 from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
+from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
 from evaluation.services.systems.training_images import TrainingImages
 from models_core import storage
+from phrasebox.names import Lookup
 from phrasebox.text_files import FormatError, short_repr
 
 
@@ -54,6 +56,7 @@ class AddSystemRequest:
         bool, Help(_("Inner products"), _("Score embeddings by inner products, not by cosines"))
     ] = False
     trained_on: TrainedOn = ""
+    named_by: NamedBy = None
 
     @property
     def files(self) -> list[Path]:
@@ -99,6 +102,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
     images = declared.images()
     seen = {} if images is None else TrainingImages(images, images[:0]).arrays
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
+    spaces = name_spaces(request.named_by)
     sent = SentMatrix(
         format=format, file=request.file, captions=request.captions, cosine=not request.inner_products
     )
@@ -106,9 +110,13 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
         registry.check_free(name, corpus, format)
         about, ids = _read(sent, {"images": len(names.image), "captions": len(names.caption)})
         held = {
-            "images_ids": _known(ids["images"], names.image, names.image_name, "image", files[0], corpus),
+            "images_ids": _known(
+                ids["images"], names.images_in(files[0], spaces), names.image_name, "image", files[0], corpus
+            ),
             "captions_ids": _known(
-                ids["captions"], names.caption, names.caption_name, "caption", files[-1], corpus
+                ids["captions"],
+                *(names.captions_in(files[-1], spaces), names.caption_name),
+                *("caption", files[-1], corpus),
             ),
             **({"cosine": not request.inner_products} if format == STORED_EMBEDDINGS else {}),
         }
@@ -160,22 +168,22 @@ def _read(sent: SentMatrix, most: Mapping[str, int]) -> tuple[SentFile, dict[str
 
 
 def _known(
-    ids: Sequence[str], rows: Mapping[str, int], called: Mapping[int, str], word: str, file: Path, corpus: str
+    ids: Sequence[str], rows: Lookup, called: Mapping[int, str], word: str, file: Path, corpus: str
 ) -> list[str]:
     """The ids as the corpus calls what they name; FormatError with the row of the first that is wrong."""
     seen: dict[int, int] = {}
     for number, name in enumerate(ids):
-        if name not in rows:
+        row = rows[name]
+        if row is None:
             raise FormatError(
                 f"row {number} (counted from 0) is of {short_repr(name)}, which is not one of the {word}s of "
                 f"corpus {corpus!r}",
                 file=file,
                 expected=f"its {word}s' names, as {short_repr(next(iter(called.values()), ''))}",
             )
-        if seen.setdefault(rows[name], number) != number:
+        if seen.setdefault(row, number) != number:
             raise FormatError(
-                f"rows {seen[rows[name]]} and {number} (counted from 0) are of the same {word}, "
-                f"{short_repr(name)}",
+                f"rows {seen[row]} and {number} (counted from 0) are of the same {word}, {short_repr(name)}",
                 file=file,
                 expected=f"each {word} once",
             )

@@ -127,12 +127,13 @@ def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
     """The best tags of each image, by the image's id. Raises InputError for an image of no corpus."""
     check_name(f"{request.name}-{system}", "run")
     names, ranked = names_of(request.corpus), _Ranked()
+    image_of = names.images_in(path)
     for image, tags in read_tag_lines(path):
-        if image not in names.image:
+        pk = image_of[image]
+        if pk is None:
             raise InputError(
                 f"{path}: image {image!r} is not in corpus {request.corpus!r}; use tags of this corpus"
             )
-        pk = names.image[image]
         if pk in ranked:
             raise FormatError(f"image {image!r} is there twice, under two names", file=path)
         best: dict[str, float] = {}

@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import Help, Named, OperationContext
-from annotation.formats.names import image_id
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
@@ -45,10 +44,10 @@ def import_user_tags(request: UserTagsRequest, context: OperationContext) -> Tag
     row, weak = corpus_named(corpus), weak_collection(collection)
     weak.check_kinds([_KIND])
     names = names_of(corpus)
-    by_name = {image_id(known): pk for known, pk in names.image.items()} | names.image
+    by_name = names.images_in(f"collection {collection}")
     tags_of_image: dict[int, list[str]] = {}
     for known, text in zip(weak.ids(), weak.texts([_KIND]), strict=True):
-        pk = by_name.get(known, by_name.get(image_id(known)))
+        pk = by_name[known]
         if pk is not None:
             tags_of_image.setdefault(pk, list(dict.fromkeys(text.lower().split())))
     if not tags_of_image:

@@ -61,8 +61,8 @@ def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpRes
         except LayerBehind as error:
             behind = str(error)
     reports_by_key = {key_of_report(report): report for report in reports_against(row, layer)}
-    asked_pairs_of = text_parameter(request.GET, "of")
-    of = asked_pairs_of if asked_pairs_of in reports_by_key else next(iter(reports_by_key), "")
+    of_parameter = text_parameter(request.GET, "of")
+    of = of_parameter if of_parameter in reports_by_key else next(iter(reports_by_key), "")
     return render(
         request,
         "evaluation/localizations.html",

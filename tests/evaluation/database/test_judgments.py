@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,16 @@ def test_named_judges_and_grades_come_back(corpus: str, tmp_path: Path) -> None:
     assert read_back(corpus, "experts") == [JudgedPair("a.jpg", "b.jpg#0", (1.5, -2.0), ("ann", "bob"))]
 
 
+def test_judges_of_nearly_one_name_are_asked_about(corpus: str, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("image,caption,judge,grade\na.jpg,b.jpg#0,Ann,1\na.jpg,b.jpg#0,ann,0\n")
+    request = JudgmentsImport(corpus=corpus, file=file, format="table", name="two", scale="votes")
+    with pytest.raises(InputError, match="'Ann' and 'ann' differ in capitals or spaces alone"):
+        import_judgments(request, OperationContext())
+    import_judgments(replace(request, distinct_judges=True), OperationContext())
+    assert read_back(corpus, "two")[0].judges == ("Ann", "ann")
+
+
 def test_ids_that_two_captions_or_two_images_have_name_neither(corpus: str, tmp_path: Path) -> None:
     """Corpora may number the captions of each image from 0."""
     captions = Caption.objects.filter(image__corpus__name=corpus)
@@ -92,7 +103,7 @@ def test_ids_that_two_captions_or_two_images_have_name_neither(corpus: str, tmp_
         ("b.jpg", "the first"),
     ]
     file.write_text("image,caption,grade\na.jpg,1,1\n")
-    with pytest.raises(InputError, match="'1'"):
+    with pytest.raises(FormatError, match="'1' is the name of both caption 1 of 'a.jpg' and"):
         import_judgments(
             JudgmentsImport(corpus=corpus, file=file, format="table", name="other", scale=VOTE_SCALE.name),
             OperationContext(),

@@ -93,7 +93,7 @@ def judged(names: Sequence[str], world: World) -> Votes:
     return votes
 
 
-def asked_pairs_of(batch: Batch) -> set[tuple[int, int]]:
+def selected_pairs_of(batch: Batch) -> set[tuple[int, int]]:
     """(image, caption's image) of all pairs that pages of a batch ask about and want."""
     contents = Item.objects.filter(task__campaign=batch.campaign).values_list("content", flat=True)
     result = set()

@@ -22,9 +22,9 @@ from tests.evaluation.rounds.conftest import CORPUS, RANKED, World
 from tests.evaluation.rounds.steps import (
     BAD,
     GOOD,
-    asked_pairs_of,
     judged,
     opening,
+    selected_pairs_of,
     trained,
     uploaded,
     worked,
@@ -34,6 +34,7 @@ from tests.jobs.conftest import CELERY_FIRST, Delivery
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.slow  # by default without a worker in `database/test_collecting`; Celery: `jobs/test_deliveries`
 @pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
 def test_a_round_and_a_second_one(
     installation: Delivery, world: World, recipes: dict[str, str], tmp_path: Path
@@ -68,8 +69,8 @@ def test_a_round_and_a_second_one(
         kcca = trained(world, "kcca", recipes["kcca"])
         opened = worked("open_batch", **opening("second", [*runs, *kcca]), simulated=True)
         first, second = (Batch.objects.get(name=name) for name in ("first", "second"))
-        assert asked_pairs_of(second) and not asked_pairs_of(second) & asked_pairs_of(first)
-        assert len(asked_pairs_of(second)) == opened["numbers"]["selected"] < len(asked_pairs_of(first))
+        assert selected_pairs_of(second) and not selected_pairs_of(second) & selected_pairs_of(first)
+        assert len(selected_pairs_of(second)) == opened["numbers"]["selected"] < len(selected_pairs_of(first))
         judge_as_recorded("second", "truth", mix=GOOD, seed=3, patience=0)
         assert batch_state("second").short == 0
         worked("settle_batch", batch="second", qrels="pooled")

@@ -47,7 +47,7 @@ from evaluation.services.weak.collections import weak_collections
 from tests import services
 from tests.conftest import need
 from tests.evaluation.rounds.conftest import CORPUS, SMALL, World
-from tests.evaluation.rounds.steps import BAD, GOOD, asked_pairs_of, opening, training, uploaded
+from tests.evaluation.rounds.steps import BAD, GOOD, opening, selected_pairs_of, training, uploaded
 from tests.evaluation.systems.scenes import write_parses
 from tests.factories import put_on_server
 from tests.jobs import workers
@@ -193,7 +193,7 @@ class Round:
         campaign = Campaign.objects.get()
         batch = Batch.objects.get()
         assert len(batch.rounds["selected"]) == 2
-        assert sum(batch.rounds["selected"]) == batch.numbers["selected"] == len(asked_pairs_of(batch))
+        assert sum(batch.rounds["selected"]) == batch.numbers["selected"] == len(selected_pairs_of(batch))
         assert not any(violations(campaign).values())
         answers = Judgment.objects.filter(campaign=campaign)
         assert answers.count() == answers.values("assignment").distinct().count()

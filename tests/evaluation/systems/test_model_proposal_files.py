@@ -62,9 +62,9 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
     settings_now(world, system="scenes")
     assert model_annotators_to_train() == [] and train_model_annotators() == 0
     arguments = {"campaign": world.campaign.name, "model_annotator": "drawer"}
-    asked_before = jobs.enqueue(kind="train_model_annotator", arguments=arguments, campaign=world.campaign)
+    earlier_job = jobs.enqueue(kind="train_model_annotator", arguments=arguments, campaign=world.campaign)
     with pytest.raises(CampaignError, match="come from file boxes.jsonl, so it does not learn by itself"):
-        job_kind_named("train_model_annotator").perform(JobProgress(asked_before), arguments)
+        job_kind_named("train_model_annotator").work(JobProgress(earlier_job), **arguments)
 
 
 def test_a_person_replaces_the_boxes_of_a_file_and_is_told_so(world: World, client: Client) -> None:

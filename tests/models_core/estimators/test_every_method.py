@@ -1,6 +1,7 @@
 """What holds of every registered method: it learns, ranks, is stored to the bit, and names what is wrong."""
 
 import dataclasses
+import functools
 import json
 import re
 
@@ -86,6 +87,12 @@ def fitted(method, *, seed=0, heard=None, scale=1.0):
     return model, new
 
 
+@functools.cache
+def fitted_once(name):
+    """The method `name`, learned: the same model and items for all tests that only look at them."""
+    return fitted(METHODS[name])
+
+
 def scaled(data, scale):
     """The same with all features times `scale`; words stay, and are given vectors times it."""
     return Dataset({name: scaled_view(view, scale) for name, view in data.views.items()}, data.links)
@@ -150,7 +157,7 @@ def learner(request):
 
 def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_stored(ranker):
     method = ranker
-    model, new = fitted(method)
+    model, new = fitted_once(method.name)
     same = fitted(method)[0]
     again = method.load(settings_of(method), _through_json(*model.state()))
     for direction in ("annotation", "search"):
@@ -164,7 +171,7 @@ def test_it_ranks_new_items_better_than_chance_the_same_each_time_and_when_store
 
 
 def test_it_writes_of_new_images_better_than_chance_the_same_each_time_and_when_stored(captioner):
-    model, new = fitted(captioner)
+    model, new = fitted_once(captioner.name)
     result = model.write(new, WritingSettings())
     items = [set(new.captions.item(index).tolist()) for index in range(NEW)]
     right = [[len(image & set(value.words)) for image in items] for value in result]
@@ -175,7 +182,7 @@ def test_it_writes_of_new_images_better_than_chance_the_same_each_time_and_when_
 
 
 def test_it_finds_phrases_better_than_chance_the_same_each_time_and_when_stored(localizer):
-    model, _ = fitted(localizer)
+    model, _ = fitted_once(localizer.name)
     new, right = images_of_regions(NEW)
     result = model.localize(new)
     assert result.counts.tolist() == new.images.counts[new.image_of].tolist()
@@ -193,7 +200,7 @@ def test_it_finds_phrases_better_than_chance_the_same_each_time_and_when_stored(
 
 
 def test_it_tags_new_images_better_than_chance_the_same_each_time_and_when_stored(tagger):
-    model, new = fitted(tagger)
+    model, new = fitted_once(tagger.name)
     tags, value = known_tags(new.captions), presence(new.captions) > 0
     again = tagger.load(settings_of(tagger), _through_json(*model.state()))
     for by in model.scores:

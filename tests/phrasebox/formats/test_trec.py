@@ -217,9 +217,8 @@ def test_bad_qrels_name_their_line(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("rankings", "tag", "message"),
     [
-        ([("q", ["a b"], [1])], "t", "the id 'a b' has white space or is empty"),
-        ([("", ["a"], [1])], "t", "the id '' has white space"),
-        ([], "my run", "the id 'my run' has white space"),
+        ([("", ["a"], [1])], "t", "an id is empty"),
+        ([], "my run", "the tag 'my run' has white space"),
         ([("q", ["a"], [1, 0])], "t", "1 items and 2 scores for 'q'"),
         ([("q", ["a", "b"], [0, 1])], "t", "scores of 'q' rise at rank 2; expected the best first"),
         ([("q", ["a", "b"], [0, float("nan")])], "t", "score nan of 'q' at rank 2; expected finite scores"),

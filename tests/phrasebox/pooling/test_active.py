@@ -21,11 +21,12 @@ from phrasebox.pooling.active import (
 from phrasebox.pooling.pools import ANNOTATION, BadPool, Shortlist, Space, pool
 from phrasebox.registry import UnknownName
 from studies.batches_problem import flickr8k, generated
+from tests.sizes import by_default
 
 ACTIVE = ("move_to_front", "thompson")
 SEEDS = range(5)
 #: The judgments of Flickr8k are slow; that an order comes early for any seed is seen on the small world.
-FEW_SEEDS = [seed if seed < 2 else pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS]
+FEW_SEEDS = by_default(1, SEEDS)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from annotation.formats.base import FORMATS, Format, Written
 from annotation.formats.checks import LocatedRecord, checked_records, writable
-from annotation.formats.names import find_picture, image_id, only_file, printed_name
+from annotation.formats.names import Pictures, only_file
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
@@ -39,7 +39,7 @@ class CaptionBlocks(Format):
                         file=out / FILE,
                         expected="captions of one line",
                     )
-                stream.write("\n".join([printed_name(record), *(INDENT + text for text in texts), "", ""]))
+                stream.write("\n".join([record.filename, *(INDENT + text for text in texts), "", ""]))
                 written.add("images")
                 written.add("captions", len(texts))
         return written
@@ -58,8 +58,8 @@ def _images_of(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
             raise FormatError(f"holds {short_repr(line)}", file=file, line=number, expected=SHAPE)
         elif block:
             name, captions = block[0], tuple(map(CaptionRecord, block[1:]))
-            picture = find_picture(images, name)
-            yield ImageRecord(image_id(name), name, captions, picture=picture), file, first
+            picture = Pictures(images).find(name)
+            yield ImageRecord("", name, captions, picture=picture), file, first
             block = []
 
 

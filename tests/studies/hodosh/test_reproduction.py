@@ -25,6 +25,10 @@ from studies.hodosh.printed_systems import AUTOMATIC, HUMAN, PRINTED_SYSTEMS
 from studies.hodosh.report import FAMILIES, ReproductionReport
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
+#: The command reads all judgments of the paper and computes every table: half a minute. By default its
+#: measures are compared with those of other programs, in `tests/phrasebox`.
+whole = pytest.mark.slow
+
 
 def output_of(*arguments: Any) -> str:
     """What the command prints."""
@@ -83,11 +87,13 @@ def cell_of(report: ReproductionReport, table: str, row: str, column: str) -> Pr
     return cell
 
 
+@whole
 def test_enough_cells_and_nearly_all_within(reproduced: ReproductionReport) -> None:
     assert reproduced.tally.cells >= 200
     assert reproduced.tally.share >= 0.95
 
 
+@whole
 def test_no_printed_figure_counts_twice(reproduced: ReproductionReport) -> None:
     """Of cells that the text repeats from a table, or that stand beside one figure, one counts."""
     again = [cell for cell in reproduced.cells if cell.again]
@@ -107,6 +113,7 @@ def test_no_printed_figure_counts_twice(reproduced: ReproductionReport) -> None:
     assert [twice for twice, number in seen.items() if number > 1] == []
 
 
+@whole
 def test_every_table_has_all_its_cells(reproduced: ReproductionReport) -> None:
     tables = Counter(cell.table for cell in reproduced.cells)
     assert tables["Table 7(a)"] + tables["Table 7(b)"] == 28
@@ -118,6 +125,7 @@ def test_every_table_has_all_its_cells(reproduced: ReproductionReport) -> None:
     assert len(keys) == len(set(keys))
 
 
+@whole
 @pytest.mark.parametrize(
     ("table", "row", "column", "ours"),
     [
@@ -140,6 +148,7 @@ def test_single_cells(reproduced: ReproductionReport, table: str, row: str, colu
     assert cell_of(reproduced, table, row, column).ours == pytest.approx(ours, abs=0.006)
 
 
+@whole
 def test_cells_that_cannot_be_had_say_why(reproduced: ReproductionReport) -> None:
     missing = [cell for cell in reproduced.cells if cell.ours is None]
     assert {(cell.row, cell.column) for cell in missing} == {
@@ -154,6 +163,7 @@ def test_cells_that_cannot_be_had_say_why(reproduced: ReproductionReport) -> Non
     assert all(cell.why for cell in missing)
 
 
+@whole
 def test_misprints_are_told(reproduced: ReproductionReport) -> None:
     noted = cell_of(reproduced, "Section 4.3.2", "images that have", "3 captions")
     assert noted.why == (
@@ -164,6 +174,7 @@ def test_misprints_are_told(reproduced: ReproductionReport) -> None:
     assert noted.note == "computed at 0.7; at 0.6 as headed it is 0.652"
 
 
+@whole
 def test_each_rule_of_relevance_is_reported_beside_the_chosen(reproduced: ReproductionReport) -> None:
     added = cell_of(reproduced, "Section 4.3.2", "relevant pairs", "besides the originals")
     assert (added.ours, added.note) == (2031, "majority: 2,004, two_thirds: 1,996")
@@ -171,6 +182,7 @@ def test_each_rule_of_relevance_is_reported_beside_the_chosen(reproduced: Reprod
     assert four.note.startswith("majority: ")
 
 
+@whole
 def test_the_chosen_conventions_beat_their_alternatives(reproduced: ReproductionReport) -> None:
     """Of the families that an alternative moves, most fit better as chosen; the rest are named here."""
     better = {
@@ -186,6 +198,7 @@ def test_the_chosen_conventions_beat_their_alternatives(reproduced: Reproduction
     }
 
 
+@whole
 def test_every_convention_has_an_alternative_that_moves_something(reproduced: ReproductionReport) -> None:
     moved = {alternative.convention for alternative in reproduced.alternatives}
     assert moved == set(ALTERNATIVES)
@@ -213,6 +226,7 @@ class Noting:
         return getattr(CHOSEN_CONVENTIONS, name)
 
 
+@whole
 def test_a_family_names_the_conventions_that_it_reads(evidence: Evidence) -> None:
     """Else an alternative would leave cells as they were that it changes."""
     for compute, reads in FAMILIES.items():
@@ -253,6 +267,7 @@ def test_typed_tables_keep_the_order_of_systems_that_print_gives() -> None:
     assert HUMAN[PRINTED_SYSTEMS.index("NN5-F1-idf")].tolist() == [5.8, 15.4, 20.2, 5.2, 5.0, 13.3, 18.4, 3.8]
 
 
+@whole
 def test_rank_correlations_are_those_of_mean_ranks(reproduced: ReproductionReport) -> None:
     """Spearman's rho written out: Pearson's of the mid-ranks."""
     ours = np.corrcoef(rankdata(AUTOMATIC[:, 0]), rankdata(HUMAN[:, 0]))[0, 1]
@@ -288,6 +303,7 @@ def test_a_pair_outside_the_pool_is_named(part: Path) -> None:
         Evidence.read(part)
 
 
+@whole
 def test_strict_comparisons_keep_the_equals_sign_of_print(evidence: Evidence) -> None:
     """At the top of a scale "=" and ">=" are one: "expert = 4.0" must not become "expert > 4.0"."""
     strict = room.table_10(evidence, replace(CHOSEN_CONVENTIONS, strict=True))
@@ -295,6 +311,7 @@ def test_strict_comparisons_keep_the_equals_sign_of_print(evidence: Evidence) ->
     assert cell.ours == pytest.approx(0.75, abs=0.01)
 
 
+@whole
 def test_the_documentation_gives_the_figures_of_today(reproduced: ReproductionReport) -> None:
     text = (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text().replace("\n", " ")
     listed = tally(
@@ -309,6 +326,7 @@ def test_the_documentation_gives_the_figures_of_today(reproduced: ReproductionRe
             assert f"{counted.within} of {cells} {share}" in text.replace(" cells ", " ")
 
 
+@whole
 def test_reproduce_hodosh_prints_cells_and_alternatives(printed: str, reproduced: ReproductionReport) -> None:
     report = json.loads(printed.splitlines()[-1])
     counted = [cell for cell in report["cells"] if cell["ours"] is not None and not cell["again"]]

@@ -1,0 +1,125 @@
+"""Tables in text files: rows of cells under a header, as spreadsheets and sites write them.
+
+Cells are divided by commas, semicolons, tabs or bars, whichever the header shows; a line `sep=;` before it
+says so. A header means the same in capitals, and with spaces or hyphens for `_`. Rows without any cell are
+passed over, and so are columns that nobody asks for.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from phrasebox.text_files import FormatError, lines, short_repr
+
+Row = dict[str, str]
+
+#: How tables call the column `image`.
+IMAGE_ALIASES = ("image_name", "file_name", "filename", "image_file", "file")
+DELIMITERS = (",", ";", "\t", "|")
+_SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+
+
+def column_name(cell: str) -> str:
+    """A header's cell as columns are called: `Image Name` is `image_name`."""
+    return re.sub(r"[\s-]+", "_", cell.strip().strip("\ufeff").strip('"').casefold())
+
+
+class RaggedRow(FormatError):
+    """A row of more or fewer `cells` than the header."""
+
+    def __init__(self, cells: list[str], *, file: Path, line: int, expected: str) -> None:
+        super().__init__(f"holds {len(cells)} cells", file=file, line=line, expected=expected)
+        self.cells = cells
+
+
+class TableFile:
+    """A table that is read: its columns under the names that are asked for, and its rows.
+
+    `aliases` are further names of columns: the first of `{"image": ("file_name", "image_name")}` that the
+    header has is `image`, where it has no `image` itself. Raises FormatError for a column that comes twice.
+    """
+
+    def __init__(self, file: Path, aliases: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.file = file
+        self._numbered = lines(file, keep_ends=True)
+        self._delimiter, first, self._line = self._head()
+        cells = self._cells(iter([first]), self._line)
+        self.header = [column_name(cell) for cell in next((cells for _, cells in cells if any(cells)), [])]
+        if twice := [name for name, number in Counter(self.header).items() if number > 1 and name]:
+            raise FormatError(
+                f"has the column {short_repr(twice[0])} more than once",
+                file=file,
+                line=self._line,
+                expected="each column once",
+            )
+        for name, others in (aliases or {}).items():
+            other = next((other for other in (name, *others) if other in self.header), None)
+            if other is not None:
+                self.header[self.header.index(other)] = name
+
+    def __iter__(self) -> Iterator[tuple[int, Row | RaggedRow]]:
+        """(line, cells by column) of each row; for one of more or fewer cells than the header, what is wrong.
+
+        Raises FormatError where quotation marks do not close.
+        """
+        for line, cells in self._cells((text for _, text in self._numbered), self._line + 1):
+            if not any(map(str.strip, cells)):
+                continue
+            if len(cells) == len(self.header):
+                yield line, dict(zip(self.header, cells, strict=True))
+            else:
+                expected = f"{len(self.header)}, as in the header"
+                yield line, RaggedRow(cells, file=self.file, line=line, expected=expected)
+
+    def rows(self) -> Iterator[tuple[int, Row]]:
+        """(line, cells by column) of each row; raises FormatError at the first that is wrong."""
+        for line, row in self:
+            if isinstance(row, RaggedRow):
+                raise row
+            yield line, row
+
+    def require(self, *columns: str, expected: str) -> None:
+        """Raise FormatError where the header lacks one of these columns."""
+        missing = [name for name in columns if name not in self.header]
+        if missing:
+            raise FormatError(
+                f"the header has no column {missing[0]}: {short_repr(','.join(self.header))}",
+                file=self.file,
+                line=self._line,
+                expected=expected,
+            )
+
+    def _head(self) -> tuple[str, str, int]:
+        """What divides cells, the header, and its line."""
+        declared = ""
+        for number, text in self._numbered:
+            if not declared and (match := _SEPARATOR.fullmatch(text)):
+                declared = match[1]
+            elif text.strip():
+                return declared or _delimiter(text), text, number
+        return declared or ",", "", 1
+
+    def _cells(self, texts: Iterable[str], first: int) -> Iterator[tuple[int, list[str]]]:
+        # What sites write with bars has no quotation marks around cells, and some within.
+        quoting = csv.QUOTE_NONE if self._delimiter == "|" else csv.QUOTE_MINIMAL
+        reader = csv.reader(texts, delimiter=self._delimiter, strict=True, quoting=quoting)
+        try:
+            for cells in reader:
+                yield first + reader.line_num - 1, cells
+        except csv.Error as error:
+            raise FormatError(
+                f"is not CSV ({error})",
+                file=self.file,
+                line=first + max(reader.line_num, 1) - 1,
+                expected="cells with one sign between them, and quotation marks in pairs",
+            ) from error
+
+
+def _delimiter(header: str) -> str:
+    """What divides the cells of a header: the sign that it has most often, commas where it has none."""
+    counts = {sign: header.count(sign) for sign in DELIMITERS}
+    return max(DELIMITERS, key=counts.__getitem__)
