@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Abilities, Carried]] = {
         list,
     ),
     "parquet": (
-        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, machines=True),
+        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True),
         list,
     ),
     "entities": (
