@@ -165,7 +165,7 @@ _CHANGES: tuple[Callable[[bytes, Random], bytes], ...] = (
 )
 
 
-def _npz(packed: bool = False, **arrays: Any) -> bytes:
+def _npz(arrays: dict[str, Any], *, packed: bool = False) -> bytes:
     out = io.BytesIO()
     (np.savez_compressed if packed else np.savez)(out, **arrays)
     return out.getvalue()
@@ -231,12 +231,12 @@ def seeds(images: int) -> list[Seed]:
     )
     words = {**of_quay, "kind": "word"}
     return [
-        Seed("add_system", "scores.npz", _npz(scores=eye, **ids), fields=scores),
+        Seed("add_system", "scores.npz", _npz({"scores": eye, **ids}), fields=scores),
         Seed("add_system", "scores.safetensors", save({"scores": eye}, listed), fields=scores),
-        Seed("add_system", "sides.npz", _npz(packed=True, **sides), fields=embeddings),
+        Seed("add_system", "sides.npz", _npz(sides, packed=True), fields=embeddings),
         Seed("import_run", "run.trec", run, fields=of_quay),
         Seed("import_run", "run.trec.gz", gzip.compress(run, mtime=0), fields=of_quay),
-        Seed("import_run", "run.npz", _npz(scores=eye, **ids), fields=scores),
+        Seed("import_run", "run.npz", _npz({"scores": eye, **ids}), fields=scores),
         Seed("import_judgments", "grades.csv", grades.encode(), fields=judged),
         Seed("agreement", "judged.csv", grades.encode(), fields={"resamples": 10}),
         Seed("import_qrels", "qrels.trec", qrels, fields={**of_quay, "format": "trec"}),
@@ -263,7 +263,7 @@ def seeds(images: int) -> list[Seed]:
         Seed(
             "open_campaign",
             "pairs.csv",
-            f"image,caption,role\nscene-1,{captions[1]},wanted\nscene-2,{captions[2]},filler\n".encode(),
+            b"image,caption,role\nscene-1,scene-1#0,wanted\nscene-2,scene-2#0,filler\n",
             "pairs",
             {**of_quay, "tasks": "relevance", "unpaid": True},
         ),
@@ -274,7 +274,9 @@ def seeds(images: int) -> list[Seed]:
             "images",
             {**of_quay, "protocol": "first caption"},
         ),
-        Seed("import_features", "features.npz", _npz(vectors=eye, ids=np.array(names)), fields=of_quay),
+        Seed(
+            "import_features", "features.npz", _npz({"vectors": eye, "ids": np.array(names)}), fields=of_quay
+        ),
         Seed(
             "import_features",
             "features.safetensors",
@@ -307,14 +309,14 @@ def seeds(images: int) -> list[Seed]:
         Seed(
             "extract_regions",
             "boxes.npz",
-            _npz(boxes=np.array([[1, 1, 9, 9]]), ids=np.array(names[:1]), scores=np.ones(1)),
+            _npz({"boxes": np.array([[1, 1, 9, 9]]), "ids": np.array(names[:1]), "scores": np.ones(1)}),
             "boxes",
             given,
         ),
         Seed(
             "import_proposals",
             "boxes.jsonl",
-            b'{"image": "scene-1", "boxes": {"0:0-1": [[1, 1, 9, 9, 0.5]]}}\n',
+            b'{"image": "scene-1", "boxes": {"0:0-2": [[1, 1, 9, 9, 0.5]]}}\n',
         ),
     ]
 

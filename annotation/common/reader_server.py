@@ -63,7 +63,7 @@ def serve(control: socket.socket) -> None:
     killed: set[int] = set()
     ending = False
     while children or not ending:
-        listening = [wake] if ending else [control, wake]
+        listening: list[Any] = [wake] if ending else [control, wake]
         ready, _, _ = select.select(listening, [], [], _LOOK if children else IDLE)
         if wake in ready:
             os.read(wake, 4096)

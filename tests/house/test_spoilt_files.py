@@ -62,7 +62,7 @@ class Prompt(threading.Thread):
 def send(port: int, token: str, seed: Seed, name: str, content: bytes, number: int) -> int:
     fields = {**seed.fields, seed.field_name: SimpleUploadedFile(name, content)}
     if seed.operation not in ("agreement", "import_controls"):
-        fields["name"] = f"sent-{number}"
+        fields["name"] = f"{seed.name.replace('.', '-')}-{number}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": MULTIPART_CONTENT}
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     address = f"/api/v1/{_ADDRESSES[seed.operation]}"

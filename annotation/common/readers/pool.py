@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -81,7 +81,10 @@ class _Pool:
             environment = dict(settings.READER_ENVIRONMENT)
             # One thread: what forks must have no others.
             environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-            environment["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # the others have threads
+            environment |= {
+                "ARROW_DEFAULT_MEMORY_POOL": "system",
+                "JE_ARROW_MALLOC_CONF": "background_thread:false",
+            }
             environment["PYTHONPATH"] = os.pathsep.join([str(settings.BASE_DIR), *filter(None, sys.path)])
             with theirs:
                 self._process = subprocess.Popen(
@@ -139,7 +142,7 @@ def read(function: Callable[..., _T], *arguments: Any) -> _T:
         raise AssertionError("a reader ended without a value")
 
 
-def stream(function: Callable[..., Iterator[_T]], *arguments: Any) -> Iterator[_T]:
+def stream(function: Callable[..., Iterator[_T]], *arguments: Any) -> Generator[_T, None, None]:
     """What `function` yields, called by a reader; raises as it does, and FormatError."""
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:

@@ -50,7 +50,7 @@ def send(caller: Caller, seed: Seed, name: str, content: bytes, number: int) -> 
     response = caller.perform(operation(seed.operation), call)
     assert response.status_code < 500, (name, response.content)
     if response.status_code == 202:
-        job = Job.objects.get(pk=response.json()["id"])
+        job = Job.objects.get(pk=response.json()["number"])
         jobs.run_queued_job(job.pk)
         job.refresh_from_db()
         assert not _MISTAKE.match(job.error), (name, job.error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,10 +27,7 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
     path, mode = str(args[0]), str(args[1] or "")
     if not path.startswith(str(folder)) or set(mode) & set("wxa") or Path(path).is_dir():
         return
-    frame, names = sys._getframe(1), set()
-    while frame is not None:
-        names.add(frame.f_code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+    names = {frame.f_code.co_name for frame, _line in traceback.walk_stack(sys._getframe(1))}
     if not names & _AS_BYTES:
         opened.append(path)
 
