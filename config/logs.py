@@ -11,7 +11,6 @@ from celery import current_task
 #: The request that is being answered in this thread, or "".
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
-access = logging.getLogger("phrasebox.access")
 
 #: Addresses that let in the person who has them, and where the part begins that does; and all that is asked
 #: for at those by which crowd platforms, and servers where people sign in, send people.

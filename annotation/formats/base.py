@@ -151,10 +151,5 @@ RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
 }
 ALL_CONTENTS = frozenset(RECORD_CONTENTS)
 
-#: What formats that say a part of `layers` leave out of it, and the order of images.
-LEFT_OUT_MENTIONS, LEFT_OUT_BOXLESS, LEFT_OUT_CATEGORIES, LEFT_OUT_ORDER = (
-    "mentions",
-    "boxless",
-    "categories",
-    "order",
-)
+#: What formats leave out that have lists of images by split: the order of images.
+LEFT_OUT_ORDER = "order"

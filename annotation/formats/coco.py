@@ -12,23 +12,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import (
-    FORMATS,
-    LEFT_OUT_BOXLESS,
-    LEFT_OUT_CATEGORIES,
-    LEFT_OUT_MENTIONS,
-    Format,
-    Written,
-    report_problem,
-)
+from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
+from annotation.formats.jsonl import layer_of_row, layer_row
 from annotation.formats.names import Pictures, only_file, picture_path
-from annotation.formats.spool import Spool
+from annotation.formats.spool import Spool, SpooledCaption
 from annotation.protocol.terms import (
     CATEGORIES,
-    NOT_VISUAL,
     OTHER,
     CaptionRecord,
     Chain,
@@ -44,10 +36,14 @@ _SHAPE = (
 _CAPTIONS = "captions.json"
 _INSTANCES = "instances.json"
 _INFO = {"description": "Exported by Phrasebox"}
+#: The entry of an image in our captions files that no other reader knows: its layer as the format jsonl has
+#: it, and the words of captions that our tokeniser cuts otherwise.
+_OURS = "phrasebox"
 
 
 class Coco(Format):
-    """Captions, sizes and ids are read and written; boxes are written, one annotation per box and chain."""
+    """Captions, sizes, ids and our layers are read and written; boxes are also written as detections, one
+    annotation per box and chain."""
 
     key = "coco"
     title = "COCO captions JSON; writes COCO detection beside it"
@@ -56,7 +52,8 @@ class Coco(Format):
     says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers", "model_boxes"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        """Stream a captions file in the order of its images; captions are cut into words by our tokeniser."""
+        """Stream a captions file in the order of its images; captions are cut into words by our tokeniser,
+        unless the file says otherwise."""
         return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
@@ -65,16 +62,18 @@ class Coco(Format):
         with Spool(file) as spool:
             self._fill(spool, file)
             for key, data, _, captions in spool:
-                filename, width, height = json.loads(data)
+                filename, width, height, ours = json.loads(data)
                 try:
                     picture = pictures.find(filename)
+                    caption_records, layer = _with_ours(ours, captions, filename, file)
                 except FormatError as error:
                     report_problem(error)
                     continue
                 record = ImageRecord(
                     id="",
                     filename=filename,
-                    captions=tuple(_caption(caption.text, caption.id or "") for caption in captions),
+                    captions=caption_records,
+                    layer=layer,
                     width=width,
                     height=height,
                     picture=picture,
@@ -140,19 +139,17 @@ class Coco(Format):
                     "width": record.width,
                     "height": record.height,
                 }
-                captions.image(image)
+                captions.image({**image, **_ours(record)})
                 written.leave_out("external_ids", record.external_id not in ("", str(number)))
                 for id, caption in zip(ids, record.captions, strict=True):
                     text = caption.text.strip()
                     captions.annotation({"id": id, "image_id": number, "caption": text})
                     written.leave_out("caption_ids", caption.id not in ("", str(id)))
-                    written.leave_out("words", caption.words != tokenise(text))
                 written.add("images")
                 written.add("captions", len(record.captions))
                 if record.layer is not None:
                     layers = True
                     instances.image(image)
-                    _leave_out(record.layer, written)
                     for entry in _instances(record.layer):
                         instances.annotation(
                             {"id": written.counts.get("boxes", 0) + 1, "image_id": number, **entry}
@@ -167,7 +164,7 @@ class Coco(Format):
 
 def _add_image(spool: Spool, entry: Fields, number: int) -> None:
     size = (entry.integer("width", 0), entry.integer("height", 0))
-    data = json.dumps((picture_path(entry.text("file_name")), *size))
+    data = json.dumps((picture_path(entry.text("file_name")), *size, entry.value.get(_OURS)))
     if spool.add_image(entry.identifier("id"), data) is not None:
         raise entry.refuse(f"the id {entry.identifier('id')} is taken", "each id once")
 
@@ -184,8 +181,37 @@ def _add_caption(spool: Spool, entry: Fields, number: int) -> None:
 _ADD = {"images": _add_image, "annotations": _add_caption}
 
 
-def _caption(text: str, id: str) -> CaptionRecord:
-    words = tokenise(text)
+def _ours(record: ImageRecord) -> dict[str, Any]:
+    """What an image's entry says of it beside what COCO has."""
+    words = [None if c.words == tokenise(c.text.strip()) else c.words for c in record.captions]
+    ours: dict[str, Any] = {"words": words} if any(words) else {}
+    if record.layer is not None:
+        ours["layer"] = layer_row(record.layer)
+    return {_OURS: ours} if ours else {}
+
+
+def _with_ours(
+    ours: Any, captions: list[SpooledCaption], filename: str, file: Path
+) -> tuple[tuple[CaptionRecord, ...], LayerRecord | None]:
+    """The captions and the layer of an image whose entry `_ours` made, or another program. Raises
+    FormatError."""
+    entry = Fields(ours or {}, what=f"image {short_repr(filename)}", file=file)
+    entry.only("words", "layer")
+    words = entry.list("words", [None for _ in captions])
+    if len(words) != len(captions):
+        raise entry.refuse(f"has words for {len(words)} captions", f"a list for each of {len(captions)}")
+    records = []
+    for caption, cut in zip(captions, words, strict=True):
+        tokens = Fields({"words": cut}, what=entry.what, file=file).strings("words") if cut else None
+        records.append(_caption(caption.text, caption.id or "", tokens))
+    layer = entry.value.get("layer")
+    if layer is None:
+        return tuple(records), None
+    return tuple(records), layer_of_row(Fields(layer, what=entry.what, file=file), tuple(records))
+
+
+def _caption(text: str, id: str, cut: tuple[str, ...] | None = None) -> CaptionRecord:
+    words = tokenise(text) if cut is None else cut
     return CaptionRecord(text, tokens=None if words == tuple(text.split()) else words, id=id)
 
 
@@ -193,21 +219,6 @@ def category_number(chain: Chain) -> int:
     """The chain's first category in the order of CATEGORIES, counted from 1; `other` where it has none."""
     known = (name for name in chain.categories if name in CATEGORIES)
     return CATEGORIES.index(next(known, OTHER)) + 1
-
-
-def _leave_out(layer: LayerRecord, written: Written) -> None:
-    """Count what detections do not say of `layer`."""
-    depicted = layer.depicted()
-    flagged = {obj.chains[0] for obj in layer.objects if obj.box is None}
-    written.leave_out(LEFT_OUT_MENTIONS, len(layer.mentions))
-    for chain in layer.chains:
-        if chain.id == NOT_VISUAL:
-            continue
-        written.leave_out(LEFT_OUT_BOXLESS, chain.id not in depicted or chain.id in flagged)
-        if chain.id in depicted and chain.categories:
-            written.leave_out(
-                LEFT_OUT_CATEGORIES, chain.categories != (CATEGORIES[category_number(chain) - 1],)
-            )
 
 
 def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:

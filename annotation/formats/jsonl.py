@@ -140,7 +140,7 @@ def _record(row: Fields, pictures: Pictures) -> ImageRecord:
         picture=pictures.find(filename),
         layer=None
         if layer is None
-        else _layer(Fields(layer, what=row.what, file=row.file, line=row.line), captions),
+        else layer_of_row(Fields(layer, what=row.what, file=row.file, line=row.line), captions),
         external_id=row.text("external_id", ""),
     )
 
@@ -155,7 +155,8 @@ def _caption(row: Fields) -> CaptionRecord:
     )
 
 
-def _layer(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
+def layer_of_row(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
+    """The layer of the object that `layer_row` made. Raises FormatError."""
     row.only("chains", "objects")
     chains = []
     for value in row.list("chains"):
@@ -214,7 +215,7 @@ def _row(record: ImageRecord) -> dict[str, Any]:
         "height": record.height,
         "external_id": record.external_id,
         "captions": [_caption_row(caption) for caption in record.captions],
-        "layer": None if record.layer is None else _layer_row(record.layer),
+        "layer": None if record.layer is None else layer_row(record.layer),
     }
 
 
@@ -229,7 +230,8 @@ def _caption_row(caption: CaptionRecord) -> dict[str, Any]:
     return row
 
 
-def _layer_row(layer: LayerRecord) -> dict[str, Any]:
+def layer_row(layer: LayerRecord) -> dict[str, Any]:
+    """The object that stands for a layer; `layer_of_row` reads it."""
     chains = [
         {
             "id": chain.id,

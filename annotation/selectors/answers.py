@@ -64,11 +64,10 @@ def control_answers(campaign: Campaign) -> Iterator[dict[str, Any]]:
 
 
 def _in_pages(rows: QuerySet[Judgment]) -> Iterator[dict[str, Any]]:
-    after, page = 0, [{}] * _PAGE
-    while len(page) == _PAGE:
-        page = list(rows.filter(id__gt=after).values(*_COLUMNS)[:_PAGE])
+    after = 0
+    while page := list(rows.filter(id__gt=after).values(*_COLUMNS)[:_PAGE]):
         yield from page
-        after = page[-1]["id"] if page else after
+        after = page[-1]["id"]
 
 
 def _record(row: Mapping[str, Any], campaign: Campaign, known: bool) -> dict[str, Any]:

@@ -18,21 +18,6 @@ _LACKS = {
         "Not in the files: the mentions, chains and boxes of %(n)d images.",
         "n",
     ),
-    "mentions": ngettext_lazy(
-        "Not in the files: the words and categories of %(n)d mention.",
-        "Not in the files: the words and categories of %(n)d mentions.",
-        "n",
-    ),
-    "boxless": ngettext_lazy(
-        "Not in the files: %(n)d chain without a box, or why it has none.",
-        "Not in the files: %(n)d chains without a box, or why they have none.",
-        "n",
-    ),
-    "categories": ngettext_lazy(
-        "Not in the files: the further categories of %(n)d chain.",
-        "Not in the files: the further categories of %(n)d chains.",
-        "n",
-    ),
     "model_boxes": ngettext_lazy(
         "Not in the files: that a model annotator drew %(n)d box.",
         "Not in the files: that a model annotator drew %(n)d boxes.",

@@ -21,7 +21,6 @@ from annotation.protocol.terms import (
     Mention,
 )
 from phrasebox.names import folded, image_id
-from phrasebox.text.tokens import tokenise
 
 SIDE = 500
 
@@ -239,15 +238,13 @@ def as_karpathy(records: list[ImageRecord]) -> list[ImageRecord]:
 
 
 def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
-    """Images and captions without ids of their own are numbered from 1; our tokeniser cuts the words."""
+    """Images and captions without ids of their own are numbered from 1."""
     result, running = [], 0
     for index, record in enumerate(records, 1):
         message = []
-        for caption in _expected_records(record, id=True).captions:
+        for caption in _expected_records(record, id=True, tokens=True).captions:
             running += 1
-            cut = tokenise(caption.text)
-            tokens = cut if cut != tuple(caption.text.split()) else None
-            message.append(CaptionRecord(caption.text, tokens, caption.id or str(running)))
+            message.append(replace(caption, id=caption.id or str(running)))
         result.append(
             ImageRecord(
                 record.id,
@@ -255,6 +252,7 @@ def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
                 tuple(message),
                 width=record.width,
                 height=record.height,
+                layer=record.layer,
                 external_id=record.external_id or str(index),
             )
         )

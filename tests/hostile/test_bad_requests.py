@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation.common.files import LARGEST_FORM
 from annotation.datasets.uploads import PART_BYTES
-from annotation.images.pictures import MAX_BYTES
+from annotation.images.decoding import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
 from config.middleware import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms

@@ -131,7 +131,7 @@ import importlib, sys
 from django.core.management import call_command
 importlib.import_module("config.urls")
 from annotation.formats import FORMATS
-from annotation.jobs import job_kind_named
+from annotation.jobs.registry import job_kind_named
 from annotation.protocol.kinds import KINDS
 from phrasebox.metrics import METRICS
 job_kind_named("refresh_layer")

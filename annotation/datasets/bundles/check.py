@@ -5,9 +5,7 @@
 Needs Python 3.10 or later. Every file is compared with SHA256SUMS; then, image by image, by the rules that
 README.md prints: votes give each question's outcome; links, verifications and rulings give the chains, and
 the outcomes of a chain's box loop its boxes; these give the merge log, and with it the dataset, corpus.jsonl.
-
-Each contradiction is a line that names the image, the question and the answers. The exit status is 1 where
-there is one, else 0.
+Each contradiction is a line with image, question and answers. The exit status is 1 where there is one.
 """
 
 import hashlib
@@ -16,6 +14,7 @@ import sys
 from itertools import chain as concatenated
 from itertools import combinations, groupby, pairwise, product
 from pathlib import Path
+from typing import Any
 
 BOXED_AT_ONCE = {"people", "clothing", "bodyparts"}
 CLOSED = {"BOXED", "NON_VISUAL", "EXCLUDED", "UNSEEN"}
@@ -39,51 +38,49 @@ BOX_LOOP = {
     ("REVIEW", "RESUME"): [("pending", "QUALITY"), ("a box", "COVERAGE"), ("", "REQUIREMENT")],
     **{(stage, "FLAGGED"): [("", "REVIEW")] for stage in ASKED},
 }
-#: Files with rows of images, in the order of images.jsonl.
 BY_IMAGE = ("mentions", "answers", "rulings", "outcomes", "chains", "merges")
 
 
-def settle(votes, agreeing, eager=""):
-    """What votes settle on, in the order in which they came: the first outcome with `agreeing` votes, or
-    `eager` by the first vote alone; None while they do not settle."""
+def settle(votes: Any, agreeing: Any, eager: Any = "") -> Any:
+    """The first outcome with `agreeing` votes, or `eager` by the first vote alone; else None."""
     for number, vote in enumerate(votes):
         if votes[: number + 1].count(vote) >= agreeing or (number == 0 and vote == eager):
             return vote
     return None
 
 
-def meaning(answer):
+def meaning(answer: Any) -> Any:
     """What an answer counts for."""
     words = {"box": "BOX", "scene": "NO_BOX", "none": "NO_BOX"} if answer["kind"] == "box_requirement" else {}
     return words.get(answer["answer"], answer["answer"].upper())
 
 
-def by_model(answer):
+def by_model(answer: Any) -> Any:
     """Whether a model annotator gave an answer."""
     return answer.get("by") == "model"
 
 
-def share_of_union(a, b):
+def share_of_union(a: Any, b: Any) -> Any:
     """Intersection over union of two boxes, whose corners are pixels that belong to them."""
     wide, high = (max(0, min(a[i + 2], b[i + 2]) - max(a[i], b[i]) + 1) for i in (0, 1))
     areas = sum((box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (a, b))
     return wide * high / (areas - wide * high)
 
 
-def put_together(group_of, a, b):
+def put_together(group_of: Any, a: Any, b: Any) -> Any:
     """Make one of two groups, where `group_of` has the group of each member."""
     group = group_of[a] | group_of[b]
     group_of.update(dict.fromkeys(group, group))
 
 
 class RulingsInForce:
-    """What reviewers ruled. `group`: the mentions that each one is put together with, itself included;
-    `apart`: pairs that are kept apart, `unmergeable` those whose boxes are too; `closed`: chains that are
-    closed; `resumes`: how often a chain leaves review. Of two rulings on one thing the later holds."""
+    """What reviewers ruled: `group` of mentions that are together, pairs that are `apart`, `unmergeable` ones
+    whose boxes are too, `closed` chains, how often one `resumes`. Of two on one thing the later holds."""
 
-    def __init__(self, rows, mentions):
+    def __init__(self, rows: Any, mentions: Any) -> None:
         self.group = {mention: {mention} for mention in mentions}
-        self.apart, self.unmergeable, self.closed, self.resumes = set(), set(), {}, {}
+        self.apart, self.unmergeable = set[Any](), set[Any]()
+        self.closed, self.resumes = dict[Any, Any](), dict[Any, Any]()
         rows = [row for row in rows if not row["withdrawn"]]
         for row in rows:
             chain, resumes = frozenset(row.get("mentions", ())), row["kind"] == "resume"
@@ -101,15 +98,15 @@ class RulingsInForce:
                 self._part(row["a"], row["b"], self.apart)
                 self._part(row["a"], row["b"], self.unmergeable)
 
-    def _unite(self, a, b):
+    def _unite(self, a: Any, b: Any) -> Any:
         if not any(pair in self.apart for pair in product(self.group[a], self.group[b])):
             put_together(self.group, a, b)
 
-    def _part(self, a, b, pairs):
+    def _part(self, a: Any, b: Any, pairs: Any) -> Any:
         if self.group[a] is not self.group[b]:
             pairs |= {(a, b), (b, a)}
 
-    def chains_apart(self, chain_of, pairs):
+    def chains_apart(self, chain_of: Any, pairs: Any) -> Any:
         """The pairs of chains that hold mentions of `pairs`, or mentions together with those."""
         every = {pair for a, b in pairs for pair in product(self.group[a], self.group[b])}
         return {(chain_of[a], chain_of[b]) for a, b in every if a in chain_of and b in chain_of}
@@ -118,9 +115,10 @@ class RulingsInForce:
 class ImageReplay:
     """One image, followed from its answers to its chains and boxes. `problems`: the contradictions."""
 
-    def __init__(self, image, rows, settings):
+    def __init__(self, image: Any, rows: Any, settings: Any) -> None:
         self.image, self.rows, self.settings = image, rows, settings
-        self.problems, self.chains, self.position, self.votes, self.recorded = [], [], {}, {}, {}
+        self.problems, self.chains, self.position = list[Any](), list[Any](), dict[Any, Any]()
+        self.votes, self.recorded = dict[Any, Any](), dict[Any, Any]()
         self.mentions = {row["mention"]: row for row in rows["mentions"]}
         self.order = {mention: number for number, mention in enumerate(self.mentions)}
         self.rulings = RulingsInForce(rows["rulings"], self.mentions)
@@ -135,17 +133,17 @@ class ImageReplay:
         for row in rows["outcomes"]:
             self.recorded.setdefault(row["key"], []).append(row)
 
-    def say(self, problem):
+    def say(self, problem: Any) -> Any:
         """Note a contradiction."""
         self.problems.append(f"image {self.image['image']}: {problem}")
 
-    def take(self, key, rule, opening=(), barred="", flags=frozenset()):
+    def take(self, key: Any, rule: Any, opening: Any = (), barred: Any = "", flags: Any = frozenset()) -> Any:
         """The next recorded outcome of a question, which its votes must give by `rule` (agreeing votes, eager
         outcome), and the last answer to it; (None, None) where none is recorded. `opening`: the votes with
         which the round opens; `barred`: who may not answer; `flags`: who reported the chain before."""
         row = self.recorded[key].pop(0) if self.recorded.get(key) else None
         queue, votes, read, flags = self.votes.get(key, []), list(opening), [], set(flags)
-        place, outcome, last = self.position.get(key, 0), settle(list(opening), *rule), None
+        place, outcome, last = self.position.get(key, 0), settle(list(opening), *rule), dict[Any, Any]()
         while outcome is None and place < len(queue):
             last, place = queue[place], place + 1
             if last["worker"] == barred:
@@ -163,16 +161,15 @@ class ImageReplay:
             return None, None
         if (outcome, read) != (row["outcome"], row["votes"]):
             self.say(differing(key, outcome, read, row))
-            # It goes on as recorded, so that one wrong answer is one problem.
             names = [vote["id"] for vote in queue]
             place = max([names.index(name) + 1 for name, _ in row["votes"] if name in names], default=place)
-            last = self.answers.get(row["votes"][-1][0]) if row["votes"] else None
+            last = self.answers.get(row["votes"][-1][0], {}) if row["votes"] else {}
         elif row["outcome"] == "DRAWN" and last["box"] != row["box"]:
             self.say(f"{key}: answer {last['id']} draws {last['box']}; recorded is {row['box']}")
         self.position[key] = place
         return row, last
 
-    def count(self):
+    def count(self) -> Any:
         """Questions that so many people answer, whatever they say."""
         for _, key, needed in self.image["questions"]:
             votes = [row for row in self.counting if row["key"] == key]
@@ -187,16 +184,16 @@ class ImageReplay:
             elif outcome and (pairs := tally(answers)) != row["pairs"]:
                 self.say(f"{key}: answers {vote_ids(read)} give {pairs}; recorded is {row['pairs']}")
 
-    def in_order(self, mentions):
+    def in_order(self, mentions: Any) -> Any:
         """Mentions in the order of the captions."""
         return tuple(sorted(mentions, key=self.order.__getitem__))
 
-    def follow(self):
+    def follow(self) -> Any:
         """Links and rulings put mentions together; then each chain is verified and boxed."""
         unfinished = {m for row in self.rows["chains"] if row["stage"] == "LINKING" for m in row["mentions"]}
-        together, held, flags = {mention: {mention} for mention in self.mentions}, set(), {}
+        together, held = {mention: {mention} for mention in self.mentions}, set[Any]()
         pairs = [(a, b) for a, group in self.rulings.group.items() for b in group if a != b]
-        self.model_links = []
+        self.model_links, flags = list[Any](), dict[Any, Any]()
         for key in [key for key in self.recorded if key.startswith("coref_link|")]:
             placed, pair = self.recorded[key][0]["placed"], key.split("|")[1:]
             row, _ = self.take(key, (self.settings["link_votes"] // 2 + 1, ""), flags=flags.get(placed, ()))
@@ -228,12 +225,12 @@ class ImageReplay:
             f"chain {[*mentions]}: answers give it, and it is not recorded" for mentions in mine
         ]
 
-    def reporters(self, row):
+    def reporters(self, row: Any) -> Any:
         """Who reported something instead of answering, among those read for an outcome."""
         answers = [self.answers.get(name) for name, _ in row["votes"]]
         return {answer["worker"] for answer in answers if answer and answer["flag"]}
 
-    def verify(self, mentions):
+    def verify(self, mentions: Any) -> Any:
         """A chain that is refused falls into the sets of its mentions that share a head noun."""
         chain, group = frozenset(mentions), self.rulings.group
         if len(chain) < 2 or chain <= group[mentions[0]] or self.rulings.closed.get(chain):
@@ -244,23 +241,25 @@ class ImageReplay:
             return self.add(mentions, "VERIFICATION")
         if row["outcome"] != "FALSE":
             return self.box(mentions, held=row["outcome"] == "FLAGGED")
-        sets, heads = [], {mention: self.mentions[mention]["words"][-1].casefold() for mention in mentions}
+        sets, heads = (
+            list[Any](),
+            {mention: self.mentions[mention]["words"][-1].casefold() for mention in mentions},
+        )
         for mention in mentions:
             alike = {m for m in mentions if heads[m] == heads[mention]} | group[mention]
             touching = [other for other in sets if other & alike]
             sets = [other for other in sets if other not in touching] + [alike.union(*touching) & chain]
         if len(sets) == 1:
             return self.box(mentions, held=True)
-        again = any(pair <= chain for pair in self.model_links)
         for part in map(self.in_order, sets):
-            self.verify(part) if again else self.box(part)
+            self.verify(part) if any(pair <= chain for pair in self.model_links) else self.box(part)
 
-    def add(self, mentions, stage, boxes=(), models=(), kind=""):
+    def add(self, mentions: Any, stage: Any, boxes: Any = (), models: Any = (), kind: Any = "") -> Any:
         """Note a chain as chains.jsonl has it."""
         row = {"mentions": mentions, "stage": stage, "kind": kind, "boxes": [*boxes], "by_model": [*models]}
         self.chains.append(row)
 
-    def box(self, mentions, held=False):
+    def box(self, mentions: Any, held: Any = False) -> Any:
         """Follow a chain through the box loop; where it is `held`, it enters at review."""
         chain = frozenset(mentions)
         ruling, resumes = self.rulings.closed.get(chain), self.rulings.resumes.get(chain, 0)
@@ -275,9 +274,10 @@ class ImageReplay:
             return self.add(mentions, "UNSEEN")
         categories = {name for mention in mentions for name in self.mentions[mention]["categories"]}
         stage = "REVIEW" if held else "DRAWING" if categories & BOXED_AT_ONCE else "REQUIREMENT"
-        boxes, pending, fruitless, kind, opening, flags = [], None, 0, "", [], set()
+        boxes, pending, fruitless, kind = list[Any](), None, 0, ""
+        opening, flags = list[Any](), set[Any]()
         while stage not in CLOSED:
-            row, last, outcome = None, None, "RESUME" if resumes else None
+            row, last, outcome = dict[Any, Any](), dict[Any, Any](), "RESUME" if resumes else None
             if stage == "REVIEW":
                 resumes -= 1
             else:
@@ -309,7 +309,7 @@ class ImageReplay:
         models = [by_model(answer) for _, answer in boxes]
         self.add(mentions, stage, [box for box, _ in boxes], models, kind)
 
-    def ask(self, stage, mentions, boxes, pending, opening, flags):
+    def ask(self, stage: Any, mentions: Any, boxes: Any, pending: Any, opening: Any, flags: Any) -> Any:
         """What is recorded of a chain's question, which whoever drew the newest box may not judge."""
         kind, agreeing, eager = ASKED[stage]
         named = pending[1]["id"] if stage == "QUALITY" else " ".join(mentions)
@@ -323,7 +323,7 @@ class ImageReplay:
             eager = "COMPLETE" if counts and 0 < counts[0] <= len(boxes) else eager
         return self.take(key, (agreeing, eager), opening, barred, flags)
 
-    def merge(self, record):
+    def merge(self, record: Any) -> Any:
         """Boxes, then chains, become one; the log and the dataset, `record`, must say the same."""
         chains = sorted(self.chains, key=lambda chain: self.order[chain["mentions"][0]])
         chains = [chain for chain in chains if chain["stage"] != "EXCLUDED"]
@@ -342,7 +342,7 @@ class ImageReplay:
         for group in groups:
             mentions = frozenset(mention for n in group for mention in chains[n]["mentions"])
             group_of.update(dict.fromkeys(group, mentions))
-        mine = {("chain", (group,)) for group in group_of.values()}
+        mine = set[Any](("chain", (group,)) for group in group_of.values())
         for members, survivor in clusters:
             named = frozenset(group_of[boxes[n][0]] for n in members)
             mine.add(("box", named, boxes[survivor][1], boxes[survivor][2]))
@@ -351,11 +351,11 @@ class ImageReplay:
         theirs = dataset_of(record) if record else mine
         for thing in mine ^ theirs:
             what, mentions, *more = thing
-            where = "by the answers alone" if thing in mine else "in corpus.jsonl alone"
-            self.say(f"{what} {sorted(map(sorted, mentions))} {more}: {where}")
+            where = "by the answers" if thing in mine else "in corpus.jsonl"
+            self.say(f"{what} {sorted(map(sorted, mentions))} {more}: {where} alone")
 
 
-def merged(chains, boxes, followed):
+def merged(chains: Any, boxes: Any, followed: Any) -> Any:
     """The merge log; the clusters of boxes that become one, as (members, survivor); the groups of chains."""
     rules, named = followed.settings["merging"], [chain["mentions"][0] for chain in chains]
     chain_of = {mention: n for n, chain in enumerate(chains) for mention in chain["mentions"]}
@@ -363,7 +363,7 @@ def merged(chains, boxes, followed):
     distinct = apart | followed.rulings.chains_apart(chain_of, followed.rulings.apart)
     kinds = [{k for m in chain["mentions"] for k in followed.mentions[m]["categories"]} for chain in chains]
 
-    def forbidden(a, b, pairs):
+    def forbidden(a: Any, b: Any, pairs: Any) -> Any:
         never = [(x, y) for pair in rules["never"] for x, y in (pair, pair[::-1])]
         return (a, b) in pairs or any(x in kinds[a] and y in kinds[b] for x, y in never)
 
@@ -385,7 +385,7 @@ def merged(chains, boxes, followed):
         stays[0].extend(goes[0])
         cluster.update(dict.fromkeys(goes[0], stays))
     clusters = [*{id(c): c for c in cluster.values()}.values()]
-    depicted, groups = [set() for _ in chains], []
+    depicted, groups = [set[Any]() for _ in chains], list[Any]()
     for members, survivor in clusters:
         for n in members:
             depicted[boxes[n][0]].add(survivor)
@@ -393,14 +393,13 @@ def merged(chains, boxes, followed):
         alike = [group for group in groups if depicted[n] and depicted[group[0]] == depicted[n]]
         alike = [group for group in alike if not any(forbidden(n, m, distinct) for m in group)]
         alike[0].append(n) if alike else groups.append([n])
-    for group in groups:
-        if len(group) > 1:
-            shared = [[*boxes[n][1]] for n in sorted(depicted[group[0]])]
-            log.append({"what": "chains", "chains": [named[n] for n in group], "boxes": shared, "iou": 1.0})
+    for group in (group for group in groups if len(group) > 1):
+        shared = [[*boxes[n][1]] for n in sorted(depicted[group[0]])]
+        log.append({"what": "chains", "chains": [named[n] for n in group], "boxes": shared, "iou": 1.0})
     return log, clusters, groups
 
 
-def dataset_of(record):
+def dataset_of(record: Any) -> Any:
     """The chains and boxes of a line of corpus.jsonl, chains by their mentions."""
     chains, things = {}, set()
     for chain in record["layer"]["chains"]:
@@ -414,9 +413,9 @@ def dataset_of(record):
     return things
 
 
-def tally(answers):
+def tally(answers: Any) -> Any:
     """Of pages: how many said yes to each pair of image and caption, and how many were asked."""
-    pairs = {}
+    pairs = dict[str, Any]()
     for pair in (pair for answer in answers for pair in answer.get("pairs", ())):
         if pair["role"] != "control":
             yes, number = pairs.get(f"{pair['image']} {pair['caption']}", (0, 0))
@@ -424,18 +423,18 @@ def tally(answers):
     return pairs
 
 
-def vote_ids(votes):
+def vote_ids(votes: Any) -> Any:
     """The ids of votes as a message names them."""
     return ", ".join(str(name) for name, _ in votes)
 
 
-def differing(key, outcome, read, row):
+def differing(key: Any, outcome: Any, read: Any, row: Any) -> Any:
     """That answers do not give what is recorded."""
     named = vote_ids(row["votes"]) or vote_ids(read)
     return f"{key}: answers {named} give {outcome} by {read}, not {row['outcome']} by {row['votes']}"
 
 
-def image_problems(image, rows, settings, record=None):
+def image_problems(image: Any, rows: Any, settings: Any, record: Any = None) -> Any:
     """The contradictions in the rows of an image, by file, and in its line of corpus.jsonl."""
     followed = ImageReplay(image, rows, settings)
     if image["questions"]:
@@ -451,13 +450,13 @@ def image_problems(image, rows, settings, record=None):
     return followed.problems
 
 
-def json_lines(file):
+def json_lines(file: Any) -> Any:
     """The rows of a file, one a line."""
     with open(file, encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
-def checksum_problems(folder):
+def checksum_problems(folder: Any) -> Any:
     """The files that are not as SHA256SUMS has them."""
     for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, name = line.split("  ", 1)
@@ -467,11 +466,11 @@ def checksum_problems(folder):
             yield f"{name}: its checksum is not the one in SHA256SUMS"
 
 
-def images_of(folder):
+def images_of(folder: Any) -> Any:
     """Each image with its rows by file, its settings, and its line of corpus.jsonl where it is complete."""
     settings = {row["version"]: row["settings"] for row in json_lines(folder / "settings.jsonl")}
     files = {n: groupby(json_lines(folder / f"{n}.jsonl"), lambda row: row["image"]) for n in BY_IMAGE}
-    heads = {name: next(groups, (None, ())) for name, groups in files.items()}
+    heads: dict[str, Any] = {name: next(groups, (None, ())) for name, groups in files.items()}
     corpus = json_lines(folder / "corpus.jsonl")
     for image in json_lines(folder / "images.jsonl"):
         rows = {}
@@ -484,7 +483,7 @@ def images_of(folder):
             raise ValueError(f"{name}.jsonl: image {head} is not where images.jsonl has it")
 
 
-def main(arguments):
+def main(arguments: Any) -> Any:
     """Check the folder that is named, or the script's own."""
     folder = Path(arguments[0]) if arguments else Path(__file__).resolve().parent
     problems, images, outcomes = [*checksum_problems(folder)], 0, 0
