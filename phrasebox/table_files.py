@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from phrasebox.text_files import FormatError, lines, short_repr
 
@@ -105,7 +106,7 @@ class TableFile:
 
     def _cells(self, texts: Iterable[str], first: int) -> Iterator[tuple[int, list[str]]]:
         # What sites write with bars has no quotation marks around cells, and some within.
-        quoting = csv.QUOTE_NONE if self._delimiter == "|" else csv.QUOTE_MINIMAL
+        quoting: Literal[0, 3] = csv.QUOTE_NONE if self._delimiter == "|" else csv.QUOTE_MINIMAL
         reader = csv.reader(texts, delimiter=self._delimiter, strict=True, quoting=quoting)
         try:
             for cells in reader:

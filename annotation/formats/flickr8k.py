@@ -124,10 +124,10 @@ class Flickr8k(Format):
         pictures = Pictures(images)
         with Spool(file) as spool:
             last = ""
-            for number, line in lines(file):
+            for number, text in lines(file):
                 try:
-                    if line.strip():
-                        last = _add(spool, line, file, number, pictures, last)
+                    if text.strip():
+                        last = _add(spool, text, file, number, pictures, last)
                 except FormatError as error:
                     report_problem(error)
             splits = _splits(path, spool.images()) if path.is_dir() else {}

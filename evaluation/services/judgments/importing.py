@@ -370,7 +370,9 @@ class _RowReader:
         return pair.document if self.caption_of.get(pair.document) is None else ""
 
     def _check_judges(self, pair: JudgedPair) -> None:
-        for judge in pair.judges if self._judges is not None else ():
+        if self._judges is None:
+            return
+        for judge in pair.judges:
             other = self._judges.setdefault(folded(judge).casefold(), judge)
             if other != judge:
                 raise InputError(
