@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +178,8 @@ def missing(server: Server) -> list[list[Any]]:
         return len(first & set().union(*others)) / len(first)
 
     surest = sorted(images, key=agreement, reverse=True)[:60]
-    everything = caption_file(server, "all.jsonl", images, lambda image: captions[image][0])
-    some = caption_file(server, "surest.jsonl", surest, lambda image: captions[image][0])
+    everything = caption_file(server, "all.jsonl", {image: captions[image][0] for image in images})
+    some = caption_file(server, "surest.jsonl", {image: captions[image][0] for image in surest})
     score = ["score_captions", "some"]
     options = ["--measures", "CIDEr-D", "--resamples", 0]
     return [
@@ -195,18 +195,11 @@ def tokens(server: Server) -> list[list[Any]]:
     corpus_of_the_others(server, "four", images, captions)
     bare = {image: captions[image][0].removesuffix(" .") for image in images}
     options = ["--measures", "BLEU-1", "CIDEr-D", "METEOR", "--resamples", 0]
-    return [
-        [
-            title,
-            server.do(
-                "score_captions",
-                "four",
-                caption_file(server, f"{name}.jsonl", images, lambda image, end=end: bare[image] + end),
-                *options,
-            ),
-        ]
-        for title, name, end in (("without a stop", "bare", ""), ('with " ." at the end', "stop", " ."))
-    ]
+    rows = []
+    for title, name, end in (("without a stop", "bare", ""), ('with " ." at the end', "stop", " .")):
+        file = caption_file(server, f"{name}.jsonl", {image: bare[image] + end for image in images})
+        rows.append([title, server.do("score_captions", "four", file, *options)])
+    return rows
 
 
 def corpus_of_the_others(
@@ -221,9 +214,9 @@ def corpus_of_the_others(
     server.do("import_corpus", name, path, "--format", "csv")
 
 
-def caption_file(server: Server, name: str, images: list[str], caption: Callable[[str], str]) -> Path:
+def caption_file(server: Server, name: str, captions: dict[str, str]) -> Path:
     """A file with a caption of each image, as `score_captions` takes it."""
-    return server.write(name, (json.dumps({"image": image, "caption": caption(image)}) for image in images))
+    return server.write(name, (json.dumps({"image": i, "caption": text}) for i, text in captions.items()))
 
 
 def corpus_with_vectors(server: Server, name: str) -> tuple[list[str], np.ndarray]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from annotation.formats import FORMATS
-from annotation.formats.files.archive import ArchiveLimits, unpacked_source
+from annotation.formats.files.archive import DEFAULT_LIMITS, ArchiveLimits, unpacked_source
 from phrasebox.text_files import FormatError
 from tests.formats.reading import one_line, put
 
@@ -65,11 +65,11 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
     return entry
 
 
-def error_text(path: Path, workdir: Path, limits: ArchiveLimits | None = None) -> str:
+def error_text(path: Path, workdir: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> str:
     """Why `path` is refused; nothing may be left of it."""
     before = sorted(workdir.parent.rglob("*"))
     with pytest.raises(FormatError) as caught:
-        with unpacked_source(path, workdir=workdir, **({"limits": limits} if limits else {})):
+        with unpacked_source(path, workdir=workdir, limits=limits):
             raise AssertionError("it was opened")
     left = [file for file in sorted(workdir.parent.rglob("*")) if file not in before and file != workdir]
     assert left == []

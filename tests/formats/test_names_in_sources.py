@@ -53,25 +53,25 @@ def read(format: str, folder: Path, images: Path | None = None) -> tuple[list[Im
     problems: list[str] = []
     with problems_reported_to(lambda error: problems.append(str(error))):
         records: Iterator[ImageRecord] = FORMATS.get(format).read(folder, images=images)
-        found = []
+        images_read: list[ImageRecord] = []
         try:
-            found.extend(records)
+            images_read.extend(records)
         except FormatError as error:
             assert error.no_valid_image
-    return found, problems
+    return images_read, problems
 
 
 @pytest.mark.parametrize("format", FILES)
 @settings(max_examples=40)
-@given(names=st.lists(NAMES, min_size=1, max_size=4, unique=True), kept=st.data())
-def test_every_image_has_its_own_picture_or_is_refused(tmp_path_factory, format, names, kept):
+@given(names=st.lists(NAMES, min_size=1, max_size=4, unique=True), spelling=st.data())
+def test_every_image_has_its_own_picture_or_is_refused(tmp_path_factory, format, names, spelling):
     """No picture is another image's, and no image is left out without a word, whatever the spelling."""
     folder = tmp_path_factory.mktemp("source")
     images = folder / "pictures"
     images.mkdir()
     on_disk = {}
     for name in names:
-        path = images / kept.draw(st.sampled_from(SPELLINGS))(name)
+        path = images / spelling.draw(st.sampled_from(SPELLINGS))(name)
         path.parent.mkdir(exist_ok=True)
         if not path.exists():
             path.write_text(name)

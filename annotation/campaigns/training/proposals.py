@@ -86,11 +86,11 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
     campaign = request.row()
     model_annotator = model_annotators.model_annotator_in(campaign, request.model_annotator)
     model_annotators.refuse_busy(model_annotator)
-    out, images = OutOfPicture(), tuple(names_of_images(campaign.corpus).images.values())
+    out, names = OutOfPicture(), tuple(names_of_images(campaign.corpus).images.values())
 
     def proposals() -> Iterator[tuple[str, Proposals]]:
         nonlocal out
-        for part in stream(read_proposals_within, request.file, picture_sizes(campaign), images):
+        for part in stream(read_proposals_within, request.file, picture_sizes(campaign), names):
             if isinstance(part, OutOfPicture):
                 out = part
             else:

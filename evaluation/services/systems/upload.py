@@ -115,8 +115,11 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
             ),
             "captions_ids": _known(
                 ids["captions"],
-                *(names.captions_in(files[-1], spaces), names.caption_name),
-                *("caption", files[-1], corpus),
+                names.captions_in(files[-1], spaces),
+                names.caption_name,
+                "caption",
+                files[-1],
+                corpus,
             ),
             **({"cosine": not request.inner_products} if format == STORED_EMBEDDINGS else {}),
         }

@@ -39,14 +39,14 @@ from phrasebox.text_files import FormatError
 pytestmark = pytest.mark.django_db
 
 #: The file name of an image, or None where the file is refused for its name.
-Door = Callable[[str, Path, CorpusNames], str | None]
+Reader = Callable[[str, Path, CorpusNames], str | None]
 STEMS = ("1", "2", "3", "10", "a b", "a%20b", "café")
 
 
 @pytest.fixture
 def names(db: None) -> CorpusNames:
     """Images whose stems are ids in the source of others, in two folders, of two extensions, in two cases."""
-    dice = random.Random(58)
+    rng = random.Random(58)
     files = [
         "1.jpg",
         "2.jpg",
@@ -58,10 +58,10 @@ def names(db: None) -> CorpusNames:
         "a%20b.png",
         "café.jpg",
     ]
-    sources = dice.sample(range(1, 12), len(files))
+    sources = rng.sample(range(1, 12), len(files))
     records = [
         ImageRecord(
-            f"key{number}" if dice.random() < 0.3 else file.replace("/", "_"),
+            f"key{number}" if rng.random() < 0.3 else file.replace("/", "_"),
             file,
             (CaptionRecord(f"thing {number}", id=str(100 + number)),),
             external_id=str(source),
@@ -82,17 +82,22 @@ def spelled(name: str, number: int) -> str:
     ][number % 5]
 
 
+def image_of(row: Ranking | QrelsRow | PairAnswers, names: CorpusNames) -> str:
+    assert row.image_id is not None
+    return names.image_name[row.image_id]
+
+
 def of_run(name: str, folder: Path, names: CorpusNames) -> str | None:
     write_run(folder / "run", "tag", [(name, ["100"], [1.0])])
     import_run(RunImport(name=f"run{folder.name}", file=folder / "run", corpus="clash"), OperationContext())
-    return names.image_name[Ranking.objects.get(run__name=f"run{folder.name}").image_id]
+    return image_of(Ranking.objects.get(run__name=f"run{folder.name}"), names)
 
 
 def of_scores(name: str, folder: Path, names: CorpusNames) -> str | None:
     np.savez(folder / "s.npz", scores=np.ones((1, 1)), images=np.array([name]), captions=np.array(["100"]))
     request = RunImport(name=f"scores{folder.name}", file=folder / "s.npz", corpus="clash", format="scores")
     import_run(request, OperationContext())
-    return names.image_name[Ranking.objects.get(run__name=f"scores{folder.name}").image_id]
+    return image_of(Ranking.objects.get(run__name=f"scores{folder.name}"), names)
 
 
 def of_system(name: str, folder: Path, names: CorpusNames) -> str | None:
@@ -118,7 +123,7 @@ def of_qrels(name: str, folder: Path, names: CorpusNames) -> str | None:
         QrelsImport(name=f"q{folder.name}", file=folder / "q", corpus="clash", asks="image"),
         OperationContext(),
     )
-    return names.image_name[QrelsRow.objects.get(snapshot__name=f"q{folder.name}").image_id]
+    return image_of(QrelsRow.objects.get(snapshot__name=f"q{folder.name}"), names)
 
 
 def of_judgments(name: str, folder: Path, names: CorpusNames) -> str | None:
@@ -127,7 +132,7 @@ def of_judgments(name: str, folder: Path, names: CorpusNames) -> str | None:
         corpus="clash", file=folder / "j.csv", format="table", name=f"j{folder.name}", scale="votes"
     )
     import_judgments(request, OperationContext())
-    return names.image_name[PairAnswers.objects.get(judgments__name=f"j{folder.name}").image_id]
+    return image_of(PairAnswers.objects.get(judgments__name=f"j{folder.name}"), names)
 
 
 def of_captions(name: str, folder: Path, names: CorpusNames) -> str | None:
@@ -150,7 +155,7 @@ def of_queries(name: str, folder: Path, names: CorpusNames) -> str | None:
     return names.image_name[queries["image"][0]]
 
 
-DOORS: list[Door] = [
+READERS: list[Reader] = [
     of_run,
     of_scores,
     of_system,
@@ -163,9 +168,9 @@ DOORS: list[Door] = [
 ]
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
 def test_a_name_in_any_file_is_of_one_image_or_refused_with_both(
-    door: Door, names: CorpusNames, tmp_path: Path
+    reader: Reader, names: CorpusNames, tmp_path: Path
 ) -> None:
     files = [
         *names.image,
@@ -174,8 +179,8 @@ def test_a_name_in_any_file_is_of_one_image_or_refused_with_both(
         "a b.jpg",
         "none.jpg",
     ]
-    dice = random.Random(door.__name__)
-    for number, name in enumerate(dice.sample(sorted(set(files)), 6)):
+    rng = random.Random(reader.__name__)
+    for number, name in enumerate(rng.sample(sorted(set(files)), 6)):
         folder = tmp_path / str(number)
         folder.mkdir()
         written = spelled(name, number)
@@ -183,14 +188,14 @@ def test_a_name_in_any_file_is_of_one_image_or_refused_with_both(
             expected = names.images.find(written)
         except AmbiguousName as error:
             with pytest.raises((FormatError, InputError)) as refused:
-                door(written, folder, names)
+                reader(written, folder, names)
             assert str(error) in str(refused.value)
             continue
         if expected is None:
             with pytest.raises((FormatError, InputError, ValueError)):
-                door(written, folder, names)
+                reader(written, folder, names)
         else:
-            assert door(written, folder, names) == names.image_name[expected]
+            assert reader(written, folder, names) == names.image_name[expected]
 
 
 def test_files_that_name_images_by_key_or_file_name_say_so(names: CorpusNames, tmp_path: Path) -> None:
@@ -217,4 +222,4 @@ def test_a_choice_says_which_names_a_file_has(names: CorpusNames, tmp_path: Path
     request = RunImport(name="r", file=tmp_path / "s.npz", corpus="clash", format="scores", named_by="source")
     import_run(request, OperationContext())
     first = Ranking.objects.filter(run__name="r").order_by("position")
-    assert [names.image_name[row.image_id] for row in first] == list(names.image)
+    assert [image_of(row, names) for row in first] == list(names.image)
