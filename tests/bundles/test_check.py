@@ -17,7 +17,7 @@ from annotation.datasets.bundles.bundle_rows import BundleRow, chain_rows
 from annotation.datasets.bundles.release_names import ReleaseNames
 from annotation.protocol.contents import corners, ruling_json
 from annotation.protocol.image import Fold
-from annotation.protocol.questions import ANSWERS, DOUBLE_CHECK, VOTE, Judgment, Question
+from annotation.protocol.questions import ANSWERS, DOUBLE_CHECK, FLAGS, VOTE, Judgment, Question
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.state import LINKING, ImageSettings
 from annotation.protocol.terms import Box, LayerRecord, Mention
@@ -154,7 +154,8 @@ def flips(
     """Answers, each with another one in its place: another word, another box, another report."""
     for answer in random.choices(rows["answers"], k=number) if rows["answers"] else ():
         if answer["flag"]:
-            yield answer, {**answer, "flag": "chunk_wrong"}
+            other = next(flag for flag in FLAGS if flag != answer["flag"])
+            yield answer, {**answer, "flag": other}
         elif answer["box"] and random.random() < 0.5:
             yield answer, {**answer, "box": [*answer["box"][:3], answer["box"][3] + 1]}
         else:

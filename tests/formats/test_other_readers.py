@@ -79,6 +79,7 @@ def with_polars(path: Path) -> list[dict[str, Any]]:
 
 def with_duckdb(path: Path) -> list[dict[str, Any]]:
     relation = duckdb.sql(f"SELECT * FROM '{path}'")
+    assert relation is not None
     return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -96,7 +97,11 @@ def test_a_server_stays_prompt_and_small_while_spoilt_files_come(tmp_path: Path)
     assert built.returncode == 0, built.stderr
     token = built.stdout.split()[-1]
     seeds = [seed for seed in mutants.seeds(IMAGES) if seed.operation in _ADDRESSES]
-    with product.serving(tmp_path, API_WRITES_A_MINUTE=str(10**6)) as server:
+    with product.serving(tmp_path, fresh=True, API_WRITES_A_MINUTE=str(10**6)) as server:
+        assert isinstance(server.process, subprocess.Popen)
+        for pipe in (server.process.stdout, server.process.stderr):
+            assert pipe is not None  # a full one would stop the server
+            threading.Thread(target=pipe.read, daemon=True).start()
         for seed in seeds:  # so that all is loaded that valid files need
             assert send(server.port, token, seed, seed.name, seed.content, 0) < 300, seed.name
         pids = web_processes(server.process.pid)
