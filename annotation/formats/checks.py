@@ -135,6 +135,8 @@ def _bad_text(text: str, limit: int | None = None) -> str:
 
 def is_visible(text: str) -> bool:
     """Whether a text has a character that is seen: not only white space, signs that steer, and fillers."""
+    if text.isascii() and text.isprintable():
+        return bool(text.strip())
     return any(sign not in _FILLERS and unicodedata.category(sign) not in _UNSEEN for sign in text)
 
 

@@ -55,6 +55,7 @@ class Pictures:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._keys: dict[str, str] = {}
+        self._last = ("", "")
 
     def find(self, *names: str) -> Path | None:
         """The first of `names` that is a file in the folder: as it is spelled, then as it looks, also in
@@ -73,9 +74,11 @@ class Pictures:
 
     def key(self, filename: str) -> str:
         """What two spellings of one image's name have in common: its picture, or how it looks."""
-        path = picture_path(filename)
         if self.folder is None:
-            return folded(path)
+            if filename != self._last[0]:  # rows of one image mostly stand together
+                self._last = filename, folded(picture_path(filename))
+            return self._last[1]
+        path = picture_path(filename)
         if path not in self._keys:
             try:
                 found = (self._spelled(path) or self._looking_alike(path)) if is_safe_path(path) else None
