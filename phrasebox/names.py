@@ -110,9 +110,9 @@ def folded(name: str) -> str:
     return name if ending == ending.lower() else name.removesuffix(ending) + ending.lower()
 
 
-def same_file(one: str, other: str) -> bool:
+def same_file(first: str, second: str) -> bool:
     """Whether two folded file names may be of one file: one may have folders that the other leaves out."""
-    return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+    return first == second or first.endswith(f"/{second}") or second.endswith(f"/{first}")
 
 
 class AmbiguousName(PhraseboxError):
@@ -219,8 +219,8 @@ class ImageNames:
         return (folded(name) for space, name in _names_of(self.images[item]) if space == FILE)
 
     def _meanings(self, name: str, meant: dict[int, str]) -> str:
-        (one, first), (other, second), *_ = meant.items()
-        labels = short_repr(self.label(one)), short_repr(self.label(other))
+        (first_image, first), (second_image, second), *_ = meant.items()
+        labels = short_repr(self.label(first_image)), short_repr(self.label(second_image))
         if first == second:
             return f"{short_repr(name)} is the {SPACES[first]} of both {labels[0]} and {labels[1]}"
         meanings = f"the {SPACES[first]} of {labels[0]} and the {SPACES[second]} of {labels[1]}"
@@ -287,8 +287,8 @@ class CaptionNames:
                         _enter(self._alike, _folded_caption(known), item)
             meant = dict.fromkeys(_items(self._alike, _folded_caption(name)))
         if len(meant) > 1:
-            one, other = (self._label(item) for item in list(meant)[:2])
-            raise AmbiguousName(f"{short_repr(name)} is the name of both {one} and {other}")
+            first, second = (self._label(item) for item in list(meant)[:2])
+            raise AmbiguousName(f"{short_repr(name)} is the name of both {first} and {second}")
         return next(iter(meant), None)
 
     def _by_number(self, name: str, spaces: Sequence[str]) -> int | None:

@@ -58,9 +58,9 @@ class TableFile:
                 expected="each column once",
             )
         for name, others in (aliases or {}).items():
-            other = next((other for other in (name, *others) if other in self.header), None)
-            if other is not None:
-                self.header[self.header.index(other)] = name
+            alias = next((alias for alias in (name, *others) if alias in self.header), None)
+            if alias is not None:
+                self.header[self.header.index(alias)] = name
 
     def __iter__(self) -> Iterator[tuple[int, Row | RaggedRow]]:
         """(line, cells by column) of each row; for one of more or fewer cells than the header, what is wrong.

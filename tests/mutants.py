@@ -191,14 +191,14 @@ def _word_vectors(words: list[str], vectors: Any) -> bytes:
 
 def pictures() -> dict[str, bytes]:
     """Small pictures of every type."""
-    made = {}
+    files = {}
     for ending, kind in {"jpg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF"}.items():
         out, exif = io.BytesIO(), Pillow.Exif()
         exif[0x0112] = 6
         picture = Pillow.linear_gradient("L").resize((40, 30)).convert("P" if kind == "GIF" else "RGB")
         picture.save(out, kind, **({} if kind == "GIF" else {"exif": exif}))
-        made[f"p.{ending}"] = out.getvalue()
-    return made
+        files[f"p.{ending}"] = out.getvalue()
+    return files
 
 
 def seeds(images: int) -> list[Seed]:
@@ -224,7 +224,7 @@ def seeds(images: int) -> list[Seed]:
     of_quay = {"corpus": "quay"}
     scores, embeddings = {**of_quay, "format": "scores"}, {**of_quay, "format": "embeddings"}
     judged = {**of_quay, "format": "table", "scale": "0-5"}
-    given = {**of_quay, "extractor": "layout", "method": "file"}
+    settings = {**of_quay, "extractor": "layout", "method": "file"}
     controls = (
         "kind,purpose,image,mentions,boxes,pending,known,explanation\n"
         "box_requirement,control,man,0:3-5,,,box,\n"
@@ -303,15 +303,15 @@ def seeds(images: int) -> list[Seed]:
             "boxes.csv",
             f"image,xmin,ymin,xmax,ymax,score\n{names[0]},1,1,9,9,0.5\n".encode(),
             "boxes",
-            given,
+            settings,
         ),
-        Seed("extract_regions", "boxes.json", json.dumps(boxes).encode(), "boxes", given),
+        Seed("extract_regions", "boxes.json", json.dumps(boxes).encode(), "boxes", settings),
         Seed(
             "extract_regions",
             "boxes.npz",
             _npz({"boxes": np.array([[1, 1, 9, 9]]), "ids": np.array(names[:1]), "scores": np.ones(1)}),
             "boxes",
-            given,
+            settings,
         ),
         Seed(
             "import_proposals",

@@ -236,9 +236,9 @@ def _described(error: Exception) -> tuple[bytes, bytes]:
         with contextlib.suppress(Exception):
             return RAISED, pickle.dumps((kind.__module__, kind.__qualname__, error.args, vars(error)), 5)
     text = (str(error).splitlines() or [""])[0][:120]
-    told = f"{kind.__name__}: {text}" if text else kind.__name__
+    message = f"{kind.__name__}: {text}" if text else kind.__name__
     trace = "".join(traceback.format_exception(error))[-8000:]
-    return MISTAKE, json.dumps([told, trace]).encode()
+    return MISTAKE, json.dumps([message, trace]).encode()
 
 
 def receive(connection: socket.socket, length: int) -> bytes:

@@ -61,16 +61,16 @@ class SentMatrix:
         return scores_of(*read_sides(self.file, self.captions), cosine=self.cosine)
 
 
-def read_rankings(sent: SentMatrix, depth: int, turned: bool) -> Iterator[SentFile | FileRanking]:
+def read_rankings(upload: SentMatrix, depth: int, turned: bool) -> Iterator[SentFile | FileRanking]:
     """A SentFile, then the rankings of a run: of a TREC run whole, else the best `depth`, with captions as
     queries where `turned`."""
-    if sent.format == "trec":
-        run = read_run(sent.file)
+    if upload.format == "trec":
+        run = read_run(upload.file)
         yield SentFile(run.tag, len(run.rankings))
         for query, (items, scores) in run.rankings.items():
             yield query, list(items), scores
         return
-    matrix = sent.open()
+    matrix = upload.open()
     yield SentFile("", len(matrix.captions if turned else matrix.images), matrix.remarks)
     yield from best_ranked(matrix, depth, turned=turned)
 
@@ -93,34 +93,34 @@ def best_ranked(matrix: ScoreMatrix, depth: int, *, turned: bool) -> Iterator[Fi
                 number += 1
 
 
-def read_system(sent: SentMatrix) -> Iterator[SentFile | SentIds]:
+def read_system(upload: SentMatrix) -> Iterator[SentFile | SentIds]:
     """A SentFile, whose number is of dimensions (0 for scores), then all ids; the numbers were looked at."""
-    matrix = sent.open()
-    if sent.format == "scores":
+    matrix = upload.open()
+    if upload.format == "scores":
         _check_scores(matrix)
         dimensions = 0
     else:
-        dimensions = read_sides(sent.file, sent.captions)[0].vectors.shape[1]
+        dimensions = read_sides(upload.file, upload.captions)[0].vectors.shape[1]
     yield SentFile("", dimensions, matrix.remarks)
     yield from _ids("images", matrix.images)
     yield from _ids("captions", matrix.captions)
 
 
 def write_system(
-    sent: SentMatrix,
+    upload: SentMatrix,
     folder: Path,
     settings: dict[str, Any],
     metadata: dict[str, Any],
     also: dict[str, NDArray[Any]],
 ) -> None:
     """Write the numbers of a file, and `also` other arrays, as a new model."""
-    if sent.format == "scores":
-        scores = read_scores(sent.file).scores
+    if upload.format == "scores":
+        scores = read_scores(upload.file).scores
         arrays = {"scores": np.asarray(scores.tile(slice(None), slice(None)))}
     else:
-        images, texts = read_sides(sent.file, sent.captions)
+        images, texts = read_sides(upload.file, upload.captions)
         arrays = {"images": images.vectors, "captions": texts.vectors}
-    storage.save_model(folder, sent.format, {**arrays, **also}, settings, metadata)
+    storage.save_model(folder, upload.format, {**arrays, **also}, settings, metadata)
 
 
 def _check_scores(matrix: ScoreMatrix) -> None:

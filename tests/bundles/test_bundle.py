@@ -187,12 +187,12 @@ def test_control_items_are_in_it_once_no_open_campaign_uses_them(tmp_path: Path)
     write_bundle(campaign=world.campaign, out=tmp_path / "closed")
     items = rows_of(tmp_path / "closed", "controls")
     assert len(items) == Control.objects.filter(campaign=world.campaign).count() > 0
-    other = Campaign.objects.create(
+    open_campaign = Campaign.objects.create(
         name="other", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
     )
-    control_items.from_gold(campaign=other, layer=layer, images=1)
+    control_items.from_gold(campaign=open_campaign, layer=layer, images=1)
     write_bundle(campaign=world.campaign, out=tmp_path / "used")
-    used = set(Control.objects.filter(campaign=other).values_list("image__key", "kind"))
+    used = set(Control.objects.filter(campaign=open_campaign).values_list("image__key", "kind"))
     left = {(row["image"], row["kind"]) for row in rows_of(tmp_path / "used", "controls")}
     assert used and left and not used & left
     assert left == {(row["image"], row["kind"]) for row in items} - used
@@ -223,7 +223,7 @@ def test_three_hundred_images_and_five_hundred_changes(tmp_path: Path) -> None:
     _is_as_exported(campaign, out, tmp_path)
     sums = dict(line.split("  ")[::-1] for line in (out / "SHA256SUMS").read_text().splitlines())
     lines = (out / "answers.jsonl").read_text(encoding="utf-8").splitlines()
-    place = {json.loads(line)["id"]: number for number, line in enumerate(lines)}
+    lines_by_id = {json.loads(line)["id"]: number for number, line in enumerate(lines)}
     images = list(check.images_of(out))
     random = Random(7)
     named = 0
@@ -235,7 +235,11 @@ def test_three_hundred_images_and_five_hundred_changes(tmp_path: Path) -> None:
             if answer["id"] in resting:
                 assert any(re.search(rf"answers? [\d, ]*\b{answer['id']}\b", line) for line in problems)
                 named += 1
-            text = [*lines[: place[answer["id"]]], json.dumps(changed), *lines[place[answer["id"]] + 1 :]]
+            text = [
+                *lines[: lines_by_id[answer["id"]]],
+                json.dumps(changed),
+                *lines[lines_by_id[answer["id"]] + 1 :],
+            ]
             digest = hashlib.sha256("".join(f"{line}\n" for line in text).encode()).hexdigest()
             assert digest != sums["answers.jsonl"]
     assert named > 250

@@ -27,7 +27,7 @@ from tests.sizes import sized
 MODEL = "grounder"
 
 
-class Told:
+class Story:
     """An image about which everything happens: answers, reports, withdrawals, rulings, models' boxes."""
 
     def __init__(self, mentions: list[Mention], protocol: ImageSettings, seed: int, steps: int = 80) -> None:
@@ -58,28 +58,28 @@ class Told:
         answers = ANSWERS[question.kind]
         by_model = {"coref_link": "yes", "box_drawing": "drawn"}.get(question.kind)
         if by_model and MODEL not in question.barred and self.random.random() < 0.2:
-            worker, said = MODEL, by_model
+            worker, fields = MODEL, by_model
         elif not people:
             return
         else:
-            worker, said = self.random.choice(people), self.random.choice(answers)
+            worker, fields = self.random.choice(people), self.random.choice(answers)
         if worker != MODEL and self.random.random() < 0.08:
             self.add(question, worker, flag="offensive")
             return
         # Few boxes, so that they meet and merge.
         x, y = self.random.choice([(1, 1), (2, 1), (50, 20)])
-        box = Box(x, y, x + 30, y + 40 + self.random.randrange(2)) if said == "drawn" else None
+        box = Box(x, y, x + 30, y + 40 + self.random.randrange(2)) if fields == "drawn" else None
         role = DOUBLE_CHECK if worker != MODEL and self.random.random() < 0.05 else VOTE
-        self.add(question, worker, answer=said, box=box, role=role)
+        self.add(question, worker, answer=fields, box=box, role=role)
 
-    def add(self, question: Question, worker: str, **said: Any) -> None:
+    def add(self, question: Question, worker: str, **fields: Any) -> None:
         name = f"{len(self.judgments):x}h"
-        self.judgments.append(Judgment(name, question.key, worker, by_model=worker == MODEL, **said))
+        self.judgments.append(Judgment(name, question.key, worker, by_model=worker == MODEL, **fields))
 
     def rule(self, chains: list[tuple[str, ...]]) -> None:
         if self.rulings and self.random.random() < 0.2:
-            place = self.random.randrange(len(self.rulings))
-            self.rulings[place] = (self.rulings[place][0], True)
+            index = self.random.randrange(len(self.rulings))
+            self.rulings[index] = (self.rulings[index][0], True)
             return
         names = [mention.id for mention in self.mentions]
         kinds = [self._apart] if len(names) > 1 else []
@@ -163,19 +163,19 @@ def flips(
             yield answer, {**answer, "answer": other, "box": [7, 7, 8, 8] if other == "drawn" else None}
 
 
-stories = st.builds(Told, images(), settings_of_images, st.integers(0, 10**6))
+stories = st.builds(Story, images(), settings_of_images, st.integers(0, 10**6))
 
 
 @given(stories)
 @settings(max_examples=sized(25, 1500), suppress_health_check=[*HealthCheck])
-def test_the_script_follows_whatever_happened_to_the_end_that_the_fold_has(story: Told) -> None:
+def test_the_script_follows_whatever_happened_to_the_end_that_the_fold_has(story: Story) -> None:
     image, rows, protocol, record = story.rows()
     assert check.image_problems(image, rows, protocol, record) == []
 
 
 @given(stories, st.integers(0, 10**6))
 @settings(max_examples=sized(15, 500), suppress_health_check=[*HealthCheck])
-def test_a_changed_answer_on_which_an_outcome_rests_is_named(story: Told, seed: int) -> None:
+def test_a_changed_answer_on_which_an_outcome_rests_is_named(story: Story, seed: int) -> None:
     image, rows, protocol, record = story.rows()
     resting = {number for outcome in rows["outcomes"] for number, _ in outcome["votes"]}
     for answer, changed in flips(rows, Random(seed), 8):
@@ -194,7 +194,7 @@ def test_stories_have_all_that_can_happen() -> None:
         for n in range(8)
     ]
     for seed in range(40):
-        story = Told(phrases, ImageSettings(link_votes=3 if seed % 2 else 1), seed)
+        story = Story(phrases, ImageSettings(link_votes=3 if seed % 2 else 1), seed)
         _, rows, _, record = story.rows()
         met |= {f"{row['kind']} {row['outcome']}" for row in rows["outcomes"]}
         met |= {f"merged {row['what']}" for row in rows["merges"]}

@@ -209,9 +209,9 @@ def _messages(
             case server.RAISED:
                 raise _error(data, file, limits)
             case server.MISTAKE:
-                told, trace = json.loads(data)
+                message, trace = json.loads(data)
                 _log.warning("a reader could not read %s: %s", file, trace)
-                raise FormatError(f"cannot be read ({told})", file=file, expected="a complete file")
+                raise FormatError(f"cannot be read ({message})", file=file, expected="a complete file")
         yield kind, data
 
 

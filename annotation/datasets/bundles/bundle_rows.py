@@ -47,7 +47,7 @@ def chain_rows(
 def _outcomes(
     fold: Fold, settled: Iterable[SettledQuestion], numbers: Mapping[str, int]
 ) -> Iterator[BundleRow]:
-    order = {mention.id: place for lane in fold.lanes for place, mention in enumerate(lane)}
+    order = {mention.id: index for lane in fold.lanes for index, mention in enumerate(lane)}
     rounds = Counter[str]()
     for question in settled:
         rounds[question.key] += 1

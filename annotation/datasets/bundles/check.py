@@ -19,7 +19,7 @@ from typing import Any
 BOXED_AT_ONCE = {"people", "clothing", "bodyparts"}
 CLOSED = {"BOXED", "NON_VISUAL", "EXCLUDED", "UNSEEN"}
 #: Stage of the box loop -> its kind of question, the votes that settle it, what the first vote alone settles.
-ASKED = {
+QUESTIONS = {
     "REQUIREMENT": ("box_requirement", 2, "BOX"),
     "DRAWING": ("box_drawing", 1, ""),
     "QUALITY": ("box_quality", 1, ""),
@@ -36,7 +36,7 @@ BOX_LOOP = {
     ("COVERAGE", "MORE"): [("room", "DRAWING"), ("", "REVIEW")],
     ("COVERAGE", "COMPLETE"): [("", "BOXED")],
     ("REVIEW", "RESUME"): [("pending", "QUALITY"), ("a box", "COVERAGE"), ("", "REQUIREMENT")],
-    **{(stage, "FLAGGED"): [("", "REVIEW")] for stage in ASKED},
+    **{(stage, "FLAGGED"): [("", "REVIEW")] for stage in QUESTIONS},
 }
 BY_IMAGE = ("mentions", "answers", "rulings", "outcomes", "chains", "merges")
 
@@ -123,9 +123,9 @@ class ImageReplay:
         self.order = {mention: number for number, mention in enumerate(self.mentions)}
         self.rulings = RulingsInForce(rows["rulings"], self.mentions)
         self.answers = {row["id"]: row for row in rows["answers"]}
-        workers, standing = set(), [row for row in rows["answers"] if not row["withdrawn"]]
-        self.counting = [row for row in standing if row["role"] == "vote"]
-        for row in standing:
+        workers, counted = set(), [row for row in rows["answers"] if not row["withdrawn"]]
+        self.counting = [row for row in counted if row["role"] == "vote"]
+        for row in counted:
             again = (row["key"], row["worker"]) in workers and not (by_model(row) and row["box"])
             workers.add((row["key"], row["worker"]))
             if row["role"] == "vote" and not again:
@@ -143,9 +143,9 @@ class ImageReplay:
         which the round opens; `barred`: who may not answer; `flags`: who reported the chain before."""
         row = self.recorded[key].pop(0) if self.recorded.get(key) else None
         queue, votes, read, flags = self.votes.get(key, []), list(opening), [], set(flags)
-        place, outcome, last = self.position.get(key, 0), settle(list(opening), *rule), dict[Any, Any]()
-        while outcome is None and place < len(queue):
-            last, place = queue[place], place + 1
+        index, outcome, last = self.position.get(key, 0), settle(list(opening), *rule), dict[Any, Any]()
+        while outcome is None and index < len(queue):
+            last, index = queue[index], index + 1
             if last["worker"] == barred:
                 continue
             read.append([last["id"], last["flag"] or last["answer"]])
@@ -162,11 +162,11 @@ class ImageReplay:
         if (outcome, read) != (row["outcome"], row["votes"]):
             self.say(differing(key, outcome, read, row))
             names = [vote["id"] for vote in queue]
-            place = max([names.index(name) + 1 for name, _ in row["votes"] if name in names], default=place)
+            index = max([names.index(name) + 1 for name, _ in row["votes"] if name in names], default=index)
             last = self.answers.get(row["votes"][-1][0], {}) if row["votes"] else {}
         elif row["outcome"] == "DRAWN" and last["box"] != row["box"]:
             self.say(f"{key}: answer {last['id']} draws {last['box']}; recorded is {row['box']}")
-        self.position[key] = place
+        self.position[key] = index
         return row, last
 
     def count(self) -> Any:
@@ -247,8 +247,10 @@ class ImageReplay:
         )
         for mention in mentions:
             alike = {m for m in mentions if heads[m] == heads[mention]} | group[mention]
-            touching = [other for other in sets if other & alike]
-            sets = [other for other in sets if other not in touching] + [alike.union(*touching) & chain]
+            touching = [candidate for candidate in sets if candidate & alike]
+            sets = [candidate for candidate in sets if candidate not in touching] + [
+                alike.union(*touching) & chain
+            ]
         if len(sets) == 1:
             return self.box(mentions, held=True)
         for part in map(self.in_order, sets):
@@ -311,7 +313,7 @@ class ImageReplay:
 
     def ask(self, stage: Any, mentions: Any, boxes: Any, pending: Any, opening: Any, flags: Any) -> Any:
         """What is recorded of a chain's question, which whoever drew the newest box may not judge."""
-        kind, agreeing, eager = ASKED[stage]
+        kind, agreeing, eager = QUESTIONS[stage]
         named = pending[1]["id"] if stage == "QUALITY" else " ".join(mentions)
         accepted = ";".join(",".join(map(str, box)) for box in sorted(box for box, _ in boxes))
         key, barred = f"{kind}|{named}|{accepted}", ""

@@ -61,9 +61,9 @@ class ReleasedControls:
 
 def _shown(content: Mapping[str, Any]) -> dict[str, Any]:
     """What an item shows, captions by their names and not by ids of rows."""
-    blocks = [tuple(place) for block in content.get("blocks", ()) for place in block["captions"]]
+    blocks = [tuple(caption) for block in content.get("blocks", ()) for caption in block["captions"]]
     single = [tuple(content["caption"])] if "caption" in content else []
-    shown = {name: value for name, value in content.items() if name not in ("blocks", "caption")}
+    visible = {name: value for name, value in content.items() if name not in ("blocks", "caption")}
     if places := blocks + single:
-        shown["captions"] = [caption_at(image, place) for image, place in places]
-    return shown
+        visible["captions"] = [caption_at(image, caption) for image, caption in places]
+    return visible
