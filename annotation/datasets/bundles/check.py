@@ -247,10 +247,8 @@ class ImageReplay:
         )
         for mention in mentions:
             alike = {m for m in mentions if heads[m] == heads[mention]} | group[mention]
-            touching = [candidate for candidate in sets if candidate & alike]
-            sets = [candidate for candidate in sets if candidate not in touching] + [
-                alike.union(*touching) & chain
-            ]
+            touching = [entity for entity in sets if entity & alike]
+            sets = [entity for entity in sets if entity not in touching] + [alike.union(*touching) & chain]
         if len(sets) == 1:
             return self.box(mentions, held=True)
         for part in map(self.in_order, sets):
