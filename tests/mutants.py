@@ -42,6 +42,7 @@ from evaluation.formats.sent_files import (
     read_rankings,
     read_system,
 )
+from phrasebox.names import ImageNaming
 from phrasebox.text_files import lines
 
 #: Bytes to which a bomb unpacks: more than a file may hold, made of a few.
@@ -338,7 +339,7 @@ def read_seed(seed: Seed, path: Path) -> None:
         ),
         "import_judgments": lambda: stream(read_judged_pairs, path, format, False),
         "import_localizations": lambda: stream(read_json_lines, path, "regions"),
-        "import_proposals": lambda: stream(read_proposals_within, path, {}),
+        "import_proposals": lambda: stream(read_proposals_within, path, {}, (ImageNaming(1, "scene-1"),)),
         "import_qrels": lambda: stream(read_qrels_lines, path, format),
         "import_run": lambda: stream(read_rankings, matrix, 10, False),
         "open_campaign": lambda: stream(read_table_rows, path),

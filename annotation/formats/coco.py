@@ -17,7 +17,7 @@ from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.jsonl import layer_of_row, layer_row
-from annotation.formats.names import Pictures, only_file, picture_path
+from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.formats.spool import Spool, SpooledCaption
 from annotation.protocol.terms import (
     CATEGORIES,
@@ -164,7 +164,7 @@ class Coco(Format):
 
 def _add_image(spool: Spool, entry: Fields, number: int) -> None:
     size = (entry.integer("width", 0), entry.integer("height", 0))
-    data = json.dumps((picture_path(entry.text("file_name")), *size, entry.value.get(_OURS)))
+    data = json.dumps((path_in_source(entry.text("file_name")), *size, entry.value.get(_OURS)))
     if spool.add_image(entry.identifier("id"), data) is not None:
         raise entry.refuse(f"the id {entry.identifier('id')} is taken", "each id once")
 

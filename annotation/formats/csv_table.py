@@ -13,7 +13,7 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
-from annotation.formats.names import Pictures, only_file, picture_path
+from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile
@@ -130,7 +130,7 @@ def _mended(table: TableFile) -> Iterator[tuple[int, Row | FormatError]]:
 
 def _add(spool: Spool, row: Row, file: Path, line: int, number: int, pictures: Pictures) -> None:
     """Put one row, the `number`th, into the spool; its image's split must agree with the rows before."""
-    filename, text, split = picture_path(row["image"]), row["caption"].strip(), row.get("split", "").strip()
+    filename, text, split = path_in_source(row["image"]), row["caption"].strip(), row.get("split", "").strip()
     if not filename or not text:
         raise FormatError(
             f"the {'caption' if filename else 'image'} is empty",

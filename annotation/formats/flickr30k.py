@@ -11,7 +11,7 @@ from typing import Any
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.files.json_stream import members
-from annotation.formats.names import Pictures, only_file, picture_path
+from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.names import base_name, extension, image_id
 from phrasebox.text_files import FormatError, open_new, short_repr
@@ -45,7 +45,7 @@ class Flickr30k(Format):
             try:
                 captions, printed = self._entry(key, value, file)
                 base = base_name(printed)
-                filename = picture_path(base if not extension(key) and image_id(base) == key else key)
+                filename = path_in_source(base if not extension(key) and image_id(base) == key else key)
                 picture = pictures.find(base, key)
             except FormatError as error:
                 report_problem(error)

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
-from annotation.formats.names import Pictures, only_file, picture_path
+from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.names import FILE, PICTURE_EXTENSIONS, STEM, ImageNames, ImageNaming
@@ -57,7 +57,7 @@ def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
         split = "val" if word.lower() == "dev" else word
         listed = known = 0
         for number, line in lines(file):
-            name = picture_path(line)
+            name = path_in_source(line)
             listed += bool(name)
             try:
                 image = names.find(name, (FILE, STEM)) if name else None
@@ -89,7 +89,7 @@ def _add(spool: Spool, line: str, file: Path, number: int, pictures: Pictures, l
         raise FormatError(problem, file=file, line=number, expected=LINE)
     printed, index, text = parsed
     tagged = _TAGGED.fullmatch(printed)
-    filename = picture_path(tagged[1] if tagged else printed)
+    filename = path_in_source(tagged[1] if tagged else printed)
     if not text:
         raise FormatError(
             f"caption {index} of {short_repr(filename)} is empty", file=file, line=number, expected=LINE

@@ -12,7 +12,7 @@ from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering, is_number
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.names import Pictures, only_file, picture_path
+from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError, open_new, short_repr
 
@@ -47,7 +47,7 @@ class Karpathy(Format):
     @staticmethod
     def _record(item: Any, number: int, file: Path, pictures: Pictures) -> ImageRecord:
         image = Fields(item, what=f"image {number}", file=file)
-        filename = picture_path(image.text("filename"))
+        filename = path_in_source(image.text("filename"))
         image.what = f"image {number} ({short_repr(filename)})"
         folder = image.text("filepath", "")
         captions = []

@@ -43,7 +43,7 @@ def is_safe_path(name: str) -> bool:
     )
 
 
-def picture_path(filename: str) -> str:
+def path_in_source(filename: str) -> str:
     """The file name of a source as a path from the folder of pictures: with slashes, and without what
     leads to that folder on somebody's machine."""
     return _DRIVE.sub("", filename.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
@@ -63,7 +63,7 @@ class Pictures:
 
         Raises FormatError where two files may be meant. Names that are not plain are passed over.
         """
-        paths = [path for name in names if is_safe_path(path := picture_path(name))]
+        paths = [path for name in names if is_safe_path(path := path_in_source(name))]
         bases = [base_name(path) for path in paths if "/" in path]
         for spellings in (paths, bases) if self.folder is not None else ():
             for find_in in (self._spelled, self._looking_alike):
@@ -76,9 +76,9 @@ class Pictures:
         """What two spellings of one image's name have in common: its picture, or how it looks."""
         if self.folder is None:
             if filename != self._last[0]:  # rows of one image mostly stand together
-                self._last = filename, folded(picture_path(filename))
+                self._last = filename, folded(path_in_source(filename))
             return self._last[1]
-        path = picture_path(filename)
+        path = path_in_source(filename)
         if path not in self._keys:
             try:
                 found = (self._spelled(path) or self._looking_alike(path)) if is_safe_path(path) else None

@@ -41,8 +41,12 @@ def read_records(
     records = _formats(packages).get(format).read(source, images=images)
     record: ImageRecord | None = None
     while True:
-        with base.problems_reported_to(note):
-            record = next(records, None)
+        try:
+            with base.problems_reported_to(note):
+                record = next(records, None)
+        except FormatError:
+            yield from faults
+            raise
         yield from faults
         faults.clear()
         if record is None:

@@ -26,7 +26,7 @@ MEASURES = ("links_per_mention", "judgments_per_image", "chain_f1", "box_iou")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SavingRow:
     """One measure of one order at one error rate: its value and 95 % interval."""
 
     rate: float
@@ -55,7 +55,7 @@ def study_costs(
     seeds: int = SEEDS,
     resamples: int = 1000,
     step: Callable[[], object] = lambda: None,
-) -> list[Row]:
+) -> list[SavingRow]:
     """Run the study; `step` is called after every image (len(images) x rates x seeds x 2 times).
 
     Raises ValueError without images or where a rate is no probability.
@@ -65,7 +65,7 @@ def study_costs(
     for rate in rates:
         if not 0 <= rate <= 1:
             raise ValueError(f"error rate {rate} is no probability; expected 0 to 1")
-    rows: list[Row] = []
+    rows: list[SavingRow] = []
     for rate in rates:
         orders: dict[str, list[_Image]] = {
             order: _run(images, order=order, rate=rate, seeds=seeds, step=step) for order in _ORDERS
@@ -74,7 +74,7 @@ def study_costs(
     return rows
 
 
-def as_dicts(rows: Sequence[Row]) -> list[dict[str, object]]:
+def as_dicts(rows: Sequence[SavingRow]) -> list[dict[str, object]]:
     """Rows of a study as plain data."""
     return [asdict(row) for row in rows]
 
@@ -113,7 +113,7 @@ def _measures(results: Sequence[_Image], drawn: Sequence[int]) -> tuple[float, .
     return (links / max(mentions, 1), judgments / max(runs, 1), scores.f1, scores.iou)
 
 
-def _rows(rate: float, orders: dict[str, list[_Image]], resamples: int) -> Iterator[Row]:
+def _rows(rate: float, orders: dict[str, list[_Image]], resamples: int) -> Iterator[SavingRow]:
     count = len(orders[LIKELY_FIRST])
     whole = {order: _measures(results, range(count)) for order, results in orders.items()}
     draws: dict[str, list[tuple[float, ...]]] = {order: [] for order in orders}
@@ -131,4 +131,4 @@ def _rows(rate: float, orders: dict[str, list[_Image]], resamples: int) -> Itera
         for i, measure in enumerate(MEASURES):
             spread = sorted(draw[i] for draw in draws[order])
             low, high = spread[int(0.025 * resamples)], spread[min(int(0.975 * resamples), resamples - 1)]
-            yield Row(rate, order, measure, values[i], low, high)
+            yield SavingRow(rate, order, measure, values[i], low, high)

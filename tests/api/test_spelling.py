@@ -66,6 +66,7 @@ def test_no_text_keeps_the_machine_busy():
 @pytest.mark.django_db
 def test_the_dictionary_is_loaded_at_the_start_where_a_campaign_asks_for_sentences():
     spelling._speller.cache_clear()
+    spelling._by_length.cache_clear()
     serve._load_dictionary()
     assert not spelling.is_needed() and not spelling._speller.cache_info().currsize
     corpus = a_corpus("quay", [an_image("i", "A boy .", layered=False)])

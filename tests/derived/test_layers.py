@@ -51,7 +51,7 @@ def out(world: World, folder: Path, **how: Any) -> dict[str, Any]:
     corpus, name = world.corpus.name, world.campaign.name
     written = export_dataset(corpus=corpus, layer=name, format="jsonl", out=folder, **how)
     (file,) = [file for file in written.files if file.suffix == ".jsonl"]
-    return {record["id"]: record for record in map(json.loads, file.read_text().splitlines()[1:])}
+    return {record["id"]: record for record in map(json.loads, file.read_text().splitlines())}
 
 
 def boxes(record: dict[str, Any]) -> list[Any]:

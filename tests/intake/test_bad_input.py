@@ -84,7 +84,7 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "the same caption twice": (lambda f: token(f, GOOD + "1.jpg#0\tAgain .\n"), r"line 3: .*(second|twice)"),
     "the same image twice": (
         lambda f: flickr30k(f, '{"1.jpg": ["A dog .", "p/1.jpg"], "1.jpg": ["A cat .", "p/1.jpg"]}'),
-        r"x\.json.*'1'.*second",
+        r"x\.json.*'1.jpg'.*second",
     ),
     "an image that is none": (lambda f: pictured(f, lambda p: put(p, "hello")), r"2\.jpg: is not a picture"),
     "a picture cut short": (

@@ -136,10 +136,11 @@ def test_a_closed_campaign_has_no_order_any_more(world: World, ada: Client):
     assert state() == before
 
 
-def test_a_key_goes_before_another_images_file_name(world: World):
+def test_a_name_that_means_two_images_is_refused_with_both(world: World):
     Image.objects.filter(key="1002").update(filename="1000")
-    campaigns.prioritise_images(campaign=world.campaign, images=["1000"])
-    assert priorities() == {"1000": 1, "1001": 0, "1002": 0, "1003": 0}
+    with pytest.raises(CampaignError, match="the key of '1000.jpg' and the file name of '1000'"):
+        campaigns.prioritise_images(campaign=world.campaign, images=["1000"])
+    assert set(priorities().values()) == {0}
 
 
 def test_by_command_images_are_named(world: World):
@@ -163,7 +164,7 @@ def test_the_command_refuses_in_one_line_and_changes_nothing(world: World, comma
 
 
 def test_the_page_counts_what_it_does_not_name(ada: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("annotation.selectors.image_order.SHOWN", 2)
+    monkeypatch.setattr("annotation.selectors.image_order.MOST_LISTED", 2)
     world = World(some_images(4))
     campaigns.prioritise_images(campaign=world.campaign, images=["1000", "1001", "1003"])
     assert "1 3 3 1000.jpg, 1001.jpg and 1 more" in words(ada.get(reverse("image_order", args=["quay"])))

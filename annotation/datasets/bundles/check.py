@@ -19,7 +19,7 @@ from typing import Any
 BOXED_AT_ONCE = {"people", "clothing", "bodyparts"}
 CLOSED = {"BOXED", "NON_VISUAL", "EXCLUDED", "UNSEEN"}
 #: Stage of the box loop -> its kind of question, the votes that settle it, what the first vote alone settles.
-QUESTIONS = {
+QUESTION_OF_STAGE = {
     "REQUIREMENT": ("box_requirement", 2, "BOX"),
     "DRAWING": ("box_drawing", 1, ""),
     "QUALITY": ("box_quality", 1, ""),
@@ -36,7 +36,7 @@ BOX_LOOP = {
     ("COVERAGE", "MORE"): [("room", "DRAWING"), ("", "REVIEW")],
     ("COVERAGE", "COMPLETE"): [("", "BOXED")],
     ("REVIEW", "RESUME"): [("pending", "QUALITY"), ("a box", "COVERAGE"), ("", "REQUIREMENT")],
-    **{(stage, "FLAGGED"): [("", "REVIEW")] for stage in QUESTIONS},
+    **{(stage, "FLAGGED"): [("", "REVIEW")] for stage in QUESTION_OF_STAGE},
 }
 BY_IMAGE = ("mentions", "answers", "rulings", "outcomes", "chains", "merges")
 
@@ -311,7 +311,7 @@ class ImageReplay:
 
     def ask(self, stage: Any, mentions: Any, boxes: Any, pending: Any, opening: Any, flags: Any) -> Any:
         """What is recorded of a chain's question, which whoever drew the newest box may not judge."""
-        kind, agreeing, eager = QUESTIONS[stage]
+        kind, agreeing, eager = QUESTION_OF_STAGE[stage]
         named = pending[1]["id"] if stage == "QUALITY" else " ".join(mentions)
         accepted = ";".join(",".join(map(str, box)) for box in sorted(box for box, _ in boxes))
         key, barred = f"{kind}|{named}|{accepted}", ""

@@ -70,7 +70,7 @@ class Command(ReportCommand):
         between = f"{LEVEL:.0%} bootstrap interval over images {low:.3f} to {high:.3f}{remark}"
         lines = [
             f"{report['images']} images, {report['captions']} captions, {report['gold']} marked mentions",
-            f"found {report['found']}, matched {report['matched']}",
+            f"predicted {report['predicted']}, matched {report['matched']}",
             f"precision {report['precision']:.3f}, recall {report['recall']:.3f}",
             f"F1 {report['f1']:.3f} ({between})",
             f"same categories on matched mentions: {report['category_agreement']:.3f}",

@@ -58,7 +58,7 @@ def _tie_choices() -> dict[str, Any]:
 _CHUNK = 100
 
 #: What is named in a ranking, and the rows that its names mean.
-IMAGES, CAPTIONS = "images", "captions"
+IMAGE_ROWS, CAPTION_ROWS = "images", "captions"
 _RowsOf = Mapping[str, Mapping[str, int | None]]
 
 #: A query, its items best first, their scores; names as the source has them.
@@ -188,7 +188,7 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
             names,
             context.progress_of("rankings", sent_file.number),
             began,
-            {IMAGES: names.images_in(source, spaces), CAPTIONS: names.captions_in(source, spaces)},
+            {IMAGE_ROWS: names.images_in(source, spaces), CAPTION_ROWS: names.captions_in(source, spaces)},
         )
     row = run_named(name)
     requested = registry.requested_by(context)
@@ -206,7 +206,7 @@ def store_run(
     check_name(run_metadata.name, "run")
     names = names_of(corpus)
     return _store(
-        run_metadata, rankings, names, progress, began, {IMAGES: names.image, CAPTIONS: names.caption}
+        run_metadata, rankings, names, progress, began, {IMAGE_ROWS: names.image, CAPTION_ROWS: names.caption}
     )
 
 
@@ -385,8 +385,8 @@ class _RowReader:
         return self._hashed.hexdigest()
 
     def rows(self, rankings: Iterable[NamedRanking]) -> Iterator[Ranking]:
-        images = (self.rows_of[IMAGES], self.names.image_name, "image")
-        captions = (self.rows_of[CAPTIONS], self.names.caption_name, "caption")
+        images = (self.rows_of[IMAGE_ROWS], self.names.image_name, "image")
+        captions = (self.rows_of[CAPTION_ROWS], self.names.caption_name, "caption")
         asks, ranked = (images, captions) if self.by_image else (captions, images)
         for name, items, scores in rankings:
             query = self._known(asks[0], name, asks[2], "as a query")

@@ -190,7 +190,7 @@ def test_all_boxes_of_people_are_taken_and_those_around_several_whatever_the_lim
             ["9.png,1,1,2,2", "8.png,1,1,2,2", "9.png,1,1,3,3"],
             r"boxes.csv: proposals of another corpus: none .* of corpus 'drawn': 2 ids \('9.png', '8.png'\)",
         ),
-        (["1,1,1,2"], "line 2: has the box '1,1,2,'; expected four whole numbers"),
+        (["1,1,1,2"], "line 2: holds 4 cells; expected 5, as in the header"),
         (["1,1,1,2,2", "1,1,1,2,two"], "line 3: has the box '1,1,2,two'; expected four whole numbers"),
         (["1,5,1,4,2"], r"line 2: box \(5, 1, 4, 2\) has its corners in the wrong order"),
         (["1,1,9,4,2"], r"line 2: box \(1, 9, 4, 2\) has its corners in the wrong order"),
@@ -251,7 +251,10 @@ def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, 
     ask(server_boxes="b.json", name="served", whole="true")
     assert feature_set(drawn, "served").rows == PICTURES + 3
     invalid = ask(boxes=SimpleUploadedFile("bad.csv", text + b"1.png,1,1\n"))
-    assert "bad.csv, line 5: has the box '1,1,,'" in invalid and str(data_dir) not in invalid
+    assert (
+        "bad.csv, line 5: holds 3 cells; expected 5, as in the header" in invalid
+        and str(data_dir) not in invalid
+    )
     for folder in (data_dir / "uploads").iterdir():
         shutil.rmtree(folder)
     last = Job.objects.latest("pk")

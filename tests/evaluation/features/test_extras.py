@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from annotation.common.readers import pool
 from models_core.extras import EXTRAS, REMEDY, MissingExtra, installed_versions, load_extra
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.features.test_combined_set import drawn as drawn
@@ -26,6 +27,16 @@ COMMANDS = {
 }
 
 
+@pytest.fixture
+def without_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which a module hides one that is installed, from readers of files too."""
+    folder = tmp_path / "hidden"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(pool, "_pool", pool._Pool())
+    return folder
+
+
 def hide(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     """Have `module` be not installed."""
     for name in [name for name in sys.modules if name.startswith(f"{module}.")]:
@@ -35,8 +46,9 @@ def hide(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
 
 @pytest.mark.parametrize("module", sorted(EXTRAS))
 def test_a_command_that_lacks_a_package_names_it_and_the_remedy(
-    drawn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+    drawn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_packages: Path, module: str
 ) -> None:
+    (without_packages / f"{module}.py").write_text(f"raise ModuleNotFoundError('hidden', name={module!r})\n")
     for name in ("file.h5", "file.onnx", "file.parquet"):
         (tmp_path / name).write_bytes(b"not read")
     monkeypatch.chdir(tmp_path)

@@ -177,7 +177,7 @@ def test_grades_on_a_scale_are_frozen_from_a_score_on(ada):
             {"images": "\n"},
             "images in file.txt of corpus 'small': it names no image; write one name on each line",
         ),
-        ({"images": b"\xff\xfe\x00"}, "file.txt, line 1: byte 0 (0xff) is not UTF-8"),
+        ({"images": b"\xff\xfe\x00"}, "file.txt, line 1: is not UTF-16, as its byte order mark says"),
     ],
 )
 def test_originals_that_cannot_be_frozen_are_refused_in_one_line(ada, provided, says):

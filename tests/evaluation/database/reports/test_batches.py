@@ -110,7 +110,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     rows = {row[0]["text"]: row[1]["text"] for row in table["rows"]}
     requested, askable = batch.numbers["selected"], batch.numbers["askable"]
     assert 0 < requested < askable
-    assert (rows["selected"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
+    assert (rows["asked"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
     assert rows["judges discarded, their answers withdrawn"] == "1"
     assert section["remarks"][:2] == [
         "Judges left out: 5 of 10 control items right.",
