@@ -160,8 +160,8 @@ def _splits(root: Path, present: set[str]) -> dict[str, str]:
         for number, line in lines(file):
             name = line.strip()
             try:
-                found = (names.find(spelled, (KEY,)) for spelled in (name, image_id(name)))
-                image = next((item for item in found if item is not None), None)
+                matches = (names.find(spelled, (KEY,)) for spelled in (name, image_id(name)))
+                image = next((item for item in matches if item is not None), None)
             except AmbiguousName as error:
                 raise FormatError(str(error), file=file, line=number, expected="ids of images") from error
             if image is None:

@@ -68,8 +68,8 @@ class Pictures:
         for spellings in (paths, bases) if self.folder is not None else ():
             for find_in in (self._spelled, self._looking_alike):
                 for path in spellings:
-                    if (found := find_in(path)) is not None:
-                        return found
+                    if (file := find_in(path)) is not None:
+                        return file
         return None
 
     def key(self, filename: str) -> str:
@@ -81,10 +81,10 @@ class Pictures:
         path = path_in_source(filename)
         if path not in self._keys:
             try:
-                found = (self._spelled(path) or self._looking_alike(path)) if is_safe_path(path) else None
+                file = (self._spelled(path) or self._looking_alike(path)) if is_safe_path(path) else None
             except FormatError:
-                found = None
-            self._keys[path] = str(found.relative_to(self.folder)) if found else folded(path)
+                file = None
+            self._keys[path] = str(file.relative_to(self.folder)) if file else folded(path)
         return self._keys[path]
 
     def _spelled(self, path: str) -> Path | None:

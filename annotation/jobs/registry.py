@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Work)
 class JobKind:
     """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we.
 
-    Nobody is told of the end of a `quiet` one: it only sends what somebody else asked for. An `operation`
+    The end of a `quiet` one is not announced: it only sends what somebody else requested. An `operation`
     reads its arguments itself.
     """
 

@@ -37,7 +37,7 @@ class _RecordedReading(Reading):
         barred: frozenset[str] = NOBODY,
     ) -> tuple[str | None, Judgment | None]:
         before = self.votes[key].next if key in self.votes else 0
-        # By name: a dataclass with slots is made anew, which `super` does not know.
+        # By name: a dataclass with slots is a new class, which `super` does not know.
         outcome, last = Reading.take(self, key, rule, votes, flags, limit, barred)
         if outcome is not None:
             read = self.votes[key].queue[before : self.votes[key].next]

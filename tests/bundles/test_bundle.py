@@ -91,13 +91,13 @@ class Eventful(Play):
 
     def review(self) -> int:
         """A reviewer who knows the truth rules on what waits for them; how many rulings that took."""
-        made = 0
+        reviewed = 0
         for row in OpenImage.objects.filter(campaign=self.campaign, complete=False):
             while needed := rulings_of(state_of(row), self.world.truths[row.image_id]):
                 # One at a time: what it changes may need other ones.
                 rulings.make_ruling(image=row.pk, ruling=needed[0])
-                made += 1
-        return made
+                reviewed += 1
+        return reviewed
 
 
 def test_the_script_follows_a_campaign_of_everything_to_its_dataset(tmp_path: Path) -> None:

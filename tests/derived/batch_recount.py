@@ -49,7 +49,7 @@ Pages = dict[int, tuple[int, str]]
 @dataclass(frozen=True)
 class Person:
     """A judge of one campaign: control items met and right, why they do not count, answers that stand, how
-    many of them came before they were let back, and whether those count."""
+    many of them came before they were reinstated, and whether those count."""
 
     known: int
     right: int

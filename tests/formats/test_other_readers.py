@@ -1,7 +1,7 @@
 """What other people's tools find in our exports: the same, without a word of explanation.
 
 The readers that are packages are used as their documentation says. Those that are scripts of a paper's
-authors (Flickr30k Entities, MDETR's evaluation on it) are written anew from what they are known to do.
+authors (Flickr30k Entities, MDETR's evaluation on it) are rewritten from their known behaviour.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def test_supervision_makes_detections_of_it(tmp_path: Path) -> None:
     pictures.mkdir()
     for record in corpus:
         Image.new("L", (record.width or 500, record.height or 375)).save(pictures / record.filename)
-    found = supervision.DetectionDataset.from_coco(str(pictures), str(tmp_path / "out" / "instances.json"))
-    detections = {Path(path).stem: boxes for path, _, boxes in found}
+    dataset = supervision.DetectionDataset.from_coco(str(pictures), str(tmp_path / "out" / "instances.json"))
+    detections = {Path(path).stem: boxes for path, _, boxes in dataset}
     for record in corpus:
         if record.layer is None:
             continue

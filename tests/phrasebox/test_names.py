@@ -90,8 +90,8 @@ def test_a_name_is_of_one_image_or_refused_with_both(names, name, spelled, space
     try:
         found = names.find(name, spaces)
     except AmbiguousName as error:
-        told = [image for item, image in names.images.items() if repr(image.filename) in str(error)]
-        assert len(told) >= 2 and {image.item for image in told} <= alike
+        named = [image for item, image in names.images.items() if repr(image.filename) in str(error)]
+        assert len(named) >= 2 and {image.item for image in named} <= alike
         return
     assert found is None or found in alike
     exact = [

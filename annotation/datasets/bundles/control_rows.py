@@ -34,7 +34,7 @@ class ReleasedControls:
                 "purpose": row.purpose,
                 "image": row.image.key,
                 "key": row.key,
-                "shown": _shown(row.content),
+                "shown": _visible_content(row.content),
                 "known": row.known,
                 "source": row.source,
                 "in_use": row.active,
@@ -59,7 +59,7 @@ class ReleasedControls:
         return {**answer, "pairs": pairs}
 
 
-def _shown(content: Mapping[str, Any]) -> dict[str, Any]:
+def _visible_content(content: Mapping[str, Any]) -> dict[str, Any]:
     """What an item shows, captions by their names and not by ids of rows."""
     blocks = [tuple(caption) for block in content.get("blocks", ()) for caption in block["captions"]]
     single = [tuple(content["caption"])] if "caption" in content else []

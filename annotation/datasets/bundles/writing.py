@@ -58,7 +58,7 @@ def write_bundle(
 ) -> Written:
     """Write the bundle of a campaign under the new folder `out`, which is complete once it exists.
 
-    People, answers and times are named anew (`release_names`). Control items are in it once the campaign is
+    People, answers and times get new names (`release_names`). Control items are in it once the campaign is
     closed, but for those that another campaign uses which is not. `progress` is handed the images. Raises
     ExportError.
     """

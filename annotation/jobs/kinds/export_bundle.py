@@ -31,7 +31,7 @@ def check_bundle_request(request: ExportBundleRequest, context: OperationContext
 
 
 def export_bundle(request: ExportBundleRequest, context: OperationContext) -> ExportedDataset:
-    """Write the bundle, for a job into an archive. A killed export starts anew."""
+    """Write the bundle, for a job into an archive. A killed export starts again."""
     campaign, progress = request.row(), context.progress
     total = OpenImage.objects.filter(campaign=campaign).count()
     if context.out is not None:

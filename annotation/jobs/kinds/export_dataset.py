@@ -130,7 +130,7 @@ def export_campaign(request: ExportCampaignRequest, context: OperationContext) -
 def export_layer(request: ExportDatasetRequest, context: OperationContext) -> ExportedDataset:
     """Write the dataset, for a job into an archive.
 
-    A file cannot be gone on with in its middle, so that a killed export starts again; what it
+    A half-written file cannot be continued, so that a killed export starts again; what it
     had written is removed first.
     """
     corpus, progress = corpus_named(request.corpus), context.progress

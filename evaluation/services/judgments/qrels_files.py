@@ -242,8 +242,8 @@ def _queries(
         return asks
 
     def known(queries: str, items: str) -> int:
-        asking, asked = lookups[queries], lookups[items]
-        return sum(asking.means(query) and asked.means(item) for query, item, _grade in rows)
+        asking, judged = lookups[queries], lookups[items]
+        return sum(asking.means(query) and judged.means(item) for query, item, _grade in rows)
 
     of_images, of_captions = known(IMAGE, CAPTION), known(CAPTION, IMAGE)
     if of_images == of_captions:
@@ -274,11 +274,11 @@ def _known(
     skip_unknown: bool,
 ) -> tuple[list[Qrel], list[str]]:
     """The rows by what the corpus calls things, images first, and what it lacks; raises InputError."""
-    asking, asked = lookups[queries], lookups[CAPTION if queries == IMAGE else IMAGE]
+    asking, judged = lookups[queries], lookups[CAPTION if queries == IMAGE else IMAGE]
     qrels: dict[tuple[int, int], Qrel] = {}
     lacking: dict[str, None] = {}
     for query, item, grade in rows:
-        image, caption = asking[query], asked[item]
+        image, caption = asking[query], judged[item]
         if image is None or caption is None:
             unknown = [name for name, pk in ((query, image), (item, caption)) if pk is None]
             lacking.update(dict.fromkeys(unknown))

@@ -169,13 +169,13 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
     names, spaces = names_of(request.corpus), name_spaces(request.named_by)
     declared = declared_training(request.trained_on, context)
     images = declared.images()
-    sent = SentMatrix(
+    upload = SentMatrix(
         format=request.format,
         file=request.file,
         captions=request.captions,
         cosine=not request.inner_products,
     )
-    with closing(stream(read_rankings, sent, depth, direction == Run.SEARCH)) as parts:
+    with closing(stream(read_rankings, upload, depth, direction == Run.SEARCH)) as parts:
         sent_file = cast(SentFile, next(parts))
         if request.format == "trec":
             system, depth = system or sent_file.tag, 0
@@ -299,7 +299,7 @@ def write_run_file(name: str, out: Path, *, ties: str = KEEP_TIES, qrels: str = 
     Tied items keep their score, so that what is read back is the run; with `BREAK_TIES` they are written a
     hair apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many
     queries get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName,
-    PhraseboxError, and FormatError for a file that stands already and ids with white space; nothing is left
+    PhraseboxError, and FormatError for a file that exists already and ids with white space; nothing is left
     then.
     """
     run = run_named(name)
@@ -361,7 +361,7 @@ def write_file(
 ) -> int:
     """Write rankings as a new TREC file, which is whole once it is there; returns its number of lines.
 
-    `ties`: as for `export_run`. Raises FormatError for a file that stands already and ids with white space;
+    `ties`: as for `export_run`. Raises FormatError for a file that exists already and ids with white space;
     nothing is left then.
     """
     with whole_file(out) as part:

@@ -103,12 +103,12 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
     seen = {} if images is None else TrainingImages(images, images[:0]).arrays
     row, names, folder = corpus_named(corpus), names_of(corpus), system_folder(name)
     spaces = name_spaces(request.named_by)
-    sent = SentMatrix(
+    upload = SentMatrix(
         format=format, file=request.file, captions=request.captions, cosine=not request.inner_products
     )
     with work_lock(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
-        about, ids = _read(sent, {"images": len(names.image), "captions": len(names.caption)})
+        about, ids = _read(upload, {"images": len(names.image), "captions": len(names.caption)})
         held = {
             "images_ids": _known(
                 ids["images"], names.images_in(files[0], spaces), names.image_name, "image", files[0], corpus
@@ -141,7 +141,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
                 )
         else:
             clear_leftovers(name)
-            read(write_system, sent, folder, held, metadata, seen)
+            read(write_system, upload, folder, held, metadata, seen)
         registry.register_stored_system(name, registry.requested_by(context))
         return AddedSystem(
             name,
@@ -156,11 +156,11 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
         )
 
 
-def _read(sent: SentMatrix, most: Mapping[str, int]) -> tuple[SentFile, dict[str, list[str]]]:
+def _read(upload: SentMatrix, most: Mapping[str, int]) -> tuple[SentFile, dict[str, list[str]]]:
     """What is to be known of the files, and the ids of both sides, as they are written there; of more than
     `most` names that the corpus has, some are wrong, and no more are read."""
     ids: dict[str, list[str]] = {side: [] for side in most}
-    with closing(stream(read_system, sent)) as parts:
+    with closing(stream(read_system, upload)) as parts:
         about = cast(SentFile, next(parts))
         for part in parts:
             assert isinstance(part, SentIds)
