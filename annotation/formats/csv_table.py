@@ -102,7 +102,7 @@ def records_of_rows(
             except FormatError as error:
                 report_problem(error)
         for _, data, first, captions in spool:
-            split, filename = json.loads(data)
+            split, _, filename = data.partition("\n")
             try:
                 record = ImageRecord(
                     id="",
@@ -143,11 +143,12 @@ def _add(spool: Spool, row: Row, file: Path, line: int, number: int, pictures: P
     if (says := whole_number(unrelated)) not in (0, 1):
         raise FormatError(f"unrelated is {short_repr(unrelated)}", file=file, line=line, expected="0 or 1")
     key = pictures.key(filename)
-    stands = json.loads(spool.add_image(key, json.dumps([split, filename]), line) or "null")
-    if stands is not None and stands[0] != split:
+    # A name with a line break is refused when the record is checked.
+    earlier = spool.add_image(key, f"{split}\n{filename}", line)
+    if earlier is not None and (earlier_split := earlier.partition("\n")[0]) != split:
         raise FormatError(
             f"{short_repr(filename)} in the split {short_repr(split)} appeared before in the split "
-            f"{short_repr(stands[0])}",
+            f"{short_repr(earlier_split)}",
             file=file,
             line=line,
             expected="one split per image",

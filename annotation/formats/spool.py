@@ -50,6 +50,7 @@ class Spool:
         self._base.execute("PRAGMA journal_mode = OFF")
         self._base.executescript(_TABLES)
         self._base.execute("BEGIN")
+        self._latest: tuple[str | None, str] = None, ""
 
     def __enter__(self) -> Spool:
         return self
@@ -61,10 +62,15 @@ class Spool:
 
     def add_image(self, key: str, data: str, line: int | None = None) -> str | None:
         """Put an image in; where `key` stands already, return the data it stands with."""
+        if key == self._latest[0]:  # rows of one image mostly stand together
+            return self._latest[1]
         try:
             self._base.execute("INSERT INTO image (key, line, data) VALUES (?, ?, ?)", (key, line, data))
         except sqlite3.IntegrityError:
-            return str(self._base.execute("SELECT data FROM image WHERE key = ?", (key,)).fetchone()[0])
+            row = self._base.execute("SELECT data FROM image WHERE key = ?", (key,)).fetchone()
+            self._latest = key, str(row[0])
+            return self._latest[1]
+        self._latest = key, data
         return None
 
     def add_caption(
