@@ -195,7 +195,9 @@ def _with_ours(
 ) -> tuple[tuple[CaptionRecord, ...], LayerRecord | None]:
     """The captions and the layer of an image whose entry `_ours` made, or another program. Raises
     FormatError."""
-    entry = Fields(ours or {}, what=f"image {short_repr(filename)}", file=file)
+    if not ours:
+        return tuple(_caption(caption.text, caption.id or "") for caption in captions), None
+    entry = Fields(ours, what=f"image {short_repr(filename)}", file=file)
     entry.only("words", "layer")
     words = entry.list("words", [None for _ in captions])
     if len(words) != len(captions):

@@ -77,8 +77,8 @@ def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
     return splits
 
 
-def _add(spool: Spool, line: str, file: Path, number: int, pictures: Pictures, last: str) -> str:
-    """Put one line into the spool; its image's key. `last` is that of the line before."""
+def _add(spool: Spool, line: str, file: Path, number: int, pictures: Pictures) -> None:
+    """Put one line into the spool."""
     parsed = _parse(line)
     if parsed is None:
         problem = (
@@ -88,20 +88,18 @@ def _add(spool: Spool, line: str, file: Path, number: int, pictures: Pictures, l
         )
         raise FormatError(problem, file=file, line=number, expected=LINE)
     printed, index, text = parsed
-    tagged = _TAGGED.fullmatch(printed)
+    tagged = _TAGGED.fullmatch(printed) if "#" in printed else None
     filename = path_in_source(tagged[1] if tagged else printed)
     if not text:
         raise FormatError(
             f"caption {index} of {short_repr(filename)} is empty", file=file, line=number, expected=LINE
         )
     key = pictures.key(filename)
-    if key != last:
-        spool.add_image(key, filename, number)
+    spool.add_image(key, filename, number)
     if tagged:
         spool.add_caption(key, _AFTER_ALL + number, text, id=f"{printed}#{index}", ids_of=key, line=number)
     else:
         spool.add_caption(key, index, text, line=number)
-    return key
 
 
 class Flickr8k(Format):
@@ -123,11 +121,10 @@ class Flickr8k(Format):
         file = known[0] if known else only_file(path, "*.token.txt", "*.token")
         pictures = Pictures(images)
         with Spool(file) as spool:
-            last = ""
             for number, text in lines(file):
                 try:
                     if text.strip():
-                        last = _add(spool, text, file, number, pictures, last)
+                        _add(spool, text, file, number, pictures)
                 except FormatError as error:
                     report_problem(error)
             splits = _splits(path, spool.images()) if path.is_dir() else {}

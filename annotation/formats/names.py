@@ -27,7 +27,7 @@ def is_safe_name(name: str) -> bool:
     Spaces of any kind may stand within it."""
     return (
         bool(name)
-        and all(sign.isprintable() or unicodedata.category(sign) == "Zs" for sign in name)
+        and (name.isprintable() or all(s.isprintable() or unicodedata.category(s) == "Zs" for s in name))
         and "/" not in name
         and "\\" not in name
         and name == name.strip()
