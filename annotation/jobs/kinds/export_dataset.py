@@ -43,7 +43,7 @@ def _ways() -> dict[str, Any]:
 _Format = Annotated[str, OneOf(_writable), Help(_("Format"))]
 _Unfinished = Annotated[
     Annotated[str, OneOf(_ways, _("do not export if there are any"))] | None,
-    Help(_("Unfinished images"), _("Else an export is refused while there are any")),
+    Help(_("Unfinished images"), _("By default an export is refused while there are any")),
 ]
 _Pictures = Annotated[bool, Help(_("Pictures"), _("With the pictures"))]
 #: Whether an export may hold simulated answers.
