@@ -34,6 +34,7 @@ from annotation.models import Account
 from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
 from annotation.task_types.displayed import displayed_image
+from annotation.workers.session_store import stored_key
 from config.single_thread_worker import in_utf_8
 from tests.hostile import calls, declared  # noqa: F401 (enters its operations)
 from tests.hostile.calls import Call, spoilt
@@ -176,7 +177,7 @@ def _episode(outcome: Outcome, turns: Iterator[Step], rng: Random) -> bool:
         call = operation.make(at)
         _send(outcome, client, operation, change(call, rng) if change else call, bad=change is not None)
         held = client.cookies["session"].value if "session" in client.cookies else ""
-        if held != session or (session and not Session.objects.filter(pk=session).exists()):
+        if held != session or (session and not Session.objects.filter(pk=stored_key(session)).exists()):
             return True
     return created == EPISODE
 
