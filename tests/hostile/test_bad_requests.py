@@ -17,7 +17,8 @@ from annotation.datasets.uploads import PART_BYTES
 from annotation.images.decoding import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
-from config.middleware import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
+from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY
+from config.middleware import ReadableForms
 from config.wsgi import application
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
@@ -234,8 +235,9 @@ def raw_request(path: str, length: int | None, **headers: str) -> tuple[str, dic
     return lines[0][0][:3], lines[0][1], text, body.taken
 
 
-SESSION = {"HTTP_COOKIE": "session=anybodycanwritethis"}
-TOKEN = {"HTTP_AUTHORIZATION": "Bearer any"}
+def with_session() -> dict[str, str]:
+    """The header of a request in a session of somebody who is signed in."""
+    return {"HTTP_COOKIE": f"session={people.signed_in('ada', 'researcher').session.session_key}"}
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/", "/prolific/webhook/", "/"])
@@ -247,14 +249,28 @@ def test_nothing_is_read_of_a_form_that_is_larger_than_anybody_may_send(path: st
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/"])
 def test_nothing_is_read_of_a_form_that_is_larger_than_any_page_takes(path: str) -> None:
-    status, _headers, text, taken = raw_request(path, LARGEST_BODY + 1, **SESSION)
+    session = with_session()
+    status, _headers, text, taken = raw_request(path, LARGEST_BODY + 1, **session)
     assert (status, taken) == ("413", 0) and "imported by command" in text.decode()
-    assert raw_request(path, 2**20, **SESSION)[0] != "413"
+    assert raw_request(path, 2**20, **session)[0] != "413"
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"HTTP_COOKIE": "session=anybodycanwritethis"},
+        {"HTTP_AUTHORIZATION": "Bearer any"},
+        {"HTTP_AUTHORIZATION": "Token any"},
+    ],
+)
+def test_what_only_looks_like_a_session_or_a_token_opens_no_way_for_large_bodies(forged: dict[str, str]) -> None:
+    status, _headers, _text, taken = raw_request("/sign-in/", LARGEST_FROM_ANYBODY + 1, **forged)
+    assert (status, taken) == ("413", 0)
 
 
 @pytest.mark.parametrize("path", [NEXT, "/api/v1/corpora", "/api/v1/systems"])
 def test_a_call_that_is_too_large_is_refused_as_a_problem(path: str) -> None:
-    for length, headers in [(LARGEST_FROM_ANYBODY + 1, {}), (LARGEST_BODY + 1, TOKEN)]:
+    for length, headers in [(LARGEST_FROM_ANYBODY + 1, {}), (LARGEST_BODY + 1, with_session())]:
         status, about, text, taken = raw_request(path, length, **headers)
         assert (status, taken) == ("413", 0) and about["Content-Type"] == "application/problem+json"
         assert json.loads(text)["code"] == "too_large"

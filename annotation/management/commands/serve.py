@@ -153,7 +153,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             "workers": workers,
             # Loaded once, before the fork: processes share its memory, and all are ready at once.
             "preload_app": True,
-            "worker_class": "gthread",
+            "worker_class": "config.buffered_worker.BufferedWorker",
             "threads": THREADS,
             "graceful_timeout": GRACE,
             "logconfig_dict": settings.LOGGING,

@@ -1,0 +1,530 @@
+"""Gunicorn's worker process that waits for no client: one loop receives and sends, threads compute.
+
+A thread sees a request once all of it is there, and is free again once it has computed the response. So a
+client that sends or reads a byte every few seconds holds up nobody, and whoever is slower than SLOWEST is cut
+off. The bytes of a body are counted as they come; more than anybody may send is received only from an
+account. Each account has so many requests at a time, and so much CPU: the others do not wait for one that
+sends on sixteen connections (`Turns`).
+
+Requests are read and responses are framed by Gunicorn's own classes.
+"""
+
+import errno
+import io
+import os
+import resource
+import selectors
+import socket
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import IO, Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from gunicorn.http import wsgi
+from gunicorn.http.body import ChunkedReader
+from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import IterUnreader
+from gunicorn.workers.gthread import ThreadWorker
+
+from annotation.api.problems import Problem
+from config.bodies import LARGEST_FROM_ANYBODY, largest_body_of
+from config.turns import CALLER, Slot, Turns, slot_of
+
+#: Seconds in which the head of a request has come; and how much longer a body or a response may take that
+#: goes at SLOWEST, in bytes a second.
+PATIENCE, SLOWEST = 10.0, 16 * 2**10
+#: Seconds for which a refused client is heard out: cut off in the midst of sending, it may never read why.
+HEARD_OUT = 5.0
+#: Bytes of the longest head; of a body, from which it waits on the disk; of a response that gather before
+#: they are sent, and that wait for their reader before its thread does.
+LONGEST_HEAD, IN_MEMORY, GATHERED, UNSENT = 2**16, 2**18, 2**16, 2**22
+#: Seconds after which gathered bytes are sent in any case; bytes received at once; seconds between two looks
+#: for clients that are too slow.
+_GATHERING, _AT_ONCE, _LOOK = 0.05, 2**18, 0.5
+#: Files that are open beside connections, at most.
+_OTHER_FILES = 192
+
+
+class _Piece(NamedTuple):
+    """A part of a file that is to be sent, by a handle of its own."""
+
+    handle: int
+    offset: int
+    count: int
+
+
+class Outgoing:
+    """What Gunicorn takes for the socket of a response: the loop sends what the client does not take now."""
+
+    def __init__(self, connection: socket.socket, call_loop: Callable[[], None]) -> None:
+        self._connection, self._call_loop = connection, call_loop
+        self._lock = threading.Condition()
+        self._parts: deque[bytes | _Piece] = deque()
+        self._waiting = 0
+        self._pushed = 0.0
+        #: Since when something waits for its reader, and how many bytes were sent since.
+        self.since, self.sent, self.broken = 0.0, 0, False
+
+    def __bool__(self) -> bool:
+        """Whether something is to be sent yet."""
+        return bool(self._parts)
+
+    def begin(self) -> None:
+        """A new response."""
+        self._pushed, self.since, self.sent = time.monotonic(), 0.0, 0
+
+    def sendall(self, data: bytes) -> None:
+        """Take a part of a response; wait where the client has not read what came before it."""
+        with self._lock:
+            self._parts.append(data)
+            self._waiting += len(data)
+            if self._waiting < GATHERED and time.monotonic() - self._pushed < _GATHERING:
+                return
+            self._push()
+            if self._waiting > UNSENT:
+                self._call_loop()
+                self._lock.wait_for(lambda: self.broken or self._waiting <= UNSENT // 2)
+            if self.broken:
+                raise BrokenPipeError(errno.EPIPE, "the client is gone, or too slow")
+
+    def sendfile(self, file: IO[bytes], offset: int, count: int) -> None:
+        """Take a part of a file. Nobody waits for its reader."""
+        with self._lock:
+            self._parts.append(_Piece(os.dup(file.fileno()), offset, count))
+
+    def shutdown(self, _how: int) -> None:
+        """Gunicorn may not end the connection, the loop does."""
+        raise OSError(errno.ENOTCONN, "the loop ends connections")
+
+    def push(self) -> None:
+        """Send what the client takes now."""
+        with self._lock:
+            self._push()
+            self._lock.notify_all()
+
+    def fail(self) -> None:
+        """Nothing more is sent."""
+        with self._lock:
+            self.broken, self._waiting = True, 0
+            while self._parts:
+                part = self._parts.popleft()
+                if isinstance(part, _Piece):
+                    os.close(part.handle)
+            self._lock.notify_all()
+
+    def _push(self) -> None:
+        self._pushed = time.monotonic()
+        try:
+            while self._parts:
+                self.sent += self._send_some()
+            self.since = 0.0
+        except BlockingIOError:
+            if not self.since:
+                self.since, self.sent = self._pushed, 0
+        except OSError:
+            self.fail()
+
+    def _send_some(self) -> int:
+        first = self._parts[0]
+        if isinstance(first, _Piece):
+            sent = os.sendfile(self._connection.fileno(), first.handle, first.offset, first.count)
+            self._parts.popleft()
+            if sent in (0, first.count):  # 0: the file was cut short
+                os.close(first.handle)
+            else:
+                self._parts.appendleft(_Piece(first.handle, first.offset + sent, first.count - sent))
+            if not sent:
+                raise OSError(errno.EIO, "a file was cut short while it was sent")
+            return sent
+        run: list[bytes] = []
+        for part in self._parts:
+            if isinstance(part, _Piece) or len(run) == 64:
+                break
+            run.append(part)
+        sent = left = self._connection.sendmsg(run)
+        self._waiting -= sent
+        while run and left >= len(run[0]):
+            left -= len(run.pop(0))
+            self._parts.popleft()
+        if left:
+            self._parts[0] = run[0][left:]
+        return sent
+
+
+class Connection:
+    """A client's connection: a request comes, is computed, its response goes, and the next one comes."""
+
+    def __init__(self, connection: socket.socket, client: Any, server: Any, call_loop: Any) -> None:
+        self.connection, self.client, self.server = connection, client, server
+        self.sock = Outgoing(connection, partial(call_loop, self))
+        self.received = bytearray()
+        self.requests = 0
+        self.request: Any = None
+        self.missing = 0
+        self.body: IO[bytes] = io.BytesIO()
+        self.slot: Slot | None = None
+        #: What the application says of the caller (`CALLER`).
+        self.caller: dict[str, Any] = {}
+        #: When it is cut off; None while a thread computes.
+        self.deadline: float | None = None
+        self.registered = 0
+        self.computing = self.lingers = self.closed = False
+        self.keeps = True
+
+
+class BufferedWorker(ThreadWorker):
+    """See above. Of Gunicorn's worker with threads it has the pool, the queue of calls and the signals."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.connections: set[Connection] = set()
+        self.turns = Turns()
+        files, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.most = min(self.worker_connections, max(files - _OTHER_FILES, 16))
+        self._looked = 0.0
+
+    # The loop -----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Serve until the master says that it is enough; then answer what has begun to come."""
+        queue = self.method_queue
+        self.poller.register(queue.fileno(), selectors.EVENT_READ, queue.run_callbacks)
+        self.set_accept_enabled(True)
+        while self.alive and self.is_parent_alive():
+            self._turn()
+        self.set_accept_enabled(False)
+        until = time.monotonic() + self.cfg.graceful_timeout
+        for connection in list(self.connections):
+            if not (connection.received or connection.request):
+                connection.deadline = time.monotonic() + _LOOK  # a request may be under way
+        while self.connections and time.monotonic() < until:
+            self._turn()
+        self.tpool.shutdown(wait=False)
+
+    def _turn(self) -> None:
+        self.notify()
+        self.wait_for_and_dispatch_events(self.turns.seconds_until_next(_LOOK))
+        for start in self.turns.due():
+            start()
+        if time.monotonic() - self._looked > _LOOK:
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        """End the connections that took too long."""
+        now = self._looked = time.monotonic()
+        for connection in list(self.connections):
+            outgoing = connection.sock
+            if outgoing.since and now > outgoing.since + PATIENCE + outgoing.sent / SLOWEST:
+                outgoing.fail()
+            late = connection.deadline is not None and now > connection.deadline
+            if late and (connection.received or connection.request) and not connection.lingers:
+                detail = _("The request took too long to come. Send it again.")
+                self._refuse(connection, Problem(HTTPStatus.REQUEST_TIMEOUT, "too_slow", detail))
+            elif late or (outgoing.broken and not connection.computing):
+                self._close(connection)
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take a connection; where there are too many, that one ends for it which is to end first anyway."""
+        try:
+            taken, client = listener.accept()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._make_room()
+            elif error.errno not in (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK):
+                raise
+            return
+        taken.setblocking(False)
+        if len(self.connections) >= self.most and not self._make_room():
+            taken.close()
+            return
+        connection = Connection(taken, client, listener.getsockname(), self._call_to_send)
+        connection.deadline = time.monotonic() + PATIENCE
+        self.connections.add(connection)
+        self._watch(connection, selectors.EVENT_READ)
+
+    def _make_room(self) -> bool:
+        waiting = [(one.deadline, id(one), one) for one in self.connections if one.deadline is not None]
+        if waiting:
+            self._close(min(waiting)[2])
+        return bool(waiting)
+
+    def _watch(self, connection: Connection, event: int) -> None:
+        """Call us when `connection` can be read from or written to; 0: not at all."""
+        if connection.registered == event:
+            return
+        if connection.registered:
+            self.poller.unregister(connection.connection)
+        if event:
+            called = self._receive if event == selectors.EVENT_READ else self._send
+            self.poller.register(connection.connection, event, partial(called, connection))
+        connection.registered = event
+
+    def _close(self, connection: Connection) -> None:
+        if connection.closed:
+            return
+        connection.closed = True
+        self._watch(connection, 0)
+        self.connections.discard(connection)
+        connection.sock.fail()
+        connection.connection.close()
+        connection.body.close()
+        if connection.slot is not None and not connection.computing:
+            self._release(connection)
+
+    # Requests come ------------------------------------------------------------------------------
+
+    def _receive(self, connection: Connection, _file: Any) -> None:
+        try:
+            data = connection.connection.recv(_AT_ONCE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._close(connection)
+        elif not connection.lingers:
+            if not connection.received and not connection.request:
+                connection.deadline = time.monotonic() + PATIENCE
+            connection.received += data
+            self._read(connection)
+
+    def _read(self, connection: Connection) -> None:
+        """Go on with what was received: a head first, then its body, then the turn comes."""
+        if connection.request is None:
+            searched = connection.received.find(b"\r\n\r\n")
+            if searched < 0 and len(connection.received) <= LONGEST_HEAD:
+                self._watch(connection, selectors.EVENT_READ)
+                return
+            try:
+                self._read_head(connection, searched + 4 if searched >= 0 else len(connection.received))
+            except Exception as error:  # whatever Gunicorn finds wrong with it
+                self._refuse(connection, self._problem(connection, error))
+            return
+        if connection.missing:
+            taken = bytes(connection.received[: connection.missing])
+            del connection.received[: len(taken)]
+            connection.missing -= len(taken)
+            connection.body.write(taken)
+        if connection.missing:
+            self._watch(connection, selectors.EVENT_READ)
+            return
+        connection.body.seek(0)
+        connection.request.body = connection.body
+        self._enqueue(connection, self._respond)
+
+    def _read_head(self, connection: Connection, end: int) -> None:
+        head = bytes(connection.received[:end])
+        if len(head) > LONGEST_HEAD:
+            raise LimitRequestHeaders("limit request headers")
+        connection.requests += 1
+        request = Request(self.cfg, IterUnreader([head]), connection.client, connection.requests)
+        del connection.received[:end]
+        connection.request, connection.keeps = request, True
+        if isinstance(request.body.reader, ChunkedReader):
+            detail = _("Say how long the body is: Content-Length.")
+            self._refuse(connection, Problem(HTTPStatus.LENGTH_REQUIRED, "length_required", detail))
+            return
+        connection.missing = request.body.reader.length
+        connection.deadline = time.monotonic() + PATIENCE + connection.missing / SLOWEST
+        if connection.missing > LARGEST_FROM_ANYBODY:
+            self._watch(connection, 0)
+            self._enqueue(connection, self._may_send)
+        else:
+            self._receive_body(connection)
+
+    def _may_send(self, connection: Connection) -> Callable[[], None]:
+        """In a thread: whether so large a body is received. Where it is not, the application says why."""
+        _response, environ = wsgi.create(
+            _without_expectation(connection.request),
+            connection.sock,
+            connection.client,
+            connection.server,
+            self.cfg,
+        )
+        try:
+            most = largest_body_of(environ)
+        except Exception:
+            most = 0  # the application meets the same error
+        if connection.missing > most:
+            connection.missing, connection.keeps = 0, False
+        return partial(self._receive_body, connection)
+
+    def _receive_body(self, connection: Connection) -> None:
+        request = connection.request
+        if connection.missing:
+            connection.body = tempfile.SpooledTemporaryFile(IN_MEMORY)
+            if request._expected_100_continue:
+                connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                connection.sock.push()
+        else:
+            connection.body = io.BytesIO()
+        _without_expectation(request)
+        self._read(connection)
+
+    def _enqueue(self, connection: Connection, work: Callable[[Connection], Callable[[], None]]) -> None:
+        """Let a thread do `work`, and then the loop what that returns, as soon as it is the caller's turn."""
+        self._watch(connection, 0)
+        connection.deadline, connection.computing = None, True
+        start = partial(self._start, connection, work)
+        if connection.slot is not None:
+            start()
+            return
+        connection.slot = slot_of(connection.request, connection.client, large=connection.missing > 0)
+        self.turns.take(connection.slot, start)
+
+    def _start(self, connection: Connection, work: Callable[[Connection], Callable[[], None]]) -> None:
+        def do() -> None:
+            began = time.thread_time()
+            then: Callable[[], None] = partial(self._close, connection)
+            try:
+                then = work(connection)
+            except Exception:
+                self.log.exception("a request failed outside the application")
+            finally:
+                spent = time.thread_time() - began
+                self.method_queue.defer(partial(self._done, connection, then, spent))
+
+        self.tpool.submit(do)
+
+    def _done(self, connection: Connection, then: Callable[[], None], spent: float) -> None:
+        connection.computing = False
+        if connection.slot is not None:
+            self.turns.charge(connection.slot, spent)
+        if connection.closed:
+            self._release(connection)
+        else:
+            then()
+
+    def _release(self, connection: Connection) -> None:
+        slot, connection.slot = connection.slot, None
+        if slot is not None:
+            self.turns.give_back(slot, connection.caller.get("account"))
+
+    # Responses go -------------------------------------------------------------------------------
+
+    def _respond(self, connection: Connection) -> Callable[[], None]:
+        """In a thread: compute the response."""
+        request, outgoing = connection.request, connection.sock
+        outgoing.begin()
+        keeps = False
+        try:
+            keeps = self._run_application(connection)
+        except OSError as error:
+            if not outgoing.broken:
+                self.log.exception("a response could not be written: %s", error)
+        except Exception as error:
+            if outgoing.sent or outgoing:
+                self.log.exception("a response ended early")
+                outgoing.fail()
+            else:
+                outgoing.sendall(_bytes_of(self._problem(connection, error, request)))
+        outgoing.push()
+        return partial(self._computed, connection, keeps)
+
+    def _run_application(self, connection: Connection) -> bool:
+        """Whether the connection may have a further request."""
+        response, environ = wsgi.create(
+            connection.request, connection.sock, connection.client, connection.server, self.cfg
+        )
+        environ["wsgi.multithread"], environ[CALLER] = True, connection.caller
+        if not (self.alive and connection.keeps):
+            response.force_close()
+        parts = self.wsgi(environ, response.start_response)
+        try:
+            if isinstance(parts, environ["wsgi.file_wrapper"]):
+                response.write_file(parts)
+            else:
+                for part in parts:
+                    response.write(part)
+            response.close()
+        finally:
+            if hasattr(parts, "close"):
+                parts.close()
+        return not response.should_close()
+
+    def _computed(self, connection: Connection, keeps: bool) -> None:
+        connection.keeps = keeps and self.alive
+        connection.body.close()
+        self._release(connection)
+        self._go_on(connection)
+
+    def _call_to_send(self, connection: Connection) -> None:
+        self.method_queue.defer(lambda: None if connection.closed else self._go_on(connection))
+
+    def _send(self, connection: Connection, _file: Any) -> None:
+        connection.sock.push()
+        self._go_on(connection)
+
+    def _go_on(self, connection: Connection) -> None:
+        """After a response, or a part of it."""
+        if connection.sock.broken:
+            if not connection.computing:
+                self._close(connection)
+        elif connection.sock:
+            self._watch(connection, selectors.EVENT_WRITE)
+        elif connection.computing:
+            self._watch(connection, 0)
+        elif connection.keeps:
+            connection.request, connection.caller = None, {}
+            connection.deadline = time.monotonic() + (PATIENCE if connection.received else self.cfg.keepalive)
+            self._read(connection)
+        else:
+            self._linger(connection)
+
+    def _linger(self, connection: Connection) -> None:
+        """Our half of the connection ends; for a moment what still comes is dropped."""
+        connection.lingers = True
+        connection.deadline = time.monotonic() + HEARD_OUT
+        try:
+            connection.connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._close(connection)
+            return
+        self._watch(connection, selectors.EVENT_READ)
+
+    def _refuse(self, connection: Connection, problem: Problem) -> None:
+        """Answer with a problem that the application need not be asked about, and end the connection."""
+        connection.keeps, connection.deadline = False, time.monotonic() + HEARD_OUT
+        connection.sock.begin()
+        connection.sock.sendall(_bytes_of(problem))
+        connection.sock.push()
+        if connection.slot is not None:
+            self._release(connection)
+        self._go_on(connection)
+
+    def _problem(self, connection: Connection, error: Exception, request: Any = None) -> Problem:
+        """What Gunicorn says of an error, as problem details."""
+        written = _Written()
+        self.handle_error(request, written, connection.client, error)
+        status = HTTPStatus(int(written.data[9:12] or b"500"))
+        fault = status is HTTPStatus.INTERNAL_SERVER_ERROR
+        return Problem(status, "fault" if fault else "bad_request", status.description or status.phrase)
+
+
+class _Written:
+    """Where Gunicorn writes what it says of an error."""
+
+    data = b""
+
+    def sendall(self, data: bytes) -> None:
+        self.data += data
+
+
+def _without_expectation(request: Any) -> Any:
+    """The request, whose sender was told by us to go on: Gunicorn need not say so too."""
+    request._expected_100_continue = False
+    return request
+
+
+def _bytes_of(problem: Problem) -> bytes:
+    """A problem as a whole response, after which the connection ends."""
+    response = problem.response()
+    head = [f"HTTP/1.1 {problem.status.value} {problem.status.phrase}", "Connection: close"]
+    head += [f"Content-Length: {len(response.content)}", f"Content-Type: {response['Content-Type']}"]
+    return "\r\n".join([*head, "", ""]).encode() + response.content
