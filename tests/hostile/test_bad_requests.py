@@ -263,7 +263,7 @@ def test_nothing_is_read_of_a_form_that_is_larger_than_any_page_takes(path: str)
         {"HTTP_AUTHORIZATION": "Token any"},
     ],
 )
-def test_what_only_looks_like_a_session_or_a_token_opens_no_way_for_large_bodies(forged: dict[str, str]) -> None:
+def test_what_only_looks_like_a_session_or_a_token_lets_no_large_body_in(forged: dict[str, str]) -> None:
     status, _headers, _text, taken = raw_request("/sign-in/", LARGEST_FROM_ANYBODY + 1, **forged)
     assert (status, taken) == ("413", 0)
 
