@@ -11,18 +11,15 @@ Requests are read and responses are framed by Gunicorn's own classes.
 
 import errno
 import io
-import os
 import resource
 import selectors
 import socket
 import tempfile
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from django.utils.translation import gettext as _
 from gunicorn.http import wsgi
@@ -34,6 +31,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from annotation.api.problems import Problem
 from config.bodies import LARGEST_FROM_ANYBODY, largest_body_of
+from config.outgoing import Outgoing
 from config.turns import CALLER, Slot, Turns, slot_of
 
 #: Seconds in which the head of a request has come; and how much longer a body or a response may take that
@@ -41,120 +39,12 @@ from config.turns import CALLER, Slot, Turns, slot_of
 PATIENCE, SLOWEST = 10.0, 16 * 2**10
 #: Seconds for which a refused client is heard out: cut off in the midst of sending, it may never read why.
 HEARD_OUT = 5.0
-#: Bytes of the longest head; of a body, from which it waits on the disk; of a response that gather before
-#: they are sent, and that wait for their reader before its thread does.
-LONGEST_HEAD, IN_MEMORY, GATHERED, UNSENT = 2**16, 2**18, 2**16, 2**22
-#: Seconds after which gathered bytes are sent in any case; bytes received at once; seconds between two looks
-#: for clients that are too slow.
-_GATHERING, _AT_ONCE, _LOOK = 0.05, 2**18, 0.5
+#: Bytes of the longest head; and of a body, from which it waits on the disk.
+LONGEST_HEAD, IN_MEMORY = 2**16, 2**18
+#: Bytes received at once; seconds between two looks for clients that are too slow.
+_AT_ONCE, _LOOK = 2**18, 0.5
 #: Files that are open beside connections, at most.
 _OTHER_FILES = 192
-
-
-class _Piece(NamedTuple):
-    """A part of a file that is to be sent, by a handle of its own."""
-
-    handle: int
-    offset: int
-    count: int
-
-
-class Outgoing:
-    """What Gunicorn takes for the socket of a response: the loop sends what the client does not take now."""
-
-    def __init__(self, connection: socket.socket, call_loop: Callable[[], None]) -> None:
-        self._connection, self._call_loop = connection, call_loop
-        self._lock = threading.Condition()
-        self._parts: deque[bytes | _Piece] = deque()
-        self._waiting = 0
-        self._pushed = 0.0
-        #: Since when something waits for its reader, and how many bytes were sent since.
-        self.since, self.sent, self.broken = 0.0, 0, False
-
-    def __bool__(self) -> bool:
-        """Whether something is to be sent yet."""
-        return bool(self._parts)
-
-    def begin(self) -> None:
-        """A new response."""
-        self._pushed, self.since, self.sent = time.monotonic(), 0.0, 0
-
-    def sendall(self, data: bytes) -> None:
-        """Take a part of a response; wait where the client has not read what came before it."""
-        with self._lock:
-            self._parts.append(data)
-            self._waiting += len(data)
-            if self._waiting < GATHERED and time.monotonic() - self._pushed < _GATHERING:
-                return
-            self._push()
-            if self._waiting > UNSENT:
-                self._call_loop()
-                self._lock.wait_for(lambda: self.broken or self._waiting <= UNSENT // 2)
-            if self.broken:
-                raise BrokenPipeError(errno.EPIPE, "the client is gone, or too slow")
-
-    def sendfile(self, file: IO[bytes], offset: int, count: int) -> None:
-        """Take a part of a file. Nobody waits for its reader."""
-        with self._lock:
-            self._parts.append(_Piece(os.dup(file.fileno()), offset, count))
-
-    def shutdown(self, _how: int) -> None:
-        """Gunicorn may not end the connection, the loop does."""
-        raise OSError(errno.ENOTCONN, "the loop ends connections")
-
-    def push(self) -> None:
-        """Send what the client takes now."""
-        with self._lock:
-            self._push()
-            self._lock.notify_all()
-
-    def fail(self) -> None:
-        """Nothing more is sent."""
-        with self._lock:
-            self.broken, self._waiting = True, 0
-            while self._parts:
-                part = self._parts.popleft()
-                if isinstance(part, _Piece):
-                    os.close(part.handle)
-            self._lock.notify_all()
-
-    def _push(self) -> None:
-        self._pushed = time.monotonic()
-        try:
-            while self._parts:
-                self.sent += self._send_some()
-            self.since = 0.0
-        except BlockingIOError:
-            if not self.since:
-                self.since, self.sent = self._pushed, 0
-        except OSError:
-            self.fail()
-
-    def _send_some(self) -> int:
-        first = self._parts[0]
-        if isinstance(first, _Piece):
-            sent = os.sendfile(self._connection.fileno(), first.handle, first.offset, first.count)
-            self._parts.popleft()
-            if sent in (0, first.count):  # 0: the file was cut short
-                os.close(first.handle)
-            else:
-                self._parts.appendleft(_Piece(first.handle, first.offset + sent, first.count - sent))
-            if not sent:
-                raise OSError(errno.EIO, "a file was cut short while it was sent")
-            return sent
-        run: list[bytes] = []
-        for part in self._parts:
-            if isinstance(part, _Piece) or len(run) == 64:
-                break
-            run.append(part)
-        sent = left = self._connection.sendmsg(run)
-        self._waiting -= sent
-        while run and left >= len(run[0]):
-            left -= len(run.pop(0))
-            self._parts.popleft()
-        if left:
-            self._parts[0] = run[0][left:]
-        return sent
 
 
 class Connection:
@@ -205,6 +95,8 @@ class BufferedWorker(ThreadWorker):
                 connection.deadline = time.monotonic() + _LOOK  # a request may be under way
         while self.connections and time.monotonic() < until:
             self._turn()
+        for connection in list(self.connections):
+            self._close(connection)
         self.tpool.shutdown(wait=False)
 
     def _turn(self) -> None:
@@ -262,8 +154,17 @@ class BufferedWorker(ThreadWorker):
             self.poller.unregister(connection.connection)
         if event:
             called = self._receive if event == selectors.EVENT_READ else self._send
-            self.poller.register(connection.connection, event, partial(called, connection))
+            step = partial(self._do, connection, partial(called, connection))
+            self.poller.register(connection.connection, event, lambda _file: step())
         connection.registered = event
+
+    def _do(self, connection: Connection, step: Callable[[], None]) -> None:
+        """Whatever goes wrong with one connection (a full disk, a fault) ends that one alone."""
+        try:
+            step()
+        except Exception:
+            self.log.exception("a connection failed")
+            self._close(connection)
 
     def _close(self, connection: Connection) -> None:
         if connection.closed:
@@ -279,7 +180,7 @@ class BufferedWorker(ThreadWorker):
 
     # Requests come ------------------------------------------------------------------------------
 
-    def _receive(self, connection: Connection, _file: Any) -> None:
+    def _receive(self, connection: Connection) -> None:
         try:
             data = connection.connection.recv(_AT_ONCE)
         except BlockingIOError:
@@ -399,7 +300,7 @@ class BufferedWorker(ThreadWorker):
         if connection.closed:
             self._release(connection)
         else:
-            then()
+            self._do(connection, then)
 
     def _release(self, connection: Connection) -> None:
         slot, connection.slot = connection.slot, None
@@ -457,7 +358,7 @@ class BufferedWorker(ThreadWorker):
     def _call_to_send(self, connection: Connection) -> None:
         self.method_queue.defer(lambda: None if connection.closed else self._go_on(connection))
 
-    def _send(self, connection: Connection, _file: Any) -> None:
+    def _send(self, connection: Connection) -> None:
         connection.sock.push()
         self._go_on(connection)
 
@@ -490,7 +391,8 @@ class BufferedWorker(ThreadWorker):
 
     def _refuse(self, connection: Connection, problem: Problem) -> None:
         """Answer with a problem that the application need not be asked about, and end the connection."""
-        connection.keeps, connection.deadline = False, time.monotonic() + HEARD_OUT
+        connection.keeps, connection.request, connection.deadline = False, None, time.monotonic() + HEARD_OUT
+        connection.received.clear()
         connection.sock.begin()
         connection.sock.sendall(_bytes_of(problem))
         connection.sock.push()

@@ -139,7 +139,7 @@ def test_two_hundred_slow_clients_slow_down_no_worker(store: queue.Store) -> Non
     assert not beside["errors"] and beside["rate"] > 0.8 * alone["rate"]
 
 
-@pytest.mark.parametrize("path", ["/api/tasks", "/tasks/", "/account/"])
+@pytest.mark.parametrize("path", ["/api/tasks", "/tasks/", "/tasks/earnings/"])
 def test_sixteen_connections_of_one_account_slow_others_down_by_half_at_most(
     store: queue.Store, path: str
 ) -> None:
