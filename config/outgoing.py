@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import IO, NamedTuple
 
-#: Bytes of a response that gather before they are sent; and that wait for their reader before its thread does.
+#: Bytes of a response that gather before they are sent; and that may wait for their reader.
 GATHERED, UNSENT = 2**16, 2**22
 #: Seconds after which gathered bytes are sent in any case; parts that are sent by one call.
 _GATHERING, _PARTS = 0.05, 64
