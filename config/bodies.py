@@ -8,8 +8,8 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
 from rest_framework.authtoken.models import Token
 
+from annotation.common.session_store import SessionStore
 from annotation.workers.api_tokens import token_of_secret
-from annotation.workers.session_store import SessionStore
 
 #: Bytes of the largest body that anything takes: the files of a form, 64 MiB in all, and its fields.
 LARGEST_BODY = 68 * 2**20

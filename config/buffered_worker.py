@@ -36,7 +36,7 @@ from config.turns import CALLER, Slot, Turns, slot_of
 
 #: Seconds in which the head of a request has come; and how much longer a body or a response may take that
 #: goes at SLOWEST, in bytes a second.
-PATIENCE, SLOWEST = 10.0, 16 * 2**10
+HEAD_SECONDS, SLOWEST = 10.0, 16 * 2**10
 #: Seconds for which a refused client is heard out: cut off in the midst of sending, it may never read why.
 HEARD_OUT = 5.0
 #: Bytes of the longest head; and of a body, from which it waits on the disk.
@@ -47,7 +47,7 @@ _AT_ONCE, _LOOK = 2**18, 0.5
 _OTHER_FILES = 192
 
 
-class Connection:
+class ClientConnection:
     """A client's connection: a request comes, is computed, its response goes, and the next one comes."""
 
     def __init__(self, connection: socket.socket, client: Any, server: Any, call_loop: Any) -> None:
@@ -65,7 +65,7 @@ class Connection:
         self.deadline: float | None = None
         self.registered = 0
         self.computing = self.lingers = self.closed = False
-        self.keeps = True
+        self.keeps, self.expects = True, False
 
 
 class BufferedWorker(ThreadWorker):
@@ -73,7 +73,7 @@ class BufferedWorker(ThreadWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.connections: set[Connection] = set()
+        self.connections: set[ClientConnection] = set()
         self.turns = Turns()
         files, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.most = min(self.worker_connections, max(files - _OTHER_FILES, 16))
@@ -112,7 +112,7 @@ class BufferedWorker(ThreadWorker):
         now = self._looked = time.monotonic()
         for connection in list(self.connections):
             outgoing = connection.sock
-            if outgoing.since and now > outgoing.since + PATIENCE + outgoing.sent / SLOWEST:
+            if outgoing.since and now > outgoing.since + HEAD_SECONDS + outgoing.sent / SLOWEST:
                 outgoing.fail()
             late = connection.deadline is not None and now > connection.deadline
             if late and (connection.received or connection.request) and not connection.lingers:
@@ -135,8 +135,8 @@ class BufferedWorker(ThreadWorker):
         if len(self.connections) >= self.most and not self._make_room():
             taken.close()
             return
-        connection = Connection(taken, client, listener.getsockname(), self._call_to_send)
-        connection.deadline = time.monotonic() + PATIENCE
+        connection = ClientConnection(taken, client, listener.getsockname(), self._call_to_send)
+        connection.deadline = time.monotonic() + HEAD_SECONDS
         self.connections.add(connection)
         self._watch(connection, selectors.EVENT_READ)
 
@@ -146,7 +146,7 @@ class BufferedWorker(ThreadWorker):
             self._close(min(waiting)[2])
         return bool(waiting)
 
-    def _watch(self, connection: Connection, event: int) -> None:
+    def _watch(self, connection: ClientConnection, event: int) -> None:
         """Call us when `connection` can be read from or written to; 0: not at all."""
         if connection.registered == event:
             return
@@ -158,7 +158,7 @@ class BufferedWorker(ThreadWorker):
             self.poller.register(connection.connection, event, lambda _file: step())
         connection.registered = event
 
-    def _do(self, connection: Connection, step: Callable[[], None]) -> None:
+    def _do(self, connection: ClientConnection, step: Callable[[], None]) -> None:
         """Whatever goes wrong with one connection (a full disk, a fault) ends that one alone."""
         try:
             step()
@@ -166,7 +166,7 @@ class BufferedWorker(ThreadWorker):
             self.log.exception("a connection failed")
             self._close(connection)
 
-    def _close(self, connection: Connection) -> None:
+    def _close(self, connection: ClientConnection) -> None:
         if connection.closed:
             return
         connection.closed = True
@@ -180,7 +180,7 @@ class BufferedWorker(ThreadWorker):
 
     # Requests come ------------------------------------------------------------------------------
 
-    def _receive(self, connection: Connection) -> None:
+    def _receive(self, connection: ClientConnection) -> None:
         try:
             data = connection.connection.recv(_AT_ONCE)
         except BlockingIOError:
@@ -191,11 +191,11 @@ class BufferedWorker(ThreadWorker):
             self._close(connection)
         elif not connection.lingers:
             if not connection.received and not connection.request:
-                connection.deadline = time.monotonic() + PATIENCE
+                connection.deadline = time.monotonic() + HEAD_SECONDS
             connection.received += data
             self._read(connection)
 
-    def _read(self, connection: Connection) -> None:
+    def _read(self, connection: ClientConnection) -> None:
         """Go on with what was received: a head first, then its body, then the turn comes."""
         if connection.request is None:
             searched = connection.received.find(b"\r\n\r\n")
@@ -219,7 +219,7 @@ class BufferedWorker(ThreadWorker):
         connection.request.body = connection.body
         self._enqueue(connection, self._respond)
 
-    def _read_head(self, connection: Connection, end: int) -> None:
+    def _read_head(self, connection: ClientConnection, end: int) -> None:
         head = bytes(connection.received[:end])
         if len(head) > LONGEST_HEAD:
             raise LimitRequestHeaders("limit request headers")
@@ -227,22 +227,24 @@ class BufferedWorker(ThreadWorker):
         request = Request(self.cfg, IterUnreader([head]), connection.client, connection.requests)
         del connection.received[:end]
         connection.request, connection.keeps = request, True
+        # We tell its sender to go on, not Gunicorn.
+        connection.expects, request._expected_100_continue = request._expected_100_continue, False
         if isinstance(request.body.reader, ChunkedReader):
             detail = _("Say how long the body is: Content-Length.")
             self._refuse(connection, Problem(HTTPStatus.LENGTH_REQUIRED, "length_required", detail))
             return
         connection.missing = request.body.reader.length
-        connection.deadline = time.monotonic() + PATIENCE + connection.missing / SLOWEST
+        connection.deadline = time.monotonic() + HEAD_SECONDS + connection.missing / SLOWEST
         if connection.missing > LARGEST_FROM_ANYBODY:
             self._watch(connection, 0)
             self._enqueue(connection, self._may_send)
         else:
             self._receive_body(connection)
 
-    def _may_send(self, connection: Connection) -> Callable[[], None]:
+    def _may_send(self, connection: ClientConnection) -> Callable[[], None]:
         """In a thread: whether so large a body is received. Where it is not, the application says why."""
         _response, environ = wsgi.create(
-            _without_expectation(connection.request),
+            connection.request,
             connection.sock,
             connection.client,
             connection.server,
@@ -256,19 +258,19 @@ class BufferedWorker(ThreadWorker):
             connection.missing, connection.keeps = 0, False
         return partial(self._receive_body, connection)
 
-    def _receive_body(self, connection: Connection) -> None:
-        request = connection.request
+    def _receive_body(self, connection: ClientConnection) -> None:
         if connection.missing:
             connection.body = tempfile.SpooledTemporaryFile(IN_MEMORY)
-            if request._expected_100_continue:
+            if connection.expects:
                 connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
                 connection.sock.push()
         else:
             connection.body = io.BytesIO()
-        _without_expectation(request)
         self._read(connection)
 
-    def _enqueue(self, connection: Connection, work: Callable[[Connection], Callable[[], None]]) -> None:
+    def _enqueue(
+        self, connection: ClientConnection, work: Callable[[ClientConnection], Callable[[], None]]
+    ) -> None:
         """Let a thread do `work`, and then the loop what that returns, as soon as it is the caller's turn."""
         self._watch(connection, 0)
         connection.deadline, connection.computing = None, True
@@ -279,7 +281,9 @@ class BufferedWorker(ThreadWorker):
         connection.slot = slot_of(connection.request, connection.client, large=connection.missing > 0)
         self.turns.take(connection.slot, start)
 
-    def _start(self, connection: Connection, work: Callable[[Connection], Callable[[], None]]) -> None:
+    def _start(
+        self, connection: ClientConnection, work: Callable[[ClientConnection], Callable[[], None]]
+    ) -> None:
         def do() -> None:
             began = time.thread_time()
             then: Callable[[], None] = partial(self._close, connection)
@@ -293,7 +297,7 @@ class BufferedWorker(ThreadWorker):
 
         self.tpool.submit(do)
 
-    def _done(self, connection: Connection, then: Callable[[], None], spent: float) -> None:
+    def _done(self, connection: ClientConnection, then: Callable[[], None], spent: float) -> None:
         connection.computing = False
         if connection.slot is not None:
             self.turns.charge(connection.slot, spent)
@@ -302,14 +306,14 @@ class BufferedWorker(ThreadWorker):
         else:
             self._do(connection, then)
 
-    def _release(self, connection: Connection) -> None:
+    def _release(self, connection: ClientConnection) -> None:
         slot, connection.slot = connection.slot, None
         if slot is not None:
             self.turns.give_back(slot, connection.caller.get("account"))
 
     # Responses go -------------------------------------------------------------------------------
 
-    def _respond(self, connection: Connection) -> Callable[[], None]:
+    def _respond(self, connection: ClientConnection) -> Callable[[], None]:
         """In a thread: compute the response."""
         request, outgoing = connection.request, connection.sock
         outgoing.begin()
@@ -328,7 +332,7 @@ class BufferedWorker(ThreadWorker):
         outgoing.push()
         return partial(self._computed, connection, keeps)
 
-    def _run_application(self, connection: Connection) -> bool:
+    def _run_application(self, connection: ClientConnection) -> bool:
         """Whether the connection may have a further request."""
         response, environ = wsgi.create(
             connection.request, connection.sock, connection.client, connection.server, self.cfg
@@ -349,20 +353,20 @@ class BufferedWorker(ThreadWorker):
                 parts.close()
         return not response.should_close()
 
-    def _computed(self, connection: Connection, keeps: bool) -> None:
+    def _computed(self, connection: ClientConnection, keeps: bool) -> None:
         connection.keeps = keeps and self.alive
         connection.body.close()
         self._release(connection)
         self._go_on(connection)
 
-    def _call_to_send(self, connection: Connection) -> None:
+    def _call_to_send(self, connection: ClientConnection) -> None:
         self.method_queue.defer(lambda: None if connection.closed else self._go_on(connection))
 
-    def _send(self, connection: Connection) -> None:
+    def _send(self, connection: ClientConnection) -> None:
         connection.sock.push()
         self._go_on(connection)
 
-    def _go_on(self, connection: Connection) -> None:
+    def _go_on(self, connection: ClientConnection) -> None:
         """After a response, or a part of it."""
         if connection.sock.broken:
             if not connection.computing:
@@ -373,15 +377,17 @@ class BufferedWorker(ThreadWorker):
             self._watch(connection, 0)
         elif connection.keeps:
             connection.request, connection.caller = None, {}
-            connection.deadline = time.monotonic() + (PATIENCE if connection.received else self.cfg.keepalive)
+            connection.deadline = time.monotonic() + (
+                HEAD_SECONDS if connection.received else self.cfg.keepalive
+            )
             self._read(connection)
         else:
             self._linger(connection)
 
-    def _linger(self, connection: Connection) -> None:
+    def _linger(self, connection: ClientConnection) -> None:
         """Our half of the connection ends; for a moment what still comes is dropped."""
         connection.lingers = True
-        connection.deadline = time.monotonic() + HEARD_OUT
+        connection.deadline = time.monotonic() + (HEARD_OUT if self.alive else _LOOK)
         try:
             connection.connection.shutdown(socket.SHUT_WR)
         except OSError:
@@ -389,7 +395,7 @@ class BufferedWorker(ThreadWorker):
             return
         self._watch(connection, selectors.EVENT_READ)
 
-    def _refuse(self, connection: Connection, problem: Problem) -> None:
+    def _refuse(self, connection: ClientConnection, problem: Problem) -> None:
         """Answer with a problem that the application need not be asked about, and end the connection."""
         connection.keeps, connection.request, connection.deadline = False, None, time.monotonic() + HEARD_OUT
         connection.received.clear()
@@ -400,7 +406,7 @@ class BufferedWorker(ThreadWorker):
             self._release(connection)
         self._go_on(connection)
 
-    def _problem(self, connection: Connection, error: Exception, request: Any = None) -> Problem:
+    def _problem(self, connection: ClientConnection, error: Exception, request: Any = None) -> Problem:
         """What Gunicorn says of an error, as problem details."""
         written = _Written()
         self.handle_error(request, written, connection.client, error)
@@ -414,14 +420,11 @@ class _Written:
 
     data = b""
 
+    def gettimeout(self) -> float:
+        return 0.0
+
     def sendall(self, data: bytes) -> None:
         self.data += data
-
-
-def _without_expectation(request: Any) -> Any:
-    """The request, whose sender was told by us to go on: Gunicorn need not say so too."""
-    request._expected_100_continue = False
-    return request
 
 
 def _bytes_of(problem: Problem) -> bytes:

@@ -355,7 +355,7 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 #: Stores the digest of a session's key, never the key.
-SESSION_ENGINE = "annotation.workers.session_store"
+SESSION_ENGINE = "annotation.common.session_store"
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True

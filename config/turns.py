@@ -2,7 +2,7 @@
 
 A worker works on one question at a time, so that their calls and pages are answered one after the other; an
 account reads pages and pictures on a few connections. Who computes more than PACE has to wait, in debt, for
-LONGEST_WAIT at most.
+LONGEST_DEBT at most.
 """
 
 import heapq
@@ -21,7 +21,7 @@ from config.single_thread_worker import HANDED
 CALLER = "phrasebox.caller"
 #: Seconds of CPU that an account may take for each second in each process; how many it may save up; and for
 #: how many seconds it waits at most where it took more.
-PACE, SAVED, LONGEST_WAIT = 0.15, 3.0, 2.0
+PACE, SAVED, LONGEST_DEBT = 0.15, 3.0, 2.0
 #: Sessions and tokens whose account is remembered.
 REMEMBERED = 4096
 
@@ -35,9 +35,9 @@ class Slot(NamedTuple):
 
 
 #: Requests at a time, by kind: those about tasks, other ones, and those with a large body.
-AT_ONCE = {"task": 1, "page": 3, "large": 3}
+PLACES = {"task": 1, "page": 3, "large": 3}
 #: The same of those who did not sign in, by address. Behind a proxy they have all the same.
-AT_ONCE_OF_ANYBODY = 6
+PLACES_OF_ANYBODY = 6
 
 _accounts: OrderedDict[str, str] = OrderedDict()
 
@@ -72,7 +72,7 @@ class Turns:
     def take(self, slot: Slot, start: Callable[[], None]) -> None:
         """Call `start` as soon as the caller has room for one request more."""
         key = (slot.caller, slot.kind)
-        if self._running[key] < AT_ONCE.get(slot.kind, AT_ONCE_OF_ANYBODY):
+        if self._running[key] < PLACES.get(slot.kind, PLACES_OF_ANYBODY):
             self._running[key] += 1
             self._start(slot.caller, start)
         else:
@@ -101,7 +101,7 @@ class Turns:
         """The caller has computed for so many seconds."""
         if slot.kind != "anybody":
             now = time.monotonic()
-            left = max(self._savings(slot.caller, now) - seconds, -LONGEST_WAIT * PACE)
+            left = max(self._savings(slot.caller, now) - seconds, -LONGEST_DEBT * PACE)
             self._saved[slot.caller] = (left, now)
             if len(self._saved) > REMEMBERED:
                 self._saved = {

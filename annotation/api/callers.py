@@ -21,9 +21,9 @@ from django.utils.translation import gettext as _
 from annotation.api.problems import Problem, check_csrf
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR
+from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account
 from annotation.workers import pseudonyms, sessions
-from annotation.workers.session_store import SessionStore, stored_key
 
 _SCHEME = "Token "
 #: Characters of a token; what is longer is none.

@@ -10,8 +10,8 @@ from django.utils import timezone
 from rest_framework.authtoken.models import Token
 
 from annotation.common import database
+from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account, ApiToken, RoleGrant
-from annotation.workers.session_store import SessionStore, stored_key
 
 #: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
 #: crowd platform, and nowhere else, so it marks those sessions too.

@@ -15,9 +15,9 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from rest_framework.authtoken.models import Token
 
+from annotation.common.session_store import stored_key
 from annotation.models import Account
 from annotation.workers import invitations, sessions
-from annotation.workers.session_store import stored_key
 from config.logs import Discreet, JsonFormatter, without_secrets
 from tests.queue.world import World
 from tests.web import desk

@@ -30,11 +30,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
 
+from annotation.common.session_store import stored_key
 from annotation.models import Account
 from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
 from annotation.task_types.displayed import displayed_image
-from annotation.workers.session_store import stored_key
 from config.single_thread_worker import in_utf_8
 from tests.hostile import calls, declared  # noqa: F401 (enters its operations)
 from tests.hostile.calls import Call, spoilt

@@ -36,11 +36,11 @@ NAMED_BY_NOBODY = {
         ),
         "allauth calls it",
     ),
-    **dict.fromkeys(("field_title_should_be_set", "list_schema", "tuple_schema"), "pydantic calls it"),
+    "field_title_should_be_set": "pydantic calls it",
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
     **dict.fromkeys(
-        ("get_template_sources", "corpus_formats", "create_model_instance", "job_kinds"),
+        ("get_template_sources", "_get_session_from_db", "corpus_formats", "job_kinds"),
         "Django calls it",
     ),
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),
