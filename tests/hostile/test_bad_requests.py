@@ -8,6 +8,8 @@ import json
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -229,9 +231,15 @@ def raw_request(path: str, length: int | None, **headers: str) -> tuple[str, dic
         **({"CONTENT_LENGTH": str(length)} if length is not None else {"HTTP_TRANSFER_ENCODING": "chunked"}),
         **headers,
     }
-    answer: Any = application(environ, lambda status, value, *rest: lines.append((status, dict(value))))
-    text = b"".join(answer)
-    answer.close()
+    for signal in (request_started, request_finished):  # which end the connection that a test has
+        signal.disconnect(close_old_connections)
+    try:
+        answer: Any = application(environ, lambda status, value, *rest: lines.append((status, dict(value))))
+        text = b"".join(answer)
+        answer.close()
+    finally:
+        for signal in (request_started, request_finished):
+            signal.connect(close_old_connections)
     return lines[0][0][:3], lines[0][1], text, body.taken
 
 
