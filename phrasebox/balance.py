@@ -101,9 +101,10 @@ class BalanceSheet:
 
 
 class Tally:
-    """Counts for a balance sheet while a source is read."""
+    """Counts for a balance sheet while a source is read; `opened` are the files that were read."""
 
     def __init__(self) -> None:
+        self.opened: set[str] = set()
         self._found: Counter[str] = Counter()
         self._taken: Counter[str] = Counter()
         self._left: dict[tuple[str, str], tuple[int, tuple[str, ...]]] = {}

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from phrasebox.balance import current_tally
 from phrasebox.errors import PhraseboxError
 
 #: What reading a bad .gz raises.
@@ -62,6 +63,7 @@ def short_repr(value: object, limit: int = 60) -> str:
 
 def open_bytes(path: Path | str) -> BinaryIO:
     """`path` opened for reading; a file that cannot be opened is a FormatError."""
+    current_tally().opened.add(str(path))
     try:
         return Path(path).open("rb")
     except OSError as error:

@@ -61,7 +61,7 @@ def checked_records(
                     expected="each image once",
                 )
         except FormatError as error:
-            report_problem(error)
+            report_problem(error, captions=len(record.captions))
             continue
         seen.add(checked.id)
         yield checked

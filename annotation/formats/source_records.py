@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.formats import base
+from annotation.formats.files.found import count_files
 from annotation.protocol.terms import ImageRecord
+from phrasebox.balance import current_tally
 from phrasebox.registry import Registry
 from phrasebox.text_files import FormatError
 
@@ -50,6 +52,7 @@ def read_records(
         yield from faults
         faults.clear()
         if record is None:
+            count_files(source, current_tally().opened, current_tally())
             return
         yield record
 

@@ -26,7 +26,8 @@ _EXPECTED = "a JPEG, PNG, WebP or still GIF"
 #: How a picture is encoded again: without loss, or in JPEG so that none is seen.
 _HOW: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}
 _ORIENTATION = 0x0112
-_UPRIGHT = 1
+#: The orientations that are not upright, by EXIF.
+_TURNED = range(2, 9)
 _QUALITY = 80
 
 # Pillow warns at a size of its own; ours is lower and refuses.
@@ -133,7 +134,7 @@ def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], bool]:
             # A phone's JPEG with a second picture behind it calls itself MPO.
             kind = "JPEG" if image.format == "MPO" else str(image.format)
             _check_extent(image, kind)
-            turned = image.getexif().get(_ORIENTATION, _UPRIGHT) != _UPRIGHT
+            turned = image.getexif().get(_ORIENTATION) in _TURNED
             if not turned:
                 try:
                     clean = without_metadata(data, kind)

@@ -1,0 +1,60 @@
+"""The files of a source: which are pictures, which systems and tools put there, and which nobody read."""
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from annotation.formats.files.archive import is_archive
+from phrasebox.balance import CLUTTER, FILES, NOT_READ, PACKED, Tally
+from phrasebox.names import PICTURE_EXTENSIONS
+
+#: What lies beside data, whoever made it: of systems, of tools, of sites that publish data, and of our exports.
+_CLUTTER = re.compile(
+    r"\..*|__MACOSX|Thumbs\.db|desktop\.ini|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?"
+    r"|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
+    re.IGNORECASE,
+)
+
+
+def is_clutter(name: str) -> bool:
+    """Whether a file or folder of that name is what systems and tools put beside data."""
+    return _CLUTTER.fullmatch(name) is not None
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file of that name is a picture."""
+    return name.lower().endswith(PICTURE_EXTENSIONS)
+
+
+def files_below(folder: Path) -> Iterator[tuple[str, bool]]:
+    """The path of each file below a folder, by name, and whether it is clutter."""
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        cluttered = any(map(is_clutter, Path(parent).relative_to(folder).parts))
+        for name in sorted(files):
+            yield f"{parent}/{name}", cluttered or is_clutter(name)
+
+
+def pictures_below(folder: Path) -> Iterator[tuple[str, bool]]:
+    """As `files_below`, of pictures."""
+    return ((path, cluttered) for path, cluttered in files_below(folder) if is_picture(path))
+
+
+def count_files(source: Path, opened: Collection[str], tally: Tally) -> None:
+    """Count the files of a folder but its pictures; those that were `opened` are taken."""
+    for path, cluttered in files_below(source) if source.is_dir() else ():
+        if path in opened:
+            tally.count(FILES)
+            tally.take(FILES)
+        elif cluttered:
+            tally.pass_over(FILES, CLUTTER, 1, _below(path, source))
+        elif not is_picture(path):
+            # A reader that opens files by ways of its own has read what it needs.
+            reason = PACKED if is_archive(Path(path)) else NOT_READ
+            if reason == PACKED or opened:
+                tally.pass_over(FILES, reason, 1, _below(path, source))
+
+
+def _below(path: str, source: Path) -> str:
+    return os.path.relpath(path, source)
