@@ -33,7 +33,7 @@ def column_name(cell: str) -> str:
 
 
 def count_columns(columns: Iterable[str], used: Collection[str]) -> None:
-    """Count columns for the balance sheet: those that are `used`, row numbers of other tools, and the others."""
+    """Count columns for the balance sheet: those `used`, row numbers of other tools, and the others."""
     tally = current_tally()
     for name in columns:
         if name in used:

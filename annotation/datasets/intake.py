@@ -375,18 +375,23 @@ class CorpusIntake:
 
     def _count_pictures(self) -> None:
         """Count the pictures of the source, and those of records that lie elsewhere."""
-        folders = [folder for folder in (self._pictures_in, self._source) if folder is not None]
-        below = {path: cluttered for folder in folders for path, cluttered in pictures_below(folder)}
-        for path in {**below, **self._pictures}:
-            self.tally.count(PICTURES)
-            if (why := self._pictures.get(path)) == _TAKEN:
-                self.tally.take(PICTURES)
-                continue
-            unnamed = CLUTTER if below.get(path) else NO_CAPTION if self._pictures_in else NOT_READ
-            name = next(
-                (path[len(f"{folder}/") :] for folder in folders if path.startswith(f"{folder}/")), path
-            )
-            self.tally.leave(PICTURES, why or unnamed, 1, name)
+        folders = [folder for folder in (self._source, self._pictures_in) if folder is not None]
+        if len(folders) == 2 and folders[1].is_relative_to(folders[0]):
+            folders.pop()
+        unnamed = NO_CAPTION if self._pictures_in is not None else NOT_READ
+        for folder in folders:
+            for path, cluttered in pictures_below(folder):
+                name = path[len(f"{folder}/") :]
+                self._count_picture(self._pictures.pop(path, CLUTTER if cluttered else unnamed), name)
+        for path, why in self._pictures.items():
+            self._count_picture(why, path)
+
+    def _count_picture(self, why: str, name: str) -> None:
+        self.tally.count(PICTURES)
+        if why == _TAKEN:
+            self.tally.take(PICTURES)
+        else:
+            self.tally.leave(PICTURES, why, 1, name)
 
 
 class SoundRecord(NamedTuple):

@@ -13,8 +13,8 @@ one, a reader tells the listener, leaves out just what is wrong (a line, an imag
         report_problem(error)        # raises it again where nobody listens
 
 What it leaves out is counted for the balance sheet: an image, unless the reader says what
-(`report_problem(error, CAPTIONS)`). A file is read where `phrasebox.text_files` opened it; a reader that opens
-files by another way tells `current_tally().opened`.
+(`report_problem(error, CAPTIONS)`). A file counts as read where `phrasebox.text_files` opened it; a reader
+that opens files by another way adds them to `current_tally().opened`.
 
 A format names in `Format.says` what its files can say of a record beside its id and its captions.
 `checks.writable` counts the rest as left out.

@@ -9,7 +9,7 @@ from annotation.formats.files.archive import is_archive
 from phrasebox.balance import CLUTTER, FILES, NOT_READ, PACKED, Tally
 from phrasebox.names import PICTURE_EXTENSIONS
 
-#: What lies beside data, whoever made it: of systems, of tools, of sites that publish data, and of our exports.
+#: What lies beside data, whoever made it: of systems, tools, sites that publish data, and our exports.
 _CLUTTER = re.compile(
     r"\..*|__MACOSX|Thumbs\.db|desktop\.ini|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?"
     r"|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
