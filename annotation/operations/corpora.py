@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import phrases
-from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register, sheet_text
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import corpus_summaries, importing
@@ -124,7 +124,6 @@ def imported_corpus_text(result: ImportReport) -> str:
         )
     if result.layer and result.covered < result.images:
         lines.append(f"the layer covers {result.covered} of the {result.images} images")
-    lines += sheet_text(result.sheet)
     if result.dry_run:
         lines.append("nothing was stored")
     elif result.unchanged:

@@ -1,7 +1,9 @@
 """Balance sheets of imports in words, and the confirmation that what is found and not used may be left."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
 
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +11,10 @@ from django.utils.translation import gettext_lazy as _
 from annotation.common.operations.errors import invalid
 from annotation.common.operations.fields import Help
 from phrasebox import balance
-from phrasebox.balance import BalanceSheet, Remainder
+from phrasebox.balance import BalanceSheet, Remainder, Tally, counted_by
+
+C = TypeVar("C")
+R = TypeVar("R")
 
 #: Kinds of things in words.
 KINDS_IN_WORDS = {
@@ -23,16 +28,23 @@ KINDS_IN_WORDS = {
     balance.BOXES: _("boxes"),
     balance.LABELS: _("labels"),
     balance.OUTLINES: _("outlines"),
+    balance.PAIRS: _("pairs"),
+    balance.VECTORS: _("vectors"),
+    balance.PARSES: _("parses"),
+    balance.MENTIONS: _("phrases"),
+    balance.QUERIES: _("queries"),
 }
 #: Why so many things are left.
 REASONS_IN_WORDS = {
     balance.PROBLEM: _("%(count)s with a problem"),
     balance.OF_LEFT: _("%(count)s of images that are left"),
     balance.CLUTTER: _("%(count)s that systems and tools put there"),
+    balance.OUTSIDE: _("%(count)s outside of their picture"),
     balance.NOT_READ: _("%(count)s that nothing reads in this format"),
     balance.PACKED: _("%(count)s packed within the source: unpack it first"),
     balance.NO_CAPTION: _("%(count)s that no caption is of"),
     balance.UNKNOWN: _("%(count)s without a match in the corpus"),
+    balance.OTHER_WORDS: _("%(count)s whose words are not those of their caption"),
     balance.NOT_KEPT: _("%(count)s that no layer can hold"),
 }
 #: What is said of so many things that were taken.
@@ -82,6 +94,19 @@ def check_used(sheet: BalanceSheet, *, leave_unused: bool) -> None:
     if not leave_unused and sheet.unused:
         kinds = ((str(KINDS_IN_WORDS.get(kind, kind)), _left(rest)) for kind, rest in sheet.unused)
         raise invalid("leave_unused", "unused", what="; ".join(f"{kind}: {left}" for kind, left in kinds))
+
+
+def with_sheet(run: Callable[[Any, C], R]) -> Callable[[Any, C], R]:
+    """An operation's function whose result has the balance sheet of what its readers counted, as `sheet`."""
+
+    @wraps(run)
+    def counted(request: Any, context: C) -> R:
+        tally = Tally()
+        with counted_by(tally):
+            result: Any = run(request, context)
+        return cast(R, replace(result, sheet=tally.sheet()))
+
+    return counted
 
 
 def _left(rest: Remainder) -> str:
