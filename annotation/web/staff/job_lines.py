@@ -28,7 +28,8 @@ _TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "mode
 @dataclass(frozen=True, slots=True)
 class JobView:
     """A job as a line. `download` and `size` are of what it left to be fetched, `lacks` says what that does
-    not hold, `gone` that it is stored no longer, `sheet` is the balance sheet of an import, and `leads` is the page of what it made."""
+    not hold, `gone` that it is stored no longer, `sheet` is the balance sheet of an import, and `leads` is
+    the page of what it made."""
 
     job: Job
     title: str

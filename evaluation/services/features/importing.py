@@ -83,11 +83,12 @@ class ImportedFeatures:
 def import_features(request: FeatureImport, *, progress: PhaseProgress = no_progress) -> ImportedFeatures:
     """Write a feature set from a file, a block at a time; what was stopped goes on where it ended.
 
-    Rows of items that the corpus lacks are left out where that is said (`leave_unused`). Boxes of regions that
-    reach out of their picture are cut, regions wholly outside are left out with their vectors; all is counted.
+    Rows of items that the corpus lacks are left out where that is said (`leave_unused`). Boxes of regions
+    that reach out of their picture are cut, regions wholly outside are left out with their vectors; all is
+    counted.
 
-    Raises Invalid, UnknownName, FormatError, InputError for ids that come twice or are all of something else, and
-    for numbers that are not finite, OSError and Busy.
+    Raises Invalid, UnknownName, FormatError, InputError for ids that come twice or are all of something else,
+    and for numbers that are not finite, OSError and Busy.
     """
     if request.kind not in FEATURE_KINDS:
         raise InputError(f"kind {request.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")

@@ -118,8 +118,9 @@ def import_collection(
     """Write a collection from CSV or Parquet, and say whether it is new; the same again changes nothing.
 
     The file has a column `id` and one or more of `title`, `tags`, `description`; others are left out where
-    that is said (`leave_unused`). Memory does not grow with the number of rows but for a number kept of each id. Raises InputError for a
-    name that is taken and an id that is empty or comes twice, FormatError for a bad file, OSError and Busy.
+    that is said (`leave_unused`). Memory does not grow with the number of rows but for a number kept of each
+    id. Raises InputError for a name that is taken and an id that is empty or comes twice, FormatError for a
+    bad file, Invalid, OSError and Busy.
     """
     check_name(name, "collection")
     with suppress(UnknownName):
