@@ -46,6 +46,8 @@ class FormatError(PhraseboxError):
         self.expected = expected
         #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
         self.no_valid_image = False
+        #: The picture files of an image that is left out.
+        self.pictures: tuple[str, ...] = ()
         where = self.file if line is None else f"{self.file}, line {line}"
         hint = f"; expected {expected}" if expected else ""
         super().__init__(f"{where}: {problem}{hint}")

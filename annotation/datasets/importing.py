@@ -23,7 +23,7 @@ from annotation.common.readers import stream
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
 from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems
 from annotation.formats import FORMATS
-from annotation.formats.base import FORMAT_FOLDERS, report_problem
+from annotation.formats.base import FORMAT_FOLDERS, tell_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source
 from annotation.formats.files.found import pictures_below
 from annotation.formats.source_records import SourceFault, read_records
@@ -134,7 +134,7 @@ def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRe
     """The records of a source; what is wrong with it is told."""
     for part in stream(read_records, format, source, images, tuple(FORMAT_FOLDERS.packages)):
         if isinstance(part, SourceFault):
-            report_problem(part.error())
+            tell_problem(part.error())
         else:
             yield part
 

@@ -131,7 +131,7 @@ class CorpusIntake:
         published = corpus is not None and corpus.published
         with (
             ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
-            problems_reported_to(self.problems.add_reader_error),
+            problems_reported_to(self._add_reader_error),
             counted_by(self.tally),
         ):
             if self.how.dry_run:
@@ -223,7 +223,12 @@ class CorpusIntake:
             if not self.problems.errors or (self.how.skip_problems and not error.no_valid_image):
                 raise
             if not error.no_valid_image:  # that follows from the problems
-                self.problems.add_reader_error(error)
+                self._add_reader_error(error)
+
+    def _add_reader_error(self, error: FormatError) -> None:
+        self.problems.add_reader_error(error)
+        for picture in error.pictures:
+            self._pictures.setdefault(picture, OF_LEFT)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
         """What of a portion is right; what is wrong with the rest is told."""

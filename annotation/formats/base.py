@@ -134,12 +134,17 @@ def report_problem(error: FormatError, kind: str = IMAGES, *, captions: int = 0)
     """Tell the listener what is wrong; raise `error` where nobody does.
 
     A thing of the `kind` is left out ("": nothing), and so many `captions` of it with it."""
-    listener = _listening.get()
-    if listener is None:
-        raise error
     tally = current_tally()
     tally.pass_over(kind, PROBLEM, bool(kind))
     tally.pass_over(CAPTIONS, OF_LEFT, captions)
+    tell_problem(error)
+
+
+def tell_problem(error: FormatError) -> None:
+    """As `report_problem`, where what is left out was counted already."""
+    listener = _listening.get()
+    if listener is None:
+        raise error
     listener(error)
 
 

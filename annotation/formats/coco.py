@@ -80,6 +80,8 @@ class Coco(Format):
                     picture=picture,
                     external_id=key,
                 )
+                if layer is not None:  # it holds the boxes of our detections
+                    current_tally().opened.add(str(file.parent / _INSTANCES))
                 yield record, file, None
 
     @staticmethod

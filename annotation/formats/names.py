@@ -102,11 +102,13 @@ class Pictures:
         files = [file for file in files if file.name == base_name(path)] or files
         if len(files) > 1:
             one, other = (short_repr(str(file.relative_to(self.folder or ""))) for file in files[:2])
-            raise FormatError(
+            ambiguous = FormatError(
                 f"{short_repr(path)} may be {one} and {other}",
                 file=self.folder or "",
                 expected="one picture of that name, or its folder before the name",
             )
+            ambiguous.pictures = tuple(map(str, files))
+            raise ambiguous
         return files[0] if files else None
 
     @cached_property

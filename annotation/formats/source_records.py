@@ -21,11 +21,12 @@ class SourceFault:
     line: int | None
     expected: str
     no_valid_image: bool
+    pictures: tuple[str, ...]
 
     def error(self) -> FormatError:
         """The error."""
         error = FormatError(self.problem, file=self.file, line=self.line, expected=self.expected)
-        error.no_valid_image = self.no_valid_image
+        error.no_valid_image, error.pictures = self.no_valid_image, self.pictures
         return error
 
 
@@ -36,9 +37,8 @@ def read_records(
     faults: list[SourceFault] = []
 
     def note(error: FormatError) -> None:
-        faults.append(
-            SourceFault(error.problem, error.file, error.line, error.expected, error.no_valid_image)
-        )
+        about = error.problem, error.file, error.line, error.expected
+        faults.append(SourceFault(*about, error.no_valid_image, error.pictures))
 
     records = _formats(packages).get(format).read(source, images=images)
     record: ImageRecord | None = None

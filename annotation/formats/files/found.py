@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from annotation.formats.files.archive import is_archive
-from phrasebox.balance import CLUTTER, FILES, NOT_READ, PACKED, Tally
+from phrasebox.balance import BOXES, CLUTTER, FILES, NOT_READ, PACKED, Tally
 from phrasebox.names import PICTURE_EXTENSIONS
 
 #: What lies beside data, whoever made it: of systems, tools, sites that publish data, and our exports.
@@ -15,6 +15,10 @@ _CLUTTER = re.compile(
     r"|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
     re.IGNORECASE,
 )
+
+#: What stands in a file once for each of its boxes.
+_BOX_SIGNS = {".json": b'"bbox"', ".jsonl": b'"bbox"', ".xml": b"<bndbox>"}
+_CHUNK = 2**20
 
 
 def is_clutter(name: str) -> bool:
@@ -54,6 +58,20 @@ def count_files(source: Path, opened: Collection[str], tally: Tally) -> None:
             reason = PACKED if is_archive(Path(path)) else NOT_READ
             if reason == PACKED or opened:
                 tally.pass_over(FILES, reason, 1, _below(path, source))
+                tally.pass_over(BOXES, NOT_READ, _boxes_in(path), _below(path, source))
+
+
+def _boxes_in(path: str) -> int:
+    """How many boxes a file has that nobody reads, as COCO, VOC and others write them."""
+    sign = _BOX_SIGNS.get(os.path.splitext(path)[1].lower())
+    if sign is None:
+        return 0
+    number, end = 0, b""
+    with open(path, "rb") as file:
+        while part := file.read(_CHUNK):
+            number += (end + part).count(sign) - end.count(sign)
+            end = part[-len(sign) + 1 :]
+    return number
 
 
 def _below(path: str, source: Path) -> str:
