@@ -10,8 +10,7 @@ from annotation import jobs
 from annotation.common.files import received_files
 from annotation.common.operations import Invalid, Operation, OperationContext, request_fields
 from annotation.web.common.access import account_of
-from annotation.web.common.request_forms import RequestForm
-from annotation.web.common.sheets import say_sheet
+from annotation.web.common.request_forms import RequestForm, say_sheet
 from evaluation.web.page_context import text_parameter, text_parameters
 
 #: The field of the button that says which of a page's forms was sent.

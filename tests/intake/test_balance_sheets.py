@@ -145,9 +145,7 @@ def test_pictures_in_folders_are_taken_by_command_and_a_packed_archive_is_told(
 ):
     files = {"c.csv": "image,caption\na.png,a dog\nb.png,a cat\n", "train2014/a.png": png()}
     path = packed(tmp_path / "c.zip", {**files, "images/train/b.png": png(1), "more.zip": b"PK"})
-    with pytest.raises(
-        CommandError, match=r"--leave-unused: Found and not used: files: 1 packed .*more\.zip"
-    ):
+    with pytest.raises(CommandError, match=r"--leave-unused: Found and not used: files: 1 packed .*zip"):
         call_command("import_corpus", "c", str(path), "--format", "csv")
     assert not Corpus.objects.exists()
     out = io.StringIO()

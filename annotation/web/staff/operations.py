@@ -29,8 +29,7 @@ from annotation.common.operations import (
 from annotation.models import Job
 from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
-from annotation.web.common.request_forms import RequestForm, query_request
-from annotation.web.common.sheets import say_sheet
+from annotation.web.common.request_forms import RequestForm, query_request, say_sheet
 from annotation.web.staff.job_lines import job_line
 from phrasebox.registry import UnknownName
 
