@@ -264,7 +264,7 @@ def test_an_export_that_cannot_be_is_not_there(ada, requested):
 
 def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_counted(ada):
     table = "query,document,relevance\na.jpg,a.jpg#0,3\na.jpg,z.jpg#0,3\n"
-    provided = {**QRELS, "format": "csv", "level": "3", "skip_unknown": "1", "asks": "both"}
+    provided = {**QRELS, "format": "csv", "level": "3", "leave_unused": "1", "asks": "both"}
     page = ada.post(
         IMPORT, {**provided, "file": uploaded(gzip.compress(table.encode()), "t.csv.gz")}, follow=True
     )
@@ -331,7 +331,7 @@ def test_a_packed_file_that_is_cut_short_or_swells_is_refused(ada, data_dir: Pat
 
 def test_judgments_on_a_scale_are_imported_and_listed(ada):
     page = ada.post(
-        IMPORT, {**SITS, "skip_unknown": "1", "file": uploaded(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")}
+        IMPORT, {**SITS, "leave_unused": "1", "file": uploaded(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")}
     )
     assert page.status_code == 302
     judgment_set = JudgmentSet.objects.get(name="sits")
