@@ -109,11 +109,12 @@ def import_corpus(
     _check_name(name)
     with _alone(name) as folder, _unpacked(path, folder / "unpacked") as source:
         taking = CorpusIntake(name, format, how.source or str(path), folder / "pictures", how)
-        images = images or pictures_beside(source)
+        named, images = images is not None, images or pictures_beside(source)
         try:
             report = taking.take(
                 progress(_records(format, source, images)),
                 pictures_in=images,
+                pictured=named,
                 source=source if source.is_dir() else None,
             )
         except SourceProblems as error:

@@ -114,6 +114,7 @@ class CorpusIntake:
         self.layer: Layer | None = None
         self.tally = Tally()
         self._source: Path | None = None
+        self._pictured = False
         self._pictures_in: Path | None = None
         self._compares = False
         #: The pictures of records: _TAKEN, or why they are left.
@@ -121,12 +122,19 @@ class CorpusIntake:
         self._first = ""
 
     def take(
-        self, records: Iterable[ImageRecord], *, pictures_in: Path | None = None, source: Path | None = None
+        self,
+        records: Iterable[ImageRecord],
+        *,
+        pictures_in: Path | None = None,
+        pictured: bool = False,
+        source: Path | None = None,
     ) -> ImportReport:
-        """Write the corpus, or compare it with the one that stands, or look at it alone. The `source` is
-        looked through for pictures that are not in the folder of pictures."""
+        """Write the corpus, or compare it with the one that stands, or look at it alone.
+
+        Where it is to be `pictured`, the folder of pictures has to hold some of its pictures. The folder
+        `source` is looked through for pictures that are not there."""
         began = time.monotonic()
-        self._pictures_in, self._source = pictures_in, source
+        self._pictures_in, self._source, self._pictured = pictures_in, source, pictured
         corpus = Corpus.objects.filter(name=self.name).first()
         published = corpus is not None and corpus.published
         with (
@@ -372,7 +380,7 @@ class CorpusIntake:
         ledger = self.ledger
         if not ledger.images:
             raise IntakeError(f"{ledger.source}: holds no images; expected at least one")
-        if self._pictures_in is not None and not ledger.pictures:
+        if self._pictured and not ledger.pictures:
             raise IntakeError(
                 f"{self._pictures_in}: holds no picture of the {ledger.images} images; "
                 f"expected {self._first} and the like"

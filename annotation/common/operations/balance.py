@@ -13,8 +13,8 @@ from annotation.common.operations.fields import Help
 from phrasebox import balance
 from phrasebox.balance import BalanceSheet, Remainder, Tally, counted_by
 
-C = TypeVar("C")
-R = TypeVar("R")
+_C = TypeVar("_C")
+_R = TypeVar("_R")
 
 #: Kinds of things in words.
 KINDS_IN_WORDS = {
@@ -96,15 +96,15 @@ def check_used(sheet: BalanceSheet, *, leave_unused: bool) -> None:
         raise invalid("leave_unused", "unused", what="; ".join(f"{kind}: {left}" for kind, left in kinds))
 
 
-def with_sheet(run: Callable[[Any, C], R]) -> Callable[[Any, C], R]:
+def with_sheet(run: Callable[[Any, _C], _R]) -> Callable[[Any, _C], _R]:
     """An operation's function whose result has the balance sheet of what its readers counted, as `sheet`."""
 
     @wraps(run)
-    def counted(request: Any, context: C) -> R:
+    def counted(request: Any, context: _C) -> _R:
         tally = Tally()
         with counted_by(tally):
             result: Any = run(request, context)
-        return cast(R, replace(result, sheet=tally.sheet()))
+        return cast(_R, replace(result, sheet=tally.sheet()))
 
     return counted
 
