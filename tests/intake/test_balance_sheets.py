@@ -69,7 +69,7 @@ def as_csv(captions: list[tuple[str, str]]) -> dict[str, str]:
 
 def as_lines(captions: list[tuple[str, str]]) -> dict[str, str]:
     lines = [f"{name}#{number}\t{text}" for number, (name, text) in enumerate(captions)]
-    split = "\n".join(["p0.png", "elsewhere.png"])
+    split = "\n".join(["sound.png", "elsewhere.png"])
     return {"Flickr8k.token.txt": "\n".join(lines), "Flickr_8k.trainImages.txt": split}
 
 
@@ -99,7 +99,7 @@ WRITERS = {"csv": as_csv, "flickr8k": as_lines, "coco": as_coco, "entities": as_
 
 def random_files(rng: random.Random, format: str) -> dict[str, bytes | str]:
     """Captions and pictures in several folders, some without the other, some bad, among other files."""
-    captions, files = [], {}
+    captions, files = [("sound.png", "A first one .")], {"sound.png": png()}
     for number in range(rng.randint(1, 9)):
         name = f"p{number}.png"
         if rng.random() < 0.8:
@@ -111,7 +111,6 @@ def random_files(rng: random.Random, format: str) -> dict[str, bytes | str]:
             files[f"{folder}{name}"] = data[: rng.choice([20, len(data), len(data)])]
         if rng.random() < 0.1:
             files[f"other/{name}"] = png(number)
-    captions.append(("p0.png", "A first one ."))
     for name in ("__MACOSX/._p1.png", ".DS_Store", "README.txt", "notes.txt", "more.zip", "thumbs/t.jpg"):
         if rng.random() < 0.4:
             files[name] = b"x"
@@ -121,7 +120,7 @@ def random_files(rng: random.Random, format: str) -> dict[str, bytes | str]:
 @pytest.mark.usefixtures("near")
 @pytest.mark.parametrize("format", WRITERS)
 def test_of_random_sources_everything_was_taken_or_has_a_reason(format: str, tmp_path: Path):
-    for seed in range(12):
+    for seed in range(6):
         files = random_files(random.Random(f"{format}{seed}"), format)
         path = packed(tmp_path / f"{seed}.zip", files)
         report = brought(path, format, skip_problems=True, leave_unused=True)
