@@ -27,15 +27,16 @@ BOXES, LABELS, OUTLINES = "boxes", "labels", "outlines"
 PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "mentions", "queries"
 
 #: Reasons why things are left: they are among the problems that are listed; they follow from what was left
-#: before; they are what systems and tools put beside data; they lie outside of their picture.
-PROBLEM, OF_LEFT, CLUTTER, OUTSIDE = "problem", "of_left", "clutter", "outside"
+#: before; they are what systems and tools put beside data; other imports read them; they lie outside of their
+#: picture.
+PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE = "problem", "of_left", "clutter", "companion", "outside"
 #: Reasons why things that could mean something are not used: nothing reads them; they are within an archive
 #: that lies in the source; no caption is of them; they name nothing that is there; they are of a caption with
 #: other words; no layer can hold them.
 NOT_READ, PACKED, NO_CAPTION = "not_read", "packed", "no_caption"
 UNKNOWN, OTHER_WORDS, NOT_KEPT = "unknown", "other_words", "not_kept"
 UNUSED_REASONS = frozenset({NOT_READ, PACKED, NO_CAPTION, UNKNOWN, OTHER_WORDS, NOT_KEPT})
-REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, OUTSIDE, *UNUSED_REASONS})
+REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, *UNUSED_REASONS})
 
 #: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too
 #: small to ask about; images have no picture.

@@ -25,7 +25,7 @@ from annotation.datasets.source_problems import IntakeError, SourceProblem, Sour
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, tell_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source
-from annotation.formats.files.found import pictures_below
+from annotation.formats.files.found import is_hidden, pictures_below
 from annotation.formats.source_records import SourceFault, read_records
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
@@ -144,8 +144,15 @@ def pictures_beside(source: Path) -> Path | None:
     """The folder below a source folder that holds its pictures, and the source where several do; beside a
     file the folder `images`. None where no picture is there."""
     where = source if source.is_dir() else source.parent / _PICTURES
-    folders = {os.path.dirname(path) for path, cluttered in pictures_below(where) if not cluttered}
-    return Path(folders.pop()) if len(folders) == 1 else where if folders else None
+    folders: dict[bool, set[str]] = {False: set(), True: set()}
+    for path, cluttered in pictures_below(where):
+        folders[cluttered].add(os.path.dirname(path))
+    # Thumbnails are pictures where there are no others.
+    thumbnails = {
+        path for path in folders[True] if not any(map(is_hidden, Path(path).relative_to(where).parts))
+    }
+    holding = sorted(folders[False] or thumbnails)
+    return Path(holding[0]) if len(holding) == 1 else where if holding else None
 
 
 def _as_known(problems: Iterable[SourceProblem], source: Path, path: Path) -> tuple[SourceProblem, ...]:

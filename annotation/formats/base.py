@@ -80,6 +80,8 @@ class Format(ABC):
     #: What of `contents.RECORD_CONTENTS` its files can say; the rest is counted as left out. A format that
     #: says a part of a thing names it here, and counts itself what it leaves out.
     says: frozenset[str] = frozenset()
+    #: Patterns of files that lie beside its own in published data, and that other imports read.
+    companions: tuple[str, ...] = ()
     #: Whether pictures are among what its files say; else they lie beside the files, where they are wanted.
     holds_pictures = False
 

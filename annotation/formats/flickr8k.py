@@ -115,6 +115,7 @@ class Flickr8k(Format):
     writes = True
     needs_captions = True
     says = frozenset({"splits", "caption_ids"})
+    companions = ("ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt", "*.lemma.token.txt")
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream `path`. Captions get their printed key as id only where their image skips a number."""

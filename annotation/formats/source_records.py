@@ -7,7 +7,6 @@ from pathlib import Path
 from annotation.formats import base
 from annotation.formats.files.found import count_files
 from annotation.protocol.terms import ImageRecord
-from phrasebox.balance import current_tally
 from phrasebox.registry import Registry
 from phrasebox.text_files import FormatError
 
@@ -40,7 +39,8 @@ def read_records(
         about = error.problem, error.file, error.line, error.expected
         faults.append(SourceFault(*about, error.no_valid_image, error.pictures))
 
-    records = _formats(packages).get(format).read(source, images=images)
+    reader = _formats(packages).get(format)
+    records = reader.read(source, images=images)
     record: ImageRecord | None = None
     while True:
         try:
@@ -52,7 +52,7 @@ def read_records(
         yield from faults
         faults.clear()
         if record is None:
-            count_files(source, current_tally().opened, current_tally())
+            count_files(source, reader.companions)
             return
         yield record
 

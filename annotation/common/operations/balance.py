@@ -39,6 +39,7 @@ REASONS_IN_WORDS = {
     balance.PROBLEM: _("%(count)s with a problem"),
     balance.OF_LEFT: _("%(count)s of images that are left"),
     balance.CLUTTER: _("%(count)s that systems and tools put there"),
+    balance.COMPANION: _("%(count)s that other imports read"),
     balance.OUTSIDE: _("%(count)s outside of their picture"),
     balance.NOT_READ: _("%(count)s that nothing reads in this format"),
     balance.PACKED: _("%(count)s packed within the source: unpack it first"),

@@ -3,16 +3,17 @@
 import os
 import re
 from collections.abc import Collection, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 from annotation.formats.files.archive import is_archive
-from phrasebox.balance import BOXES, CLUTTER, FILES, NOT_READ, PACKED, Tally
+from phrasebox.balance import BOXES, CLUTTER, COMPANION, FILES, NOT_READ, PACKED, current_tally
 from phrasebox.names import PICTURE_EXTENSIONS
 
 #: What lies beside data, whoever made it: of systems, tools, sites that publish data, and our exports.
 _CLUTTER = re.compile(
-    r"\..*|__MACOSX|Thumbs\.db|desktop\.ini|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?"
-    r"|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
+    r"\..*|__MACOSX|Thumbs\.db|desktop\.ini|thumb(nail)?s?"
+    r"|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
     re.IGNORECASE,
 )
 
@@ -24,6 +25,11 @@ _CHUNK = 2**20
 def is_clutter(name: str) -> bool:
     """Whether a file or folder of that name is what systems and tools put beside data."""
     return _CLUTTER.fullmatch(name) is not None
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder of that name is hidden, or what macOS leaves in archives."""
+    return name.startswith((".", "__MACOSX"))
 
 
 def is_picture(name: str) -> bool:
@@ -45,14 +51,19 @@ def pictures_below(folder: Path) -> Iterator[tuple[str, bool]]:
     return ((path, cluttered) for path, cluttered in files_below(folder) if is_picture(path))
 
 
-def count_files(source: Path, opened: Collection[str], tally: Tally) -> None:
-    """Count the files of a folder but its pictures; those that were `opened` are taken."""
+def count_files(source: Path, companions: Collection[str] = ()) -> None:
+    """Count the files of a folder but its pictures; those that were opened are taken. `companions` are
+    patterns of names of files that other imports read."""
+    tally = current_tally()
+    opened = tally.opened
     for path, cluttered in files_below(source) if source.is_dir() else ():
         if path in opened:
             tally.count(FILES)
             tally.take(FILES)
         elif cluttered:
             tally.pass_over(FILES, CLUTTER, 1, _below(path, source))
+        elif any(fnmatch(os.path.basename(path), pattern) for pattern in companions):
+            tally.pass_over(FILES, COMPANION, 1, _below(path, source))
         elif not is_picture(path):
             # A reader that opens files by ways of its own has read what it needs.
             reason = PACKED if is_archive(Path(path)) else NOT_READ
