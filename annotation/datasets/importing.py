@@ -25,7 +25,7 @@ from annotation.datasets.source_problems import IntakeError, SourceProblem, Sour
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, tell_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source
-from annotation.formats.files.found import is_hidden, pictures_below
+from annotation.formats.files.found import pictures_below
 from annotation.formats.source_records import SourceFault, read_records
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
@@ -148,10 +148,7 @@ def pictures_beside(source: Path) -> Path | None:
     for path, cluttered in pictures_below(where):
         folders[cluttered].add(os.path.dirname(path))
     # Thumbnails are pictures where there are no others.
-    thumbnails = {
-        path for path in folders[True] if not any(map(is_hidden, Path(path).relative_to(where).parts))
-    }
-    holding = sorted(folders[False] or thumbnails)
+    holding = sorted(folders[False] or folders[True])
     return Path(holding[0]) if len(holding) == 1 else where if holding else None
 
 

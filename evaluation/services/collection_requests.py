@@ -123,8 +123,8 @@ def import_requested_parses(request: ImportParsesRequest, context: OperationCont
             leave_unused=request.leave_unused,
             progress=PhaseShares(context.report_progress),
         )
-    parses = imported.parses
-    return result_of(StoredParses, parses, unchanged=imported.unchanged, remarks=tuple(imported.remarks))
+    about = {"unchanged": imported.unchanged, "remarks": tuple(imported.remarks)}
+    return result_of(StoredParses, imported.parses, **about, sheet=BalanceSheet())
 
 
 def collection_summary(row: WeakCollection) -> CollectionSummary:

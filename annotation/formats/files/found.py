@@ -16,6 +16,7 @@ _CLUTTER = re.compile(
     r"|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
     re.IGNORECASE,
 )
+_HIDDEN = re.compile(r"(^|/)(\.|__MACOSX)")
 
 #: What stands in a file once for each of its boxes.
 _BOX_SIGNS = {".json": b'"bbox"', ".jsonl": b'"bbox"', ".xml": b"<bndbox>"}
@@ -27,9 +28,9 @@ def is_clutter(name: str) -> bool:
     return _CLUTTER.fullmatch(name) is not None
 
 
-def is_hidden(name: str) -> bool:
-    """Whether a file or folder of that name is hidden, or what macOS leaves in archives."""
-    return name.startswith((".", "__MACOSX"))
+def is_hidden(path: str) -> bool:
+    """Whether a file or folder, or one that it lies in, is hidden, or what macOS leaves in archives."""
+    return _HIDDEN.search(path) is not None
 
 
 def is_picture(name: str) -> bool:
@@ -47,8 +48,9 @@ def files_below(folder: Path) -> Iterator[tuple[str, bool]]:
 
 
 def pictures_below(folder: Path) -> Iterator[tuple[str, bool]]:
-    """As `files_below`, of pictures."""
-    return ((path, cluttered) for path, cluttered in files_below(folder) if is_picture(path))
+    """As `files_below`, of pictures that are not hidden."""
+    files = ((path, clutter) for path, clutter in files_below(folder) if is_picture(path))
+    return ((path, clutter) for path, clutter in files if not clutter or not is_hidden(_below(path, folder)))
 
 
 def count_files(source: Path, companions: Collection[str] = ()) -> None:
@@ -60,7 +62,7 @@ def count_files(source: Path, companions: Collection[str] = ()) -> None:
         if path in opened:
             tally.count(FILES)
             tally.take(FILES)
-        elif cluttered:
+        elif cluttered and (not is_picture(path) or is_hidden(_below(path, source))):
             tally.pass_over(FILES, CLUTTER, 1, _below(path, source))
         elif any(fnmatch(os.path.basename(path), pattern) for pattern in companions):
             tally.pass_over(FILES, COMPANION, 1, _below(path, source))
@@ -85,5 +87,5 @@ def _boxes_in(path: str) -> int:
     return number
 
 
-def _below(path: str, source: Path) -> str:
-    return os.path.relpath(path, source)
+def _below(path: str, folder: Path) -> str:
+    return path[len(f"{folder}/") :]

@@ -15,8 +15,9 @@ from django.db.models import CharField
 from django.db.models.functions import Cast
 
 from annotation.common.locks import locked_folder
-from annotation.common.operations import OperationContext
+from annotation.common.operations import Invalid, OperationContext
 from annotation.datasets.importing import import_corpus, import_records
+from annotation.datasets.intake import ImportHow
 from annotation.models import Caption, Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow

@@ -227,7 +227,7 @@ SITS = {"act": "import_judgments", "name": "sits", "corpus": "small", "format": 
 
 def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     page = ada.post(IMPORT, {**QRELS, "file": uploaded(TREC, "theirs.qrels")}, follow=True)
-    assert messages_on(page) == ["Qrels “theirs” imported, version 1."]
+    assert messages_on(page) == ["pairs: 4 found, 4 taken", "Qrels “theirs” imported, version 1."]
     created = snapshot_named("theirs")
     assert (created.source, created.asks, created.row_count) == ("theirs.qrels", "image", 4)
     text = words(page)
@@ -347,8 +347,8 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
     page = ada.get(LIST)
     assert messages_on(page) == [
         (
-            "columns: 3 found, 3 taken · "
-            "pairs: 4 found, 3 taken, left: 1 without a match in the corpus (z.jpg)"
+            "pairs: 4 found, 3 taken, left: 1 without a match in the corpus (z.jpg) · "
+            "columns: 3 found, 3 taken"
         ),
         "Judgments “sits” imported: 3 pairs on the scale 0-5.",
     ]
