@@ -185,7 +185,7 @@ def link_output(
 
     An existing system of that name and corpus is used; if it is of another corpus, the output has no system.
     `trained_on` is its declaration (see `check_declaration`), and `images` those that the declaration names.
-    Raises InputError where a system of another origin has the name and something is declared.
+    Raises InputError where the declaration is for another system than the one that made the output.
     """
     if not _NAME.fullmatch(tag):
         return
