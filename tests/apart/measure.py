@@ -52,11 +52,13 @@ FULL = {
 }
 
 
-def rows_of(tasks: str, sizes: Sizes, *, seed: int, timing: bool = True) -> list[Row]:
+def rows_of(
+    tasks: str, sizes: Sizes, *, seed: int, timing: bool = True, watching: type[Watcher] = Watcher
+) -> list[Row]:
     """What watchers of one campaign see, in rows."""
     with tempfile.TemporaryDirectory() as folder:
         site = WatchedCampaign(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
-        watchers = [Watcher(site, person) for person in site.watchers]
+        watchers = [watching(site, person) for person in site.watchers]
         kinds = CHAINS if tasks == "entities" else tuple(site.campaign.kinds)
         if tasks == "entities":
             site.help(0.5)

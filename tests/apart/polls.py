@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 #: When an item is polled: in hand, at once after its answer, after so many later answers of its kind, and
 #: when the time in which an answer may be changed is over.
 HELD, AT_ONCE, LATE = "held", "at once", "late"
-LATER = (2, 5)
+LATER = (2, 3, 5)
 MOMENTS = (HELD, AT_ONCE, *(f"{number} later" for number in LATER), LATE)
+#: Moment -> the one at which the item before is polled at the same time.
+AT_THE_SAME_TIME = {"2 later": "3 later"}
 #: Words are counted in so many heaps.
 HEAPS = 16
-#: Of how many items one is polled at the addresses that are not about answers, and one is changed and changed
-#: back.
-SELDOM, ALTERED = 10, 4
+#: Of how many items one is polled at the addresses that are not about answers; one is changed and changed
+#: back; and one is polled at each of the addresses that take turns, which are slow.
+SELDOM, ALTERED, TURNS = 30, 4, 3
 #: What names a thing, a session or a form: addresses of pictures, long words, names of images, numbers.
 _NAMES = re.compile(r"/pictures/[^\s\"'<>]+|[A-Za-z0-9_+/=:.-]{20,}|\d+")
 _WORDS = re.compile(r"[\w'’]+|[^\w\s]+")
@@ -95,8 +97,9 @@ class Polls:
                 if last is not None:
                     numbers |= poll.since(last, f"{name}, since the last:")
                 for common, polls in near.items():
-                    if (beside := polls.of.get(address, {}).get(moment)) is not None:
-                        numbers |= poll.since(beside, f"{name}, beside the last of its {common}:")
+                    for when in (moment, AT_THE_SAME_TIME.get(moment, "")):
+                        if (beside := polls.of.get(address, {}).get(when)) is not None:
+                            numbers |= poll.since(beside, f"{name}, beside the last of its {common}, {when}:")
                 last = poll
         return numbers
 
@@ -151,7 +154,7 @@ def _said(**more: Any) -> Body:
 
 
 def _picture(watcher: Watcher, item: Item) -> Response:
-    return watcher.open(watcher.picture)
+    return watcher.call("GET", watcher.picture)
 
 
 def _test(watcher: Watcher, item: Item) -> Response:
@@ -164,10 +167,10 @@ def _form(watcher: Watcher, item: Item) -> Response:
     return watcher.send(address, {})
 
 
-#: Route -> how it is asked while the item is in hand.
+#: Route -> how it is asked while the item is in hand: at its turn, and always.
+IN_HAND_BY_TURNS = dict([_page("task", "campaign", "kind")])
 IN_HAND = dict(
     [
-        _page("task", "campaign", "kind"),
         _call("api_heartbeat", "assignment", body=_nothing),
         ("picture", _picture),
     ]
@@ -179,18 +182,18 @@ OF_ANSWERS = dict(
         _call("api_change", "assignment", body=lambda watcher, item: item.answer),
     ]
 )
-#: Route -> how it is asked once an answer is given.
+#: Routes -> how they are asked once an answer is given: at their turns, and always.
+AFTER_BY_TURNS = (
+    dict([_page("tasks"), _call("api_tasks")]),
+    dict([_page("task_answers", "campaign", "kind"), _call("api_recent_answers", body=_of_kind)]),
+    {"POST task_answer_again": _form},
+)
 AFTER = dict(
     [
-        _page("tasks"),
-        _page("task_answers", "campaign", "kind"),
-        _call("api_tasks"),
-        _call("api_recent_answers", body=_of_kind),
         _call("api_answer", "assignment", body=_said()),
         _call("api_answer", "assignment", body=_said(token="another"), also=" again"),
         _call("api_return", "assignment", body=_nothing),
         _call("api_heartbeat", "assignment", body=_nothing),
-        ("POST task_answer_again", _form),
     ]
 )
 #: Route -> how it is asked now and then: what it shows is not of this answer alone.
@@ -200,7 +203,7 @@ NOW_AND_THEN = dict(
         *(_page(route) for route in ("password_change", "set_up_second_factor", "operation_list")),
         *(_page(route) for route in ("v1_me", "v1_list_earnings", "v1_list_received_messages", "v1_tokens")),
         *(_page(route) for route in ("v1_protocol", "invite_begun")),
-        _page("documentation", "index.md"),
+        _page("documentation", "index.html"),
         _page("task_consent", "campaign"),
         _page("task_instructions", "campaign", "kind"),
         _page("task_practice", "campaign", "kind"),

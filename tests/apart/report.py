@@ -23,7 +23,8 @@ def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timin
         for name in tasks or FULL:
             sizes = FULL[name]
             if small:
-                sizes = replace(sizes, workers=max(3, sizes.workers // 4))
+                parts = {"unknown": sizes.unknown // 3, "known": sizes.known // 2}
+                sizes = replace(sizes, workers=sizes.workers // 4, **parts)
             rows += rows_of(name, sizes, seed=seed, timing=timing)
             print(f"seed {seed}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
         even = evened(rows, seed)

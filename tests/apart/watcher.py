@@ -13,7 +13,11 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from django.conf import settings
+from django.middleware.csrf import CSRF_SECRET_LENGTH
 from django.test import Client
+from django.utils.crypto import get_random_string
+from django.utils.http import urlencode
 from rest_framework.authtoken.models import Token
 
 from annotation.common import database
@@ -25,15 +29,18 @@ from config.wsgi import application
 from tests.apart.campaigns import WatchedCampaign, answer_fields
 from tests.apart.polls import (
     AFTER,
+    AFTER_BY_TURNS,
     ALTERED,
     AT_ONCE,
     HELD,
     IN_HAND,
+    IN_HAND_BY_TURNS,
     LATE,
     LATER,
     NOW_AND_THEN,
     OF_ANSWERS,
     SELDOM,
+    TURNS,
     Ask,
     Item,
     Polls,
@@ -100,8 +107,7 @@ class Watcher:
     def __init__(self, site: WatchedCampaign, person: Simulated) -> None:
         self.campaign, self.person = site, person
         account = Account.objects.get(username=person.name)
-        self.program, self._browser = Program(account), Client()
-        self._browser.force_login(account)
+        self.program, self._browser = Program(account), Program(account, browser=True)
         self.picture = ""
         self.seen: list[Seen] = []
         for kind in site.campaign.kinds:
@@ -118,9 +124,10 @@ class Watcher:
             return False
         answer = answer_fields(self.campaign.answer(self.person, task["id"]))
         item, polls = Item(task["id"], kind, answer), Polls()
-        held = self._list()
+        turn = len(self.seen) % TURNS
+        held = self._list() if not turn else {}
         self.picture = task["image"]["picture"]
-        self._poll(polls, IN_HAND, item, HELD)
+        self._poll(polls, IN_HAND | (IN_HAND_BY_TURNS if not turn else {}), item, HELD)
         payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
         receipt = self._post(f"/api/assignments/{task['id']}/answer", payload)
         self._listed = self._list()
@@ -138,7 +145,7 @@ class Watcher:
                 polls,
             )
         )
-        self._poll(polls, OF_ANSWERS | AFTER, item, AT_ONCE)
+        self._poll(polls, OF_ANSWERS | AFTER | AFTER_BY_TURNS[turn], item, AT_ONCE)
         if len(self.seen) % SELDOM == 0:
             self._poll(polls, NOW_AND_THEN, item, AT_ONCE)
         if len(self.seen) % ALTERED == 0:
@@ -150,7 +157,7 @@ class Watcher:
         """Look at every answer once more, when the time in which it may be changed is over."""
         late = database.now() + CHANGEABLE_FOR + timedelta(minutes=1)
         with mock.patch.object(database, "now", lambda: late):
-            for row in self.seen:
+            for row in self.seen[::TURNS]:
                 self._poll(row.polls, OF_ANSWERS, row.item, LATE)
 
     def _poll(self, polls: Polls, addresses: Mapping[str, Ask], item: Item, moment: str) -> None:
@@ -162,9 +169,10 @@ class Watcher:
         return response
 
     def _poll_earlier(self, kind: str) -> None:
-        """Look at the answers of the kind that are so many answers old."""
+        """Look at answers of the kind that are so many answers old: two at once, then the one that may be
+        changed no more."""
         rows = [row for row in self.seen if row.kind == kind]
-        for number in LATER:
+        for number in LATER[:2] if len(rows) % 2 else LATER[2:]:
             if len(rows) > number:
                 row = rows[-1 - number]
                 self._poll(row.polls, OF_ANSWERS, row.item, f"{number} later")
@@ -190,11 +198,11 @@ class Watcher:
 
     def open(self, address: str) -> Response:
         """A page."""
-        return _response(self._browser.get(address))
+        return self._browser.call("GET", address)
 
     def send(self, address: str, form: dict[str, str]) -> Response:
         """What a page's form sends."""
-        return _response(self._browser.post(address, form))
+        return self._browser.send(address, form)
 
     def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
         """A call under the worker's token."""
@@ -210,32 +218,42 @@ class Watcher:
         return response
 
 
-def _response(answer: Any) -> Response:
-    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return Response(answer.status_code, dict(answer.items()), body)
-
-
 class Program:
-    """What calls the server's WSGI application with an account's token.
+    """What calls the server's WSGI application, with an account's token or its session.
 
     It times calls to the millisecond: a sleep is late by a part of one, a line of the network by more.
     """
 
-    def __init__(self, account: Account) -> None:
-        token, _ = Token.objects.get_or_create(user=account)
-        self._headers = {"HTTP_AUTHORIZATION": f"Token {token.key}", "HTTP_HOST": "localhost"}
+    def __init__(self, account: Account, *, browser: bool = False) -> None:
+        self._headers = {"HTTP_HOST": "localhost", "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
+        if browser:
+            client = Client()
+            client.force_login(account)
+            secret = get_random_string(CSRF_SECRET_LENGTH)
+            session = client.cookies[settings.SESSION_COOKIE_NAME].value
+            cookies = {settings.SESSION_COOKIE_NAME: session, settings.CSRF_COOKIE_NAME: secret}
+            self._headers["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+            self._headers["HTTP_X_CSRFTOKEN"] = secret
+        else:
+            token, _ = Token.objects.get_or_create(user=account)
+            self._headers["HTTP_AUTHORIZATION"] = f"Token {token.key}"
 
     def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
-        """What was said, and seconds that it took."""
-        body = json.dumps(data).encode() if data is not None else b""
+        """What is said to JSON, and seconds that it took."""
+        return self._asked(method, path, "application/json", json.dumps(data) if data is not None else "")
+
+    def send(self, path: str, form: Mapping[str, str]) -> Response:
+        """What is said to a form."""
+        return self._asked("POST", path, "application/x-www-form-urlencoded", urlencode(form))
+
+    def _asked(self, method: str, path: str, content_type: str, content: str) -> Response:
+        body = content.encode()
         environ = {
             **self._headers,
             "REQUEST_METHOD": method,
             "PATH_INFO": path,
-            "SERVER_NAME": "localhost",
-            "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
-            "CONTENT_TYPE": "application/json",
+            "CONTENT_TYPE": content_type,
             "CONTENT_LENGTH": str(len(body)),
             "wsgi.input": io.BytesIO(body),
             "wsgi.url_scheme": "http",
