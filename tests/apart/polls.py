@@ -62,6 +62,8 @@ class Poll:
         words = _WORDS.findall(text)
         heaps = Counter(f"heap {crc32(word.encode()) % HEAPS}" for word in words)
         numbers: Numbers = {"status": response.status, "size": len(response.body), "words": len(words)}
+        # Texts are as long as their captions are; what is between words is the page's alone.
+        numbers["between words"] = len(text) - sum(map(len, words)) - len(words)
         numbers |= {heap: float(times) for heap, times in heaps.items()}
         for name, value in response.headers.items():
             numbers[f"header {name.lower()}"] = float(value) if value.isdecimal() else float(len(value))
