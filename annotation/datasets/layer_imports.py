@@ -29,8 +29,8 @@ from annotation.datasets.layer_rows import (
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, SourceImage
 from annotation.formats.files.archive import unpack_archive, unpacked_source
-from annotation.formats.layers import contents
-from annotation.formats.layers.conversion import Changes, layer_of
+from annotation.formats.layers.contents import NotHeld
+from annotation.formats.layers.conversion import BoxChanges, layer_of_boxes
 from annotation.formats.source_records import read_layer_records
 from annotation.models import Caption, Corpus, Image
 from annotation.protocol.terms import CaptionRecord, LayerRecord
@@ -43,48 +43,48 @@ _RESERVED = ("gold", IMPORT)
 #: Images that a message names.
 _NAMED = 3
 
-#: What a layer does not hold of a file, by the words of `contents.EXCLUDED`.
+#: What a layer does not hold of a file, by the words of `contents.NotHeld`.
 _LACKS = {
-    contents.NO_IMAGE: ngettext_lazy(
+    NotHeld.NO_IMAGE: ngettext_lazy(
         "%(n)d image is not in the corpus", "%(n)d images are not in the corpus", "n"
     ),
-    contents.OTHER_SIZE: ngettext_lazy(
+    NotHeld.OTHER_SIZE: ngettext_lazy(
         "%(n)d image has another size in the corpus, so that its boxes do not fit",
         "%(n)d images have another size in the corpus, so that their boxes do not fit",
         "n",
     ),
-    contents.OUTSIDE: ngettext_lazy(
+    NotHeld.OUTSIDE: ngettext_lazy(
         "%(n)d box lies outside its picture", "%(n)d boxes lie outside their picture", "n"
     ),
-    contents.EMPTY: ngettext_lazy("%(n)d box has no area", "%(n)d boxes have no area", "n"),
-    contents.NO_BOX: ngettext_lazy(
+    NotHeld.EMPTY: ngettext_lazy("%(n)d box has no area", "%(n)d boxes have no area", "n"),
+    NotHeld.NO_BOX: ngettext_lazy(
         "%(n)d phrase has no box in the files", "%(n)d phrases have no box in the files", "n"
     ),
-    contents.OUTLINES: ngettext_lazy("%(n)d outline (polygon)", "%(n)d outlines (polygons)", "n"),
-    contents.MASKS: ngettext_lazy("%(n)d mask", "%(n)d masks", "n"),
-    contents.LINES: ngettext_lazy("%(n)d line", "%(n)d lines", "n"),
-    contents.POINTS: ngettext_lazy("%(n)d set of points", "%(n)d sets of points", "n"),
-    contents.ELLIPSES: ngettext_lazy("%(n)d ellipse", "%(n)d ellipses", "n"),
-    contents.CUBOIDS: ngettext_lazy("%(n)d cuboid", "%(n)d cuboids", "n"),
-    contents.SKELETONS: ngettext_lazy("%(n)d skeleton", "%(n)d skeletons", "n"),
-    contents.TRACKS: ngettext_lazy("%(n)d track of a video", "%(n)d tracks of a video", "n"),
-    contents.CROWDS: ngettext_lazy("%(n)d mask of a crowd", "%(n)d masks of crowds", "n"),
-    contents.ROTATIONS: ngettext_lazy(
+    NotHeld.OUTLINES: ngettext_lazy("%(n)d outline (polygon)", "%(n)d outlines (polygons)", "n"),
+    NotHeld.MASKS: ngettext_lazy("%(n)d mask", "%(n)d masks", "n"),
+    NotHeld.LINES: ngettext_lazy("%(n)d line", "%(n)d lines", "n"),
+    NotHeld.POINTS: ngettext_lazy("%(n)d set of points", "%(n)d sets of points", "n"),
+    NotHeld.ELLIPSES: ngettext_lazy("%(n)d ellipse", "%(n)d ellipses", "n"),
+    NotHeld.CUBOIDS: ngettext_lazy("%(n)d cuboid", "%(n)d cuboids", "n"),
+    NotHeld.SKELETONS: ngettext_lazy("%(n)d skeleton", "%(n)d skeletons", "n"),
+    NotHeld.TRACKS: ngettext_lazy("%(n)d track of a video", "%(n)d tracks of a video", "n"),
+    NotHeld.CROWDS: ngettext_lazy("%(n)d mask of a crowd", "%(n)d masks of crowds", "n"),
+    NotHeld.ROTATIONS: ngettext_lazy(
         "the rotation of %(n)d box, which became the upright one around it",
         "the rotation of %(n)d boxes, which became the upright ones around them",
         "n",
     ),
-    contents.ATTRIBUTES: ngettext_lazy("%(n)d attribute", "%(n)d attributes", "n"),
-    contents.GROUPS: ngettext_lazy("the group of %(n)d box", "the groups of %(n)d boxes", "n"),
-    contents.RELATIONS: ngettext_lazy("%(n)d relation", "%(n)d relations", "n"),
-    contents.IMAGE_LABELS: ngettext_lazy(
+    NotHeld.ATTRIBUTES: ngettext_lazy("%(n)d attribute", "%(n)d attributes", "n"),
+    NotHeld.GROUPS: ngettext_lazy("the group of %(n)d box", "the groups of %(n)d boxes", "n"),
+    NotHeld.RELATIONS: ngettext_lazy("%(n)d relation", "%(n)d relations", "n"),
+    NotHeld.IMAGE_LABELS: ngettext_lazy(
         "%(n)d answer about an image as a whole", "%(n)d answers about images as a whole", "n"
     ),
-    contents.SPLITS: ngettext_lazy("the split of %(n)d reference", "the splits of %(n)d references", "n"),
-    contents.FURTHER: ngettext_lazy(
+    NotHeld.SPLITS: ngettext_lazy("the split of %(n)d reference", "the splits of %(n)d references", "n"),
+    NotHeld.FURTHER: ngettext_lazy(
         "%(n)d further annotation of an image", "%(n)d further annotations of images", "n"
     ),
-    contents.PREDICTIONS: ngettext_lazy("%(n)d prediction", "%(n)d predictions", "n"),
+    NotHeld.PREDICTIONS: ngettext_lazy("%(n)d prediction", "%(n)d predictions", "n"),
 }
 
 
@@ -196,7 +196,7 @@ def import_layer(request: ImportLayerRequest, context: OperationContext) -> Impo
 
 def lacks_of_layer(excluded: Mapping[str, int]) -> Iterator[str]:
     """What a layer does not hold of its file, in words."""
-    for word in contents.EXCLUDED:
+    for word in _LACKS:
         if count := excluded.get(word, 0):
             yield str(_LACKS[word] % {"n": count})
 
@@ -221,7 +221,7 @@ class _SourceLayer:
 
     def __init__(self, corpus: Corpus, format: str, source: Path) -> None:
         self.corpus, self.format, self.source = corpus, format, source
-        self.counts, self.changes = _Counts(), Changes()
+        self.counts, self.changes = _Counts(), BoxChanges()
         self._names: ImageNames = names_of_images(corpus)
         self._examples: dict[str, list[str]] = {}
 
@@ -241,7 +241,7 @@ class _SourceLayer:
 
     def _in_words(self) -> Iterator[str]:
         """What is left out, with the names of the first images."""
-        for word in contents.EXCLUDED:
+        for word in _LACKS:
             for text in lacks_of_layer({word: self.changes.excluded[word]}):
                 named = ", ".join(self._examples.get(word, ()))
                 yield f"{text} ({named})" if named else text
@@ -269,18 +269,18 @@ class _SourceLayer:
         for space, name in source.names:
             if (item := self._names.find(name, (space,))) is not None:
                 return item
-        self._leave_out(contents.NO_IMAGE, source)
+        self._leave_out(NotHeld.NO_IMAGE, source)
         return None
 
     def _layer(self, source: SourceImage, row: Image, captions: list[CaptionRecord]) -> LayerRecord | None:
         """The share of an image; None, and counted, where it is in the frame of another picture."""
         stated, size = (source.width, source.height), (row.width, row.height)
         if all((*stated, *size)) and stated != size:
-            self._leave_out(contents.OTHER_SIZE, source)
+            self._leave_out(NotHeld.OTHER_SIZE, source)
             return None
         if source.layer is not None:
             return source.layer
-        return layer_of(source.boxes, size if all(size) else stated, captions, self.changes)
+        return layer_of_boxes(source.boxes, size if all(size) else stated, captions, self.changes)
 
     def _leave_out(self, word: str, source: SourceImage) -> None:
         self.changes.excluded[word] += 1

@@ -76,7 +76,7 @@ class SourceImage:
     first that is known counts. `width` and `height` are the picture's in whose pixels the boxes are, 0 where
     the file does not say. `layer` is what our own formats say instead of boxes.
 
-    `excluded` counts what a layer cannot hold, by the words of `layers.contents.EXCLUDED`."""
+    `excluded` counts what a layer cannot hold, by the words of `layers.contents.NotHeld`."""
 
     names: tuple[tuple[str, str], ...]
     width: int = 0

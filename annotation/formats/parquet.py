@@ -30,7 +30,7 @@ from models_core.extras import MissingExtra, load_extra
 from phrasebox.text_files import FormatError, short_repr
 
 #: Rows that wait in memory before they are written as one group, and that are read at once.
-ROW_GROUP, _READ_AT_ONCE = 20_000, 500
+ROW_GROUP, _READ_AT_ONCE = 20_000, 200
 _IMAGES = "images.parquet"
 _SHAPE = "a folder with images, captions, mentions, chains and boxes.parquet"
 

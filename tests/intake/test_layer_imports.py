@@ -13,9 +13,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.common.roles import RESEARCHER
 from annotation.datasets.exporting import export_dataset
-from annotation.models import Account, Box, Chain, Corpus, Layer
+from annotation.models import Box, Chain, Corpus, Layer
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import layer_named
 from annotation.selectors.datasheet.figures import datasheet_figures
@@ -137,9 +136,7 @@ def test_the_page_says_what_is_left_and_then_what_came(corpus: Corpus, tmp_path:
 
 
 def test_the_api_says_the_same(corpus: Corpus, tmp_path: Path):
-    account = Account.objects.create_user("ruth", "r@example.org", "x" * 20)
-    account.grants.create(role=RESEARCHER)
-    caller = Caller(account)
+    caller = Caller(world.account("ruth", "researcher"))
 
     def sent(**more: str):
         file = SimpleUploadedFile("annotations.xml", CVAT.encode())

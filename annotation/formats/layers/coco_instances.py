@@ -18,16 +18,7 @@ from typing import Any
 from annotation.formats.base import SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.layers.contents import (
-    ATTRIBUTES,
-    CHAIN,
-    CROWDS,
-    OUTLINES,
-    PHRASE,
-    POINTS,
-    REGION,
-    ROTATIONS,
-)
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld
 from annotation.formats.names import only_file, path_in_source
 from annotation.formats.spool import Spool
 from phrasebox.names import FILE, SOURCE, image_id
@@ -44,7 +35,7 @@ _NUMBERED = re.compile(r"(?:.*_)?0*(\d+)")
 def instances_of(path: Path) -> Iterator[SourceImage]:
     """The images of an instances file, of a folder the one `instances*.json`, with their boxes."""
     file = only_file(path, "instances*.json", "*instances*.json")
-    labels = labels_of(file)
+    labels = category_names(file)
     with Spool(file) as spool:
         for number, value in enumerate(items(file, "images.item"), 1):
             entry = Fields(value, what=f"image {number}", file=file)
@@ -87,7 +78,7 @@ def names_of_file(filename: str, id: str) -> tuple[tuple[str, str], ...]:
     return ((FILE, filename), *(((SOURCE, id),) if numbered and numbered[1] == id else ()))
 
 
-def labels_of(file: Path) -> dict[str, str]:
+def category_names(file: Path) -> dict[str, str]:
     """The classes of a file by their id."""
     labels = {}
     for number, value in enumerate(items(file, "categories.item"), 1):
@@ -104,7 +95,7 @@ def label_in(entry: Fields, labels: Mapping[str, str]) -> str:
     return labels.get(id, "")
 
 
-def edges_of(entry: Fields) -> tuple[float, float, float, float]:
+def bbox_edges(entry: Fields) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of `bbox`."""
     bbox = entry.list("bbox")
     numbers = all(type(side) in (int, float) and math.isfinite(side) for side in bbox)
@@ -119,23 +110,24 @@ def _content(entry: Fields, labels: Mapping[str, str]) -> dict[str, Any]:
     excluded: Counter[str] = Counter()
     value = entry.value
     if value.get("iscrowd") == 1:
-        return {"box": None, "excluded": {CROWDS: 1}}
-    excluded[OUTLINES] += bool(value.get("segmentation"))
-    excluded[POINTS] += bool(value.get("keypoints"))
+        return {"box": None, "excluded": {NotHeld.CROWDS: 1}}
+    excluded[NotHeld.OUTLINES] += bool(value.get("segmentation"))
+    excluded[NotHeld.POINTS] += bool(value.get("keypoints"))
     attributes = value.get("attributes")
     known = Fields(attributes, what=entry.what, file=entry.file) if attributes else None
     by_model = known is not None and known.value.get("by_model") is True
     phrases = list(entry.strings("phrases")) if "phrases" in value else []
     for name, content in known.value.items() if known else ():
-        if name == PHRASE and isinstance(content, str):
+        if name == BOX_PHRASE and isinstance(content, str):
             phrases.append(content)
         elif name == "rotation":
-            excluded[ROTATIONS] += bool(content)
+            excluded[NotHeld.ROTATIONS] += bool(content)
         elif name != "by_model" and (content or name != "occluded"):
-            excluded[ATTRIBUTES] += 1
-    chain, region = (text if isinstance(text := value.get(name), str) else "" for name in (CHAIN, REGION))
+            excluded[NotHeld.ATTRIBUTES] += 1
+    ours = (value.get(name) for name in (BOX_CHAIN, BOX_REGION))
+    chain, region = (text if isinstance(text, str) else "" for text in ours)
     return {
-        "box": edges_of(entry),
+        "box": bbox_edges(entry),
         "label": label_in(entry, labels),
         "phrases": phrases,
         "ours": (chain, region, by_model),

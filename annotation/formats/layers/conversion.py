@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from annotation.formats.base import SourceBox
-from annotation.formats.layers.contents import EMPTY, OUTSIDE, plain
+from annotation.formats.layers.contents import NotHeld, plain
 from annotation.protocol.terms import (
     CATEGORIES,
     NOT_VISUAL,
@@ -31,9 +31,9 @@ _CLOSE = 0.01
 
 
 @dataclass(slots=True)
-class Changes:
+class BoxChanges:
     """What became of boxes: how many were `rounded` to whole pixels, `clipped` to their picture and `turned`
-    upright with it; and what was `excluded`, by the words of `contents.EXCLUDED`."""
+    upright with it; and what was `excluded`, by the words of `contents.NotHeld`."""
 
     rounded: int = 0
     clipped: int = 0
@@ -41,8 +41,8 @@ class Changes:
     excluded: Counter[str] = field(default_factory=Counter)
 
 
-def layer_of(
-    boxes: Sequence[SourceBox], size: tuple[int, int], captions: Sequence[CaptionRecord], changes: Changes
+def layer_of_boxes(
+    boxes: Sequence[SourceBox], size: tuple[int, int], captions: Sequence[CaptionRecord], changes: BoxChanges
 ) -> LayerRecord:
     """The layer of an image of this width and height, (0, 0) where they are not known; counts in `changes`
     what became of the boxes."""
@@ -72,11 +72,11 @@ def layer_of(
     return LayerRecord(tuple(_with_mentions(list(chains.values()), captions)), tuple(objects))
 
 
-def _whole(source: SourceBox, size: tuple[int, int], changes: Changes) -> Box | None:
+def _whole(source: SourceBox, size: tuple[int, int], changes: BoxChanges) -> Box | None:
     """The box in whole pixels within the picture; None, and counted, where nothing is left of it."""
     edges = (source.left, source.top, source.right, source.bottom)
     if source.right <= source.left or source.bottom <= source.top:
-        changes.excluded[EMPTY] += 1
+        changes.excluded[NotHeld.EMPTY] += 1
         return None
     whole = [math.floor(edge + 0.5) for edge in edges]
     for low, high in ((0, 2), (1, 3)):  # thinner than a pixel: the pixel where it lies
@@ -92,7 +92,7 @@ def _whole(source: SourceBox, size: tuple[int, int], changes: Changes) -> Box | 
         min(whole[3], height or whole[3]),
     ]
     if inside[2] <= inside[0] or inside[3] <= inside[1]:
-        changes.excluded[OUTSIDE] += 1
+        changes.excluded[NotHeld.OUTSIDE] += 1
         return None
     changes.rounded += rounded
     changes.clipped += inside != whole

@@ -28,7 +28,7 @@ from defusedxml.common import DefusedXmlException
 
 from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Written
 from annotation.formats.checks import writable
-from annotation.formats.layers import contents
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
@@ -39,14 +39,14 @@ _FILE = "annotations.xml"
 _SHAPE = "an export “CVAT for images 1.1” with <image> elements"
 #: Elements of an image that are no boxes, and the word that counts them.
 _SHAPES = {
-    "polygon": contents.OUTLINES,
-    "polyline": contents.LINES,
-    "points": contents.POINTS,
-    "ellipse": contents.ELLIPSES,
-    "cuboid": contents.CUBOIDS,
-    "mask": contents.MASKS,
-    "skeleton": contents.SKELETONS,
-    "tag": contents.IMAGE_LABELS,
+    "polygon": NotHeld.OUTLINES,
+    "polyline": NotHeld.LINES,
+    "points": NotHeld.POINTS,
+    "ellipse": NotHeld.ELLIPSES,
+    "cuboid": NotHeld.CUBOIDS,
+    "mask": NotHeld.MASKS,
+    "skeleton": NotHeld.SKELETONS,
+    "tag": NotHeld.IMAGE_LABELS,
 }
 
 
@@ -93,7 +93,7 @@ class Cvat(Format):
             problem = "holds the tracks of a video, and no images" if tracks else "holds no images"
             raise FormatError(problem, file=file, expected=_SHAPE)
         if tracks:
-            yield SourceImage((), excluded={contents.TRACKS: tracks})
+            yield SourceImage((), excluded={NotHeld.TRACKS: tracks})
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write annotations.xml with the labels that are in use."""
@@ -142,22 +142,22 @@ def _image(element: Any, file: Path) -> SourceImage:
 def _box(shape: Any, what: str, file: Path, excluded: Counter[str]) -> SourceBox:
     edges = tuple(_number(shape, edge, what, file) for edge in ("xtl", "ytl", "xbr", "ybr"))
     if turn := _number(shape, "rotation", what, file, "0"):
-        excluded[contents.ROTATIONS] += 1
+        excluded[NotHeld.ROTATIONS] += 1
         edges = _around(edges, turn)
-    excluded[contents.ATTRIBUTES] += shape.get("occluded", "0") != "0"
-    excluded[contents.GROUPS] += shape.get("group_id", "0") != "0"
-    ours, phrases = {contents.CHAIN: "", contents.REGION: ""}, []
+    excluded[NotHeld.ATTRIBUTES] += shape.get("occluded", "0") != "0"
+    excluded[NotHeld.GROUPS] += shape.get("group_id", "0") != "0"
+    ours, phrases = {BOX_CHAIN: "", BOX_REGION: ""}, []
     for attribute in shape.iter("attribute"):
         name, text = attribute.get("name", ""), attribute.text or ""
-        if name == contents.PHRASE:
+        if name == BOX_PHRASE:
             phrases.append(text)
         elif name in ours:
             ours[name] = text
         elif text:
-            excluded[contents.ATTRIBUTES] += 1
+            excluded[NotHeld.ATTRIBUTES] += 1
     by_model = shape.get("source") == "auto"
     label = shape.get("label", "")
-    return SourceBox(*edges, label, tuple(phrases), ours[contents.CHAIN], ours[contents.REGION], by_model)
+    return SourceBox(*edges, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model)
 
 
 def _around(edges: tuple[float, ...], degrees: float) -> tuple[float, ...]:
@@ -180,8 +180,8 @@ def _number(element: Any, name: str, what: str, file: Path, usual: str = "") -> 
 def _element(entry: BoxEntry) -> str:
     box, source = entry.box, "auto" if entry.by_model else "manual"
     edges = f'xtl="{box.xmin - 1:.2f}" ytl="{box.ymin - 1:.2f}" xbr="{box.xmax:.2f}" ybr="{box.ymax:.2f}"'
-    named = [(contents.PHRASE, phrase) for phrase in entry.phrases]
-    named += [(contents.CHAIN, entry.chain.id), *([(contents.REGION, entry.region)] if entry.region else [])]
+    named = [(BOX_PHRASE, phrase) for phrase in entry.phrases]
+    named += [(BOX_CHAIN, entry.chain.id), *([(BOX_REGION, entry.region)] if entry.region else [])]
     attributes = "".join(f'<attribute name="{name}">{escape(text)}</attribute>' for name, text in named)
     about = f'label={quoteattr(entry.label)} source="{source}" occluded="0" {edges} z_order="0"'
     return f"    <box {about}>{attributes}</box>\n"

@@ -25,7 +25,7 @@ from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Wri
 from annotation.formats.checks import writable
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
-from annotation.formats.layers import contents
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_REGION, NotHeld
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
@@ -39,19 +39,19 @@ _UPLOADED = re.compile(r"[0-9a-f]{8}-(?=.)")
 _RECTANGLES = ("rectanglelabels", "rectangle")
 #: Types of results that are no boxes, and the word that counts them.
 _SHAPES = {
-    "polygonlabels": contents.OUTLINES,
-    "polygon": contents.OUTLINES,
-    "brushlabels": contents.MASKS,
-    "brush": contents.MASKS,
-    "bitmask": contents.MASKS,
-    "bitmasklabels": contents.MASKS,
-    "keypointlabels": contents.POINTS,
-    "keypoint": contents.POINTS,
-    "ellipselabels": contents.ELLIPSES,
-    "ellipse": contents.ELLIPSES,
-    "vectorlabels": contents.LINES,
-    "vector": contents.LINES,
-    "relation": contents.RELATIONS,
+    "polygonlabels": NotHeld.OUTLINES,
+    "polygon": NotHeld.OUTLINES,
+    "brushlabels": NotHeld.MASKS,
+    "brush": NotHeld.MASKS,
+    "bitmask": NotHeld.MASKS,
+    "bitmasklabels": NotHeld.MASKS,
+    "keypointlabels": NotHeld.POINTS,
+    "keypoint": NotHeld.POINTS,
+    "ellipselabels": NotHeld.ELLIPSES,
+    "ellipse": NotHeld.ELLIPSES,
+    "vectorlabels": NotHeld.LINES,
+    "vector": NotHeld.LINES,
+    "relation": NotHeld.RELATIONS,
 }
 
 
@@ -104,7 +104,7 @@ class LabelStudio(Format):
 
 def _image(task: Fields) -> SourceImage:
     excluded: Counter[str] = Counter()
-    excluded[contents.PREDICTIONS] += len(task.list("predictions", []))
+    excluded[NotHeld.PREDICTIONS] += len(task.list("predictions", []))
     annotations = [
         Fields(value, what=task.what, file=task.file)
         for value in task.list("annotations")
@@ -112,7 +112,7 @@ def _image(task: Fields) -> SourceImage:
     ]
     if not annotations:
         return SourceImage((), excluded={**+excluded})
-    excluded[contents.FURTHER] += len(annotations) - 1
+    excluded[NotHeld.FURTHER] += len(annotations) - 1
     chosen = next((row for row in annotations if row.value.get("ground_truth") is True), annotations[0])
     results = [Fields(value, what=task.what, file=task.file) for value in chosen.list("result")]
     phrases: dict[str, list[str]] = {}
@@ -131,9 +131,9 @@ def _image(task: Fields) -> SourceImage:
         elif kind in _SHAPES:
             excluded[_SHAPES[kind]] += 1
         elif row.text("id", "") not in rectangles:
-            excluded[contents.IMAGE_LABELS] += 1
+            excluded[NotHeld.IMAGE_LABELS] += 1
         elif kind != "textarea":
-            excluded[contents.ATTRIBUTES] += 1
+            excluded[NotHeld.ATTRIBUTES] += 1
     return SourceImage(tuple(_names(task)), width, height, tuple(boxes), excluded={**+excluded})
 
 
@@ -178,12 +178,12 @@ def _boxes(
     turn = value.value.get("rotation") or 0
     edges = (x, y, x + wide, y + high)
     if type(turn) in (int, float) and turn % 360:
-        excluded[contents.ROTATIONS] += 1
+        excluded[NotHeld.ROTATIONS] += 1
         edges = _around(x, y, wide, high, turn)
     meta: Any = row.value.get("meta")
     ours: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
     chain, region = (
-        text if isinstance(text := ours.get(name), str) else "" for name in (contents.CHAIN, contents.REGION)
+        text if isinstance(text := ours.get(name), str) else "" for name in (BOX_CHAIN, BOX_REGION)
     )
     labels = value.strings("rectanglelabels") if "rectanglelabels" in value.value else ()
     if len(labels) > 1:
@@ -215,7 +215,7 @@ def _result(number: int, entry: BoxEntry, record: ImageRecord) -> Iterator[dict[
         "rotation": 0,
     }
     shared = {"id": f"box{number}", "to_name": "image", "image_rotation": 0, **size}
-    meta = {contents.CHAIN: entry.chain.id, **({contents.REGION: entry.region} if entry.region else {})}
+    meta = {BOX_CHAIN: entry.chain.id, **({BOX_REGION: entry.region} if entry.region else {})}
     yield {
         **shared,
         "type": "rectanglelabels",

@@ -18,8 +18,8 @@ from pathlib import Path
 from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
-from annotation.formats.layers.coco_instances import edges_of, label_in, labels_of, names_of_file
-from annotation.formats.layers.contents import NO_BOX, SPLITS
+from annotation.formats.layers.coco_instances import bbox_edges, category_names, label_in, names_of_file
+from annotation.formats.layers.contents import NotHeld
 from annotation.formats.names import only_file, path_in_source
 from phrasebox.names import SOURCE
 from phrasebox.text_files import FormatError
@@ -57,14 +57,14 @@ class RefCoco(Format):
             )
         references = _references(only_file(path, "refs*.json"))
         instances = only_file(path, "instances*.json")
-        labels, boxes = labels_of(instances), dict[str, list[SourceBox]]()
+        labels, boxes = category_names(instances), dict[str, list[SourceBox]]()
         of_image: Counter[str] = Counter()
         for number, value in enumerate(items(instances, "annotations.item"), 1):
             entry = Fields(value, what=f"annotation {number}", file=instances)
             if (reference := references.pop(entry.identifier("id"), None)) is None:
                 continue
             phrases = tuple(reference.phrases)
-            box = SourceBox(*edges_of(entry), label_in(entry, labels), phrases)
+            box = SourceBox(*bbox_edges(entry), label_in(entry, labels), phrases)
             image = entry.identifier("image_id")
             boxes.setdefault(image, []).append(box)
             of_image[image] += reference.splits
@@ -75,7 +75,7 @@ class RefCoco(Format):
             names = names_of_file(path_in_source(entry.text("file_name")), id)
             names = names if len(names) > 1 else (*names, (SOURCE, id))  # they are COCO's, whatever the name
             size = entry.integer("width", 0), entry.integer("height", 0)
-            yield SourceImage(names, *size, tuple(of), excluded={SPLITS: of_image[id]})
+            yield SourceImage(names, *size, tuple(of), excluded={NotHeld.SPLITS: of_image[id]})
         if boxes:
             raise FormatError(
                 f"image {next(iter(boxes))} of an annotation is not among the images",
@@ -84,7 +84,7 @@ class RefCoco(Format):
             )
         if references:
             count = sum(len(reference.phrases) for reference in references.values())
-            yield SourceImage((), excluded={NO_BOX: count})
+            yield SourceImage((), excluded={NotHeld.NO_BOX: count})
 
 
 def _references(file: Path) -> dict[str, _Reference]:
