@@ -7,7 +7,7 @@ const SHIFTED = { Slash: "?", Equal: "+" };
 // What the place of a key is called.
 function placed({ code = "", shiftKey }) {
   const [, sign] = /^(?:Key|Digit|Numpad)([A-Z0-9])$/.exec(code) ?? [];
-  return sign?.toLowerCase() ?? (shiftKey && SHIFTED[code]) ?? PLACES[code];
+  return sign?.toLowerCase() ?? (shiftKey ? SHIFTED[code] : undefined) ?? PLACES[code];
 }
 
 // What a press may mean, the likelier first. The row of digits means digits wherever it is pressed without Shift.

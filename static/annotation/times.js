@@ -6,8 +6,10 @@ export function written(time, lang, timeZone) {
   return new Intl.DateTimeFormat(lang, { ...styles[time.dataset.style ?? "moment"], timeZone }).format(new Date(time.dateTime));
 }
 
+const TIMES = "time[data-style]";
+
 function show(root) {
-  for (const time of root.querySelectorAll?.("time[data-style]") ?? []) {
+  for (const time of root.matches?.(TIMES) ? [root] : root.querySelectorAll?.(TIMES) ?? []) {
     time.title = time.dateTime;
     time.textContent = written(time, document.documentElement.lang || "en");
     delete time.dataset.style;
