@@ -12,6 +12,10 @@ one, a reader tells the listener, leaves out just what is wrong (a line, an imag
     except FormatError as error:
         report_problem(error)        # raises it again where nobody listens
 
+What it leaves out is counted for the balance sheet: an image, unless the reader says what
+(`report_problem(error, CAPTIONS)`). A file counts as read where `phrasebox.text_files` opened it; a reader
+that opens files by another way adds them to `current_tally().opened`.
+
 A format names in `Format.says` what its files can say of a record beside its id and its captions.
 `checks.writable` counts the rest as left out.
 """
@@ -24,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.protocol.terms import ImageRecord, LayerRecord
+from phrasebox.balance import CAPTIONS, IMAGES, OF_LEFT, PROBLEM, current_tally
 from phrasebox.names import FILE, KEY
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry
@@ -113,6 +118,8 @@ class Format(ABC):
     #: What of `contents.RECORD_CONTENTS` its files can say; the rest is counted as left out. A format that
     #: says a part of a thing names it here, and counts itself what it leaves out.
     says: frozenset[str] = frozenset()
+    #: Patterns of files that lie beside its own in published data, and that other imports read.
+    companions: tuple[str, ...] = ()
     #: Whether pictures are among what its files say; else they lie beside the files, where they are wanted.
     holds_pictures = False
 
@@ -173,8 +180,18 @@ def problems_reported_to(listener: ProblemListener) -> Iterator[None]:
         _listening.reset(before)
 
 
-def report_problem(error: FormatError) -> None:
-    """Tell the listener what is wrong; raise `error` where nobody does."""
+def report_problem(error: FormatError, kind: str = IMAGES, *, captions: int = 0) -> None:
+    """Tell the listener what is wrong; raise `error` where nobody does.
+
+    A thing of the `kind` is left out ("": nothing), and so many `captions` of it with it."""
+    tally = current_tally()
+    tally.pass_over(kind, PROBLEM, bool(kind))
+    tally.pass_over(CAPTIONS, OF_LEFT, captions)
+    tell_problem(error)
+
+
+def tell_problem(error: FormatError) -> None:
+    """As `report_problem`, where what is left out was counted already."""
     listener = _listening.get()
     if listener is None:
         raise error

@@ -62,7 +62,8 @@ def checked_records(
                     expected="each image once",
                 )
         except FormatError as error:
-            report_problem(error)
+            error.pictures = () if record.picture is None else (str(record.picture),)
+            report_problem(error, captions=len(record.captions))
             continue
         seen.add(checked.id)
         yield checked

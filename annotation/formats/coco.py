@@ -28,6 +28,7 @@ from annotation.protocol.terms import (
     ImageRecord,
     LayerRecord,
 )
+from phrasebox.balance import CAPTIONS, IMAGES, OF_LEFT, current_tally
 from phrasebox.text.tokens import tokenise
 from phrasebox.text_files import FormatError, open_new, short_repr
 
@@ -69,7 +70,7 @@ class Coco(Format):
                     picture = pictures.find(filename)
                     caption_records, layer = _with_ours(ours, captions, filename, file)
                 except FormatError as error:
-                    report_problem(error)
+                    report_problem(error, captions=len(captions))
                     continue
                 record = ImageRecord(
                     id="",
@@ -81,10 +82,13 @@ class Coco(Format):
                     picture=picture,
                     external_id=key,
                 )
+                if layer is not None:  # it holds the boxes of our detections
+                    current_tally().opened.add(str(file.parent / _INSTANCES))
                 yield record, file, None
 
     @staticmethod
     def _fill(spool: Spool, file: Path) -> None:
+        tally = current_tally()
         refused: set[str] = set()
         for name in ("images", "annotations"):
             number = 0
@@ -96,19 +100,22 @@ class Coco(Format):
                     if name == "images" and isinstance(item, dict):
                         refused.add(str(item.get("id")))
                     elif isinstance(item, dict) and str(item.get("image_id")) in refused:
-                        continue  # it follows from what is wrong with its image
-                    report_problem(error)
+                        tally.pass_over(CAPTIONS, OF_LEFT)  # it follows from what is wrong with its image
+                        continue
+                    report_problem(error, IMAGES if name == "images" else CAPTIONS)
             if not number and not has_list(file, name):
                 raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
         for image, caption in spool.orphans():
             if image in refused:
+                tally.pass_over(CAPTIONS, OF_LEFT)
                 continue
             report_problem(
                 FormatError(
                     f"annotation {caption or '?'} is of the image {image}, which is not among the images",
                     file=file,
                     expected='an "id" of "images" in every "image_id"',
-                )
+                ),
+                CAPTIONS,
             )
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:

@@ -23,7 +23,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from phrasebox.table_files import Row
+from phrasebox.table_files import Row, count_columns
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 _FILE = "corpus.jsonl"
@@ -80,11 +80,13 @@ def _rows(file: Path) -> Iterator[tuple[int, Row | FormatError]]:
 
     Source of the notation: `datasets`, ImageFolder.
     """
+    keys: dict[str, None] = {}
     for number, line in lines(file):
         if not line.strip():
             continue
         try:
             entry = Fields(_loads(line, file, number), what="the picture", file=file, line=number)
+            keys.update(dict.fromkeys(entry.value))
             name = next((name for name in _CAPTIONS_IN if name in entry.value), _CAPTIONS_IN[0])
             texts = entry.strings(name) if isinstance(entry.value.get(name), list) else (entry.text(name),)
             row = {"image": entry.text(_PICTURE), "split": entry.text("split", "")}
@@ -93,6 +95,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Row | FormatError]]:
             continue
         for text in texts:
             yield number, {**row, "caption": text}
+    count_columns(keys, (_PICTURE, "split", *_CAPTIONS_IN))
 
 
 def _loads(line: str, file: Path, number: int) -> Any:

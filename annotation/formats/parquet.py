@@ -27,6 +27,7 @@ from annotation.protocol.terms import (
     Mention,
 )
 from models_core.extras import MissingExtra, load_extra
+from phrasebox.balance import current_tally
 from phrasebox.text_files import FormatError, short_repr
 
 #: Rows that wait in memory before they are written as one group, and that are read at once.
@@ -236,6 +237,7 @@ class _Rows:
         try:
             pq = load_extra("pyarrow.parquet")
             self._file = pq.ParquetFile(path)
+            current_tally().opened.add(str(path))
         except (MissingExtra, ValueError, OSError) as error:
             raise FormatError(str(error).splitlines()[0], file=path, expected=_SHAPE) from error
         if missing := sorted(set(columns) - set(self._file.schema_arrow.names)):

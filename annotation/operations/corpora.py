@@ -169,7 +169,7 @@ def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_
     return "; ".join(
         [
             *([f"{counts[NO_PICTURE]} images have no picture"] if counts[NO_PICTURE] else []),
-            *([f"{counts[NO_CAPTION]} pictures or images have no caption"] if counts[NO_CAPTION] else []),
+            *([f"{counts[NO_CAPTION]} images have no caption"] if counts[NO_CAPTION] else []),
             "a dry run lists them, and they can be skipped",
         ]
     )

@@ -29,6 +29,15 @@ CATEGORIES = (PEOPLE, CLOTHING, BODYPARTS, ANIMALS, VEHICLES, INSTRUMENTS, SCENE
 #: The printed chain id of a mention that refers to nothing one can see. Import only.
 NOT_VISUAL = "0"
 
+#: Pixels that a side needs, of a box that is drawn by hand and so of a picture that is asked about: what is
+#: smaller was a slip, and cannot be pointed at. Programs do not slip.
+SMALLEST_SIDE = 4
+
+
+def is_too_small(width: int, height: int) -> bool:
+    """Whether a picture, or a box, is too small to be asked about; sides of 0 pixels are not known."""
+    return 0 < width < SMALLEST_SIDE or 0 < height < SMALLEST_SIDE
+
 
 #: Where a phrase stands: the caption, its first word, and the word after its last, all counted from 0.
 Span = tuple[int, int, int]
