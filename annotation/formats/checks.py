@@ -51,7 +51,8 @@ def checked_records(
             check_record(checked, file=file, line=line)
             if not record.id:
                 try:
-                    checked = replace(record, id=ids.id_of(record.filename, record.picture))
+                    id = ids.id_of(record.filename, record.picture)
+                    checked = checked if checked.id == id else replace(record, id=id)
                 except ValueError as error:
                     raise FormatError(str(error), file=file, line=line, expected="each image once") from error
             elif record.id in seen:
@@ -152,9 +153,10 @@ def _bad_caption(caption: CaptionRecord) -> str:
     if caption.tokens is not None:
         if not caption.tokens:
             return "has no words"
-        for word in caption.tokens:
-            if word.split() != [word] or _UNSTORABLE.search(word):
-                return f"has the word {short_repr(word)}, which is empty or holds white space"
+        joined = " ".join(caption.tokens)
+        if joined.split() != list(caption.tokens) or _UNSTORABLE.search(joined):
+            bad = next(word for word in caption.tokens if word.split() != [word] or _UNSTORABLE.search(word))
+            return f"has the word {short_repr(bad)}, which is empty or holds white space"
     if len(caption.words) > MOST_PER_IMAGE:
         return f"has {len(caption.words)} words, more than {MOST_PER_IMAGE}"
     return ""
