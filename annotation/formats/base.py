@@ -21,7 +21,7 @@ A format names in `Format.says` what its files can say of a record beside its id
 """
 
 from abc import ABC
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -79,16 +79,14 @@ class SourceBox:
 class SourceImage:
     """What a file of a layer says of an image. `names` are (name space, name) of `phrasebox.names`, and the
     first that is known counts. `width` and `height` are the picture's in whose pixels the boxes are, 0 where
-    the file does not say. `layer` is what our own formats say instead of boxes.
-
-    `excluded` counts what a layer cannot hold, by the words of `layers.contents.NotHeld`."""
+    the file does not say. `layer` is what our own formats say instead of boxes. What a layer cannot hold is
+    counted for the balance sheet (`layers.contents.NotHeld`)."""
 
     names: tuple[tuple[str, str], ...]
     width: int = 0
     height: int = 0
     boxes: tuple[SourceBox, ...] = ()
     layer: LayerRecord | None = None
-    excluded: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

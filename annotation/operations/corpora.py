@@ -134,10 +134,8 @@ def imported_corpus_text(result: ImportReport) -> str:
 
 
 def imported_layer_text(result: layer_imports.ImportedLayer) -> str:
-    """What a layer holds, and what it does not."""
-    table = _imported_layer_table(result)
-    lines = [f"{name}: {number}" for name, number in table.rows]
-    lines += [f"left out: {text}" for text in result.lacks]
+    """What a layer holds."""
+    lines = [f"{name}: {number}" for name, number in _imported_layer_table(result).rows]
     return "\n".join([*lines, f"layer {result.layer!r} of corpus {result.corpus!r} imported"])
 
 
@@ -153,8 +151,7 @@ def _imported_layer_table(result: layer_imports.ImportedLayer) -> ResultTable:
         (_("boxes cut to their picture"), result.clipped),
     ]
     shown = [[str(name), f"{number:,}"] for name, number in rows if number]
-    remarks = [_("Left out: %(what)s.") % {"what": text} for text in result.lacks]
-    return ResultTable([str(_("imported")), str(_("number"))], shown, [str(remark) for remark in remarks])
+    return ResultTable([str(_("imported")), str(_("number"))], shown)
 
 
 def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_run: bool) -> str:

@@ -25,6 +25,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox.balance import MENTIONS, Tally, counted_by
 from phrasebox.names import FILE, SOURCE
 from phrasebox.text_files import FormatError
 from tests.formats import records as make
@@ -112,19 +113,28 @@ def read(key: str, path: Path) -> list[SourceImage]:
     return list(FORMATS.get(key).read_layer(path))
 
 
+def counted(key: str, path: Path) -> tuple[list[SourceImage], dict[str, int]]:
+    """The images of a source, and what it passes over."""
+    with counted_by(tally := Tally()):
+        images = read(key, path)
+    sheet = tally.sheet()
+    assert sheet.balanced and not any(line.taken for line in sheet.lines)
+    return images, {line.kind: line.found for line in sheet.lines}
+
+
 def converted(
     source: SourceImage, captions: Sequence[CaptionRecord] = ()
 ) -> tuple[LayerRecord, dict[str, int]]:
     changes = BoxChanges()
     layer = layer_of_boxes(source.boxes, (source.width, source.height), captions, changes)
-    return layer, dict(changes.excluded)
+    return layer, {name: number for name in ("outside", "empty") if (number := getattr(changes, name))}
 
 
 def test_cvat_is_read_with_its_phrases_and_counts_what_a_layer_cannot_hold(tmp_path: Path):
-    first, second = read("cvat", put(tmp_path / "annotations.xml", CVAT))
+    (first, second), left = counted("cvat", put(tmp_path / "annotations.xml", CVAT))
     assert first.names == ((FILE, "beach/a.jpg"),) and second.names == ((FILE, "b.jpg"),)
     assert (second.width, second.height, second.boxes) == (64, 48, ())
-    assert first.excluded == {
+    assert left == {
         NotHeld.ATTRIBUTES: 2,  # the breed, and that the man is hidden in part
         NotHeld.GROUPS: 1,
         NotHeld.ROTATIONS: 1,
@@ -147,16 +157,18 @@ def test_cvat_is_read_with_its_phrases_and_counts_what_a_layer_cannot_hold(tmp_p
 
 
 def test_label_studio_is_read_by_the_name_before_the_upload(tmp_path: Path):
-    first, second, third = read("label_studio", put(tmp_path / "export.json", json.dumps(LABEL_STUDIO)))
+    export = put(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    (first, second), left = counted("label_studio", export)
     assert first.names == ((FILE, "data/upload/2/3f2a9c1b-a_b.jpg"), (FILE, "a_b.jpg"))
-    assert second.names == ((FILE, "pictures/c d.jpg"),) and third.names == ()
-    assert first.excluded == {
+    assert second.names == ((FILE, "pictures/c d.jpg"),)
+    assert left == {
         NotHeld.PREDICTIONS: 1,
         NotHeld.FURTHER: 1,
         NotHeld.ATTRIBUTES: 1,
         NotHeld.OUTLINES: 1,
         NotHeld.IMAGE_LABELS: 1,
         NotHeld.RELATIONS: 1,
+        NotHeld.ROTATIONS: 1,
     }
     layer, _ = converted(first)
     box = Box(21, 21, 80, 60)
@@ -185,13 +197,14 @@ INSTANCES = {
 
 
 def test_coco_instances_name_images_by_file_and_by_the_id_in_it(tmp_path: Path):
-    first, second = read("coco", put(tmp_path / "instances_val2014.json", json.dumps(INSTANCES)))
+    file = put(tmp_path / "instances_val2014.json", json.dumps(INSTANCES))
+    (first, second), left = counted("coco", file)
     assert first.names == ((FILE, "COCO_val2014_000000000009.jpg"), (SOURCE, "9"))
     assert second.names == ((FILE, "mine.jpg"),)  # 2 counts what the file lists
-    assert (first.excluded, second.excluded) == ({NotHeld.CROWDS: 1}, {NotHeld.OUTLINES: 1})
+    assert left == {NotHeld.CROWDS: 1, NotHeld.OUTLINES: 1}
     layer, excluded = converted(first)
     assert layer.objects == (LayerObject(("1",), Box(46, 6, 50, 10)),)
-    assert excluded == {NotHeld.OUTSIDE: 1, NotHeld.EMPTY: 1}
+    assert excluded == {"outside": 1, "empty": 1}
     assert converted(second)[0].chains == (Chain("1", (), "dog"),)
 
 
@@ -202,9 +215,10 @@ def test_the_expressions_of_refcoco_stand_with_their_boxes(tmp_path: Path):
         {"ref_id": 3, "ann_id": 99, "image_id": 2, "split": "val", "sentences": [{"sent": "lost"}]},
     ]
     put(tmp_path / "instances.json", json.dumps(INSTANCES))
-    (image, rest) = (put(tmp_path / "refs.json", json.dumps(refs)), read("refcoco", tmp_path))[1]
+    put(tmp_path / "refs.json", json.dumps(refs))
+    (image,), left = counted("refcoco", tmp_path)
     assert image.names == ((FILE, "mine.jpg"), (SOURCE, "2"))
-    assert image.excluded == {NotHeld.SPLITS: 2} and rest.excluded == {NotHeld.NO_BOX: 1}
+    assert left == {NotHeld.SPLITS: 3, MENTIONS: 1}
     captions = [CaptionRecord("A dog runs ."), CaptionRecord("the dog")]
     (chain,) = converted(image, captions)[0].chains
     # What is a caption is a mention of it, whatever its case and its full stop.
@@ -310,7 +324,7 @@ def test_any_box_becomes_whole_pixels_within_its_picture_or_is_counted(
 ):
     changes = BoxChanges()
     layer = layer_of_boxes([SourceBox(*box, label="x")], size, (), changes)
-    assert len(layer.objects) + sum(changes.excluded.values()) == 1
+    assert len(layer.objects) + changes.outside + changes.empty == 1
     for thing in layer.objects:
         assert thing.box is not None and thing.box.xmin >= 1 and thing.box.ymin >= 1
         assert size == (0, 0) or (thing.box.xmax <= size[0] and thing.box.ymax <= size[1])

@@ -72,11 +72,13 @@ def layers_of(corpus: Corpus, name: str) -> dict[str, LayerRecord]:
 
 def test_nothing_is_imported_before_what_is_left_is_confirmed(corpus: Corpus, tmp_path: Path):
     file = cvat_zip(tmp_path)
-    with pytest.raises(CommandError, match="--leave-unused: .*1 image has another size.*b.jpg.*2 attributes"):
+    with pytest.raises(
+        CommandError, match="--leave-unused: .*images: 1 that the corpus has in another size.*b.jpg"
+    ):
         by_command("quay", "cvat", file, "--format", "cvat")
     assert not Layer.objects.exists() and not Chain.objects.exists() and not Box.objects.exists()
     said = by_command("quay", "cvat", file, "--format", "cvat", "--leave-unused")
-    assert "boxes: 3" in said and "left out: 1 outline (polygon)" in said
+    assert "boxes: 3 found, 3 taken" in said and "outlines: 1 found, 0 taken, left: 1 that no layer" in said
     assert layers_of(corpus, "cvat")["a"].chains[0].phrases == ("a brown dog",)
     with pytest.raises(CommandError, match="exists already"):
         by_command("quay", "cvat", file, "--format", "cvat", "--leave-unused")
@@ -130,9 +132,9 @@ def test_the_page_says_what_is_left_and_then_what_came(corpus: Corpus, tmp_path:
         file = SimpleUploadedFile("job.zip", cvat_zip(tmp_path).read_bytes())
         return reader.post("/operations/import_layer/", {**fields, "file": file, **more}).content.decode()
 
-    assert "1 outline (polygon)" in sent() and not Layer.objects.exists()
+    assert "outlines: 1 that no layer can hold" in sent() and not Layer.objects.exists()
     page = sent(leave_unused="on")
-    assert "Left out: 1 outline (polygon)." in page and layers_of(corpus, "cvat").keys() == {"a"}
+    assert "outlines: 1 found, 0 taken" in page and layers_of(corpus, "cvat").keys() == {"a"}
 
 
 def test_the_api_says_the_same(corpus: Corpus, tmp_path: Path):
@@ -144,10 +146,11 @@ def test_the_api_says_the_same(corpus: Corpus, tmp_path: Path):
         return caller.client.post("/api/v1/corpora/quay/layers", body)
 
     answer = sent()
-    assert answer.status_code == 400 and "outline" in answer.json()["errors"][0]["detail"]
+    assert answer.status_code == 400 and "outlines: 1" in answer.json()["errors"][0]["detail"]
     result = sent(leave_unused="true").json()
     assert (result["images"], result["boxes"], result["labels"]) == (1, 3, 3)
-    assert result["excluded"]["other_size"] == 1 and "1 mask" in result["lacks"]
+    lines = {line["kind"]: (line["found"], line["taken"]) for line in result["sheet"]["lines"]}
+    assert lines["images"] == (2, 1) and lines["boxes"] == (3, 3) and lines["masks"] == (1, 0)
 
 
 def test_names_that_campaigns_or_others_have_are_refused(corpus: Corpus, tmp_path: Path):
@@ -164,5 +167,7 @@ def test_names_that_campaigns_or_others_have_are_refused(corpus: Corpus, tmp_pat
 def test_a_file_of_other_images_says_so(corpus: Corpus, tmp_path: Path):
     file = tmp_path / "annotations.xml"
     file.write_text(CVAT.replace("a.jpg", "x.jpg").replace("b.jpg", "y.jpg"), encoding="utf-8")
-    with pytest.raises(CommandError, match="Nothing is imported: 2 images are not in the corpus .*x.jpg"):
+    with pytest.raises(
+        CommandError, match="Nothing is imported.*images: 2 found, 0 taken, left: 2 without a match.*x.jpg"
+    ):
         by_command("quay", "new", file, "--format", "cvat", "--leave-unused")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from annotation.formats.base import SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld, pass_over
 from annotation.formats.names import only_file, path_in_source
 from annotation.formats.spool import Spool
 from phrasebox.names import FILE, SOURCE, image_id
@@ -46,6 +45,9 @@ def instances_of(path: Path) -> Iterator[SourceImage]:
         number = 0
         for number, value in enumerate(items(file, "annotations.item"), 1):
             entry = Fields(value, what=f"annotation {number}", file=file)
+            if value.get("iscrowd") == 1:
+                pass_over(NotHeld.CROWDS)
+                continue
             content = json.dumps(_content(entry, labels), ensure_ascii=False)
             spool.add_caption(entry.identifier("image_id"), number, content)
         for name in () if number else ("images", "annotations"):
@@ -59,15 +61,11 @@ def instances_of(path: Path) -> Iterator[SourceImage]:
             )
         for id, data, _, annotations in spool:
             filename, width, height = json.loads(data)
-            excluded: Counter[str] = Counter()
             boxes = []
             for annotation in annotations:
-                content = json.loads(annotation.text)
-                excluded.update(content["excluded"])
-                if content["box"]:
-                    phrases = tuple(content["phrases"])
-                    boxes.append(SourceBox(*content["box"], content["label"], phrases, *content["ours"]))
-            yield SourceImage(names_of_file(filename, id), width, height, tuple(boxes), excluded=excluded)
+                edges, label, phrases, ours = json.loads(annotation.text)
+                boxes.append(SourceBox(*edges, label, tuple(phrases), *ours))
+            yield SourceImage(names_of_file(filename, id), width, height, tuple(boxes))
 
 
 def names_of_file(filename: str, id: str) -> tuple[tuple[str, str], ...]:
@@ -105,31 +103,23 @@ def bbox_edges(entry: Fields) -> tuple[float, float, float, float]:
     return x, y, x + width, y + height
 
 
-def _content(entry: Fields, labels: Mapping[str, str]) -> dict[str, Any]:
-    """What is to be known of an annotation."""
-    excluded: Counter[str] = Counter()
+def _content(entry: Fields, labels: Mapping[str, str]) -> list[Any]:
+    """The edges, the label, the phrases, and what is ours of an annotation."""
     value = entry.value
-    if value.get("iscrowd") == 1:
-        return {"box": None, "excluded": {NotHeld.CROWDS: 1}}
-    excluded[NotHeld.OUTLINES] += bool(value.get("segmentation"))
-    excluded[NotHeld.POINTS] += bool(value.get("keypoints"))
-    attributes = value.get("attributes")
-    known = Fields(attributes, what=entry.what, file=entry.file) if attributes else None
-    by_model = known is not None and known.value.get("by_model") is True
+    pass_over(NotHeld.OUTLINES, bool(value.get("segmentation")))
+    pass_over(NotHeld.POINTS, bool(value.get("keypoints")))
     phrases = list(entry.strings("phrases")) if "phrases" in value else []
-    for name, content in known.value.items() if known else ():
-        if name == BOX_PHRASE and isinstance(content, str):
+    by_model = False
+    attributes = value.get("attributes") or {}
+    for name, content in Fields(attributes, what=entry.what, file=entry.file).value.items():
+        if name == "by_model" and content is True:
+            by_model = True
+        elif name == BOX_PHRASE and isinstance(content, str):
             phrases.append(content)
         elif name == "rotation":
-            excluded[NotHeld.ROTATIONS] += bool(content)
-        elif name != "by_model" and (content or name != "occluded"):
-            excluded[NotHeld.ATTRIBUTES] += 1
+            pass_over(NotHeld.ROTATIONS, bool(content))
+        elif content or name != "occluded":
+            pass_over(NotHeld.ATTRIBUTES)
     ours = (value.get(name) for name in (BOX_CHAIN, BOX_REGION))
     chain, region = (text if isinstance(text, str) else "" for text in ours)
-    return {
-        "box": bbox_edges(entry),
-        "label": label_in(entry, labels),
-        "phrases": phrases,
-        "ours": (chain, region, by_model),
-        "excluded": {word: count for word, count in excluded.items() if count},
-    }
+    return [bbox_edges(entry), label_in(entry, labels), phrases, (chain, region, by_model)]

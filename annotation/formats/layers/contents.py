@@ -2,17 +2,12 @@
 
 from typing import Final
 
+from phrasebox.balance import NOT_KEPT, current_tally
+
 
 class NotHeld:
-    """Words that count what a layer does not hold of its source."""
+    """Kinds of things that a layer cannot hold, as a balance sheet names them."""
 
-    #: Images that the corpus does not have, or has in another size.
-    NO_IMAGE: Final = "images"
-    OTHER_SIZE: Final = "other_size"
-    #: Boxes outside of their picture, or of no area, and phrases whose box is not in the files.
-    OUTSIDE: Final = "outside"
-    EMPTY: Final = "empty"
-    NO_BOX: Final = "no_box"
     #: Other shapes than an upright box.
     OUTLINES: Final = "outlines"
     MASKS: Final = "masks"
@@ -34,6 +29,11 @@ class NotHeld:
     #: Other answers about the same image: by further people, or by models.
     FURTHER: Final = "further_annotations"
     PREDICTIONS: Final = "predictions"
+
+
+def pass_over(kind: str, number: int = 1) -> None:
+    """Count things of one of NotHeld that are passed over."""
+    current_tally().pass_over(kind, NOT_KEPT, number)
 
 
 #: How exports name a phrase of a box, its chain, and the box itself where it shows several things.

@@ -9,10 +9,10 @@ chain.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from annotation.formats.base import SourceBox
-from annotation.formats.layers.contents import NotHeld, plain
+from annotation.formats.layers.contents import plain
 from annotation.protocol.terms import (
     CATEGORIES,
     NOT_VISUAL,
@@ -33,12 +33,13 @@ _CLOSE = 0.01
 @dataclass(slots=True)
 class BoxChanges:
     """What became of boxes: how many were `rounded` to whole pixels, `clipped` to their picture and `turned`
-    upright with it; and what was `excluded`, by the words of `contents.NotHeld`."""
+    upright with it; how many lay wholly `outside` of it, or had no area (`empty`), and were left out."""
 
     rounded: int = 0
     clipped: int = 0
     turned: int = 0
-    excluded: Counter[str] = field(default_factory=Counter)
+    outside: int = 0
+    empty: int = 0
 
 
 def layer_of_boxes(
@@ -76,7 +77,7 @@ def _whole(source: SourceBox, size: tuple[int, int], changes: BoxChanges) -> Box
     """The box in whole pixels within the picture; None, and counted, where nothing is left of it."""
     edges = (source.left, source.top, source.right, source.bottom)
     if source.right <= source.left or source.bottom <= source.top:
-        changes.excluded[NotHeld.EMPTY] += 1
+        changes.empty += 1
         return None
     whole = [math.floor(edge + 0.5) for edge in edges]
     for low, high in ((0, 2), (1, 3)):  # thinner than a pixel: the pixel where it lies
@@ -92,7 +93,7 @@ def _whole(source: SourceBox, size: tuple[int, int], changes: BoxChanges) -> Box
         min(whole[3], height or whole[3]),
     ]
     if inside[2] <= inside[0] or inside[3] <= inside[1]:
-        changes.excluded[NotHeld.OUTSIDE] += 1
+        changes.outside += 1
         return None
     changes.rounded += rounded
     changes.clipped += inside != whole

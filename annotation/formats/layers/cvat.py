@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from defusedxml.common import DefusedXmlException
 
 from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Written
 from annotation.formats.checks import writable
-from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
@@ -92,8 +91,7 @@ class Cvat(Format):
         if not images:
             problem = "holds the tracks of a video, and no images" if tracks else "holds no images"
             raise FormatError(problem, file=file, expected=_SHAPE)
-        if tracks:
-            yield SourceImage((), excluded={NotHeld.TRACKS: tracks})
+        pass_over(NotHeld.TRACKS, tracks)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write annotations.xml with the labels that are in use."""
@@ -129,23 +127,22 @@ def _image(element: Any, file: Path) -> SourceImage:
     name = element.get("name", "")
     what = f"image {short_repr(name)}"
     boxes = []
-    excluded: Counter[str] = Counter()
     for shape in element:
         if shape.tag == "box":
-            boxes.append(_box(shape, what, file, excluded))
+            boxes.append(_box(shape, what, file))
         elif shape.tag in _SHAPES:
-            excluded[_SHAPES[shape.tag]] += 1
+            pass_over(_SHAPES[shape.tag])
     width, height = (int(_number(element, side, what, file, "0")) for side in ("width", "height"))
-    return SourceImage(((FILE, path_in_source(name)),), width, height, tuple(boxes), excluded={**+excluded})
+    return SourceImage(((FILE, path_in_source(name)),), width, height, tuple(boxes))
 
 
-def _box(shape: Any, what: str, file: Path, excluded: Counter[str]) -> SourceBox:
+def _box(shape: Any, what: str, file: Path) -> SourceBox:
     edges = tuple(_number(shape, edge, what, file) for edge in ("xtl", "ytl", "xbr", "ybr"))
     if turn := _number(shape, "rotation", what, file, "0"):
-        excluded[NotHeld.ROTATIONS] += 1
+        pass_over(NotHeld.ROTATIONS)
         edges = _around(edges, turn)
-    excluded[NotHeld.ATTRIBUTES] += shape.get("occluded", "0") != "0"
-    excluded[NotHeld.GROUPS] += shape.get("group_id", "0") != "0"
+    pass_over(NotHeld.ATTRIBUTES, shape.get("occluded", "0") != "0")
+    pass_over(NotHeld.GROUPS, shape.get("group_id", "0") != "0")
     ours, phrases = {BOX_CHAIN: "", BOX_REGION: ""}, []
     for attribute in shape.iter("attribute"):
         name, text = attribute.get("name", ""), attribute.text or ""
@@ -154,7 +151,7 @@ def _box(shape: Any, what: str, file: Path, excluded: Counter[str]) -> SourceBox
         elif name in ours:
             ours[name] = text
         elif text:
-            excluded[NotHeld.ATTRIBUTES] += 1
+            pass_over(NotHeld.ATTRIBUTES)
     by_model = shape.get("source") == "auto"
     label = shape.get("label", "")
     return SourceBox(*edges, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model)

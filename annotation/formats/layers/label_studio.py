@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Wri
 from annotation.formats.checks import writable
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
-from annotation.formats.layers.contents import BOX_CHAIN, BOX_REGION, NotHeld
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_REGION, NotHeld, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
@@ -69,7 +68,9 @@ class LabelStudio(Format):
         file = only_file(path, "*.json")
         number = 0
         for number, value in enumerate(items(file, "item"), 1):
-            yield _image(Fields(value, what=f"task {number}", file=file))
+            image = _image(Fields(value, what=f"task {number}", file=file))
+            if image is not None:
+                yield image
         if not number:
             raise FormatError("holds no tasks", file=file, expected=_SHAPE)
 
@@ -102,17 +103,16 @@ class LabelStudio(Format):
         return written
 
 
-def _image(task: Fields) -> SourceImage:
-    excluded: Counter[str] = Counter()
-    excluded[NotHeld.PREDICTIONS] += len(task.list("predictions", []))
+def _image(task: Fields) -> SourceImage | None:
+    pass_over(NotHeld.PREDICTIONS, len(task.list("predictions", [])))
     annotations = [
         Fields(value, what=task.what, file=task.file)
         for value in task.list("annotations")
         if not (isinstance(value, dict) and value.get("was_cancelled"))
     ]
     if not annotations:
-        return SourceImage((), excluded={**+excluded})
-    excluded[NotHeld.FURTHER] += len(annotations) - 1
+        return None
+    pass_over(NotHeld.FURTHER, len(annotations) - 1)
     chosen = next((row for row in annotations if row.value.get("ground_truth") is True), annotations[0])
     results = [Fields(value, what=task.what, file=task.file) for value in chosen.list("result")]
     phrases: dict[str, list[str]] = {}
@@ -127,14 +127,14 @@ def _image(task: Fields) -> SourceImage:
         kind = row.text("type", "")
         if kind in _RECTANGLES:
             width, height = row.integer("original_width"), row.integer("original_height")
-            boxes += _boxes(row, (width, height), tuple(phrases.get(row.text("id", ""), ())), excluded)
+            boxes += _boxes(row, (width, height), tuple(phrases.get(row.text("id", ""), ())))
         elif kind in _SHAPES:
-            excluded[_SHAPES[kind]] += 1
+            pass_over(_SHAPES[kind])
         elif row.text("id", "") not in rectangles:
-            excluded[NotHeld.IMAGE_LABELS] += 1
+            pass_over(NotHeld.IMAGE_LABELS)
         elif kind != "textarea":
-            excluded[NotHeld.ATTRIBUTES] += 1
-    return SourceImage(tuple(_names(task)), width, height, tuple(boxes), excluded={**+excluded})
+            pass_over(NotHeld.ATTRIBUTES)
+    return SourceImage(tuple(_names(task)), width, height, tuple(boxes))
 
 
 def _names(task: Fields) -> Iterator[tuple[str, str]]:
@@ -165,9 +165,7 @@ def _value(row: Fields) -> Fields:
     return Fields(row.value.get("value"), what=row.what, file=row.file)
 
 
-def _boxes(
-    row: Fields, size: tuple[int, int], phrases: tuple[str, ...], excluded: Counter[str]
-) -> Iterator[SourceBox]:
+def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iterator[SourceBox]:
     """The box of a result, once for each of its labels."""
     value = _value(row)
     shares = [value.value.get(side) for side in ("x", "y", "width", "height")]
@@ -178,7 +176,7 @@ def _boxes(
     turn = value.value.get("rotation") or 0
     edges = (x, y, x + wide, y + high)
     if type(turn) in (int, float) and turn % 360:
-        excluded[NotHeld.ROTATIONS] += 1
+        pass_over(NotHeld.ROTATIONS)
         edges = _around(x, y, wide, high, turn)
     meta: Any = row.value.get("meta")
     ours: Mapping[str, Any] = meta if isinstance(meta, dict) else {}

@@ -10,17 +10,16 @@ Source: Yu et al. 2016, Modeling Context in Referring Expressions, and its publi
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
 from annotation.formats.layers.coco_instances import bbox_edges, category_names, label_in, names_of_file
-from annotation.formats.layers.contents import NotHeld
+from annotation.formats.layers.contents import NotHeld, pass_over
 from annotation.formats.names import only_file, path_in_source
+from phrasebox.balance import MENTIONS, WITHOUT_BOX, current_tally
 from phrasebox.names import SOURCE
 from phrasebox.text_files import FormatError
 
@@ -29,14 +28,6 @@ _UNPICKLE = (
     "refs.json, as where you trust the file python writes it: "
     "json.dump(pickle.load(open('refs(unc).p', 'rb')), open('refs.json', 'w'))"
 )
-
-
-@dataclass(slots=True)
-class _Reference:
-    """What the expressions say of an annotation."""
-
-    phrases: list[str] = field(default_factory=list)
-    splits: int = 0
 
 
 class RefCoco(Format):
@@ -58,16 +49,14 @@ class RefCoco(Format):
         references = _references(only_file(path, "refs*.json"))
         instances = only_file(path, "instances*.json")
         labels, boxes = category_names(instances), dict[str, list[SourceBox]]()
-        of_image: Counter[str] = Counter()
         for number, value in enumerate(items(instances, "annotations.item"), 1):
             entry = Fields(value, what=f"annotation {number}", file=instances)
             if (reference := references.pop(entry.identifier("id"), None)) is None:
                 continue
-            phrases = tuple(reference.phrases)
+            phrases = tuple(reference)
             box = SourceBox(*bbox_edges(entry), label_in(entry, labels), phrases)
             image = entry.identifier("image_id")
             boxes.setdefault(image, []).append(box)
-            of_image[image] += reference.splits
         for number, value in enumerate(items(instances, "images.item"), 1):
             entry = Fields(value, what=f"image {number}", file=instances)
             if (of := boxes.pop(id := entry.identifier("id"), None)) is None:
@@ -75,28 +64,27 @@ class RefCoco(Format):
             names = names_of_file(path_in_source(entry.text("file_name")), id)
             names = names if len(names) > 1 else (*names, (SOURCE, id))  # they are COCO's, whatever the name
             size = entry.integer("width", 0), entry.integer("height", 0)
-            yield SourceImage(names, *size, tuple(of), excluded={NotHeld.SPLITS: of_image[id]})
+            yield SourceImage(names, *size, tuple(of))
         if boxes:
             raise FormatError(
                 f"image {next(iter(boxes))} of an annotation is not among the images",
                 file=instances,
                 expected='an "id" of "images" in every "image_id"',
             )
-        if references:
-            count = sum(len(reference.phrases) for reference in references.values())
-            yield SourceImage((), excluded={NotHeld.NO_BOX: count})
+        left = sum(map(len, references.values()))
+        current_tally().pass_over(MENTIONS, WITHOUT_BOX, left)
 
 
-def _references(file: Path) -> dict[str, _Reference]:
+def _references(file: Path) -> dict[str, list[str]]:
     """Annotation -> its expressions."""
-    references: dict[str, _Reference] = {}
+    references: dict[str, list[str]] = {}
     for number, value in enumerate(items(file, "item"), 1):
         entry = Fields(value, what=f"reference {number}", file=file)
-        reference = references.setdefault(entry.identifier("ann_id"), _Reference())
-        reference.splits += bool(entry.text("split", ""))
+        phrases = references.setdefault(entry.identifier("ann_id"), [])
+        pass_over(NotHeld.SPLITS, entry.text("split", "") != "")
         for sentence in entry.list("sentences"):
             said = Fields(sentence, what=entry.what, file=file)
-            reference.phrases.append(said.text("raw") if "raw" in said.value else said.text("sent"))
+            phrases.append(said.text("raw") if "raw" in said.value else said.text("sent"))
     if not references:
         raise FormatError("holds no references", file=file, expected=_SHAPE)
     return references
