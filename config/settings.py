@@ -39,6 +39,8 @@ _VERSION = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__ini
 #: The version of the product, as the library says it, which is not to be imported here.
 PRODUCT_VERSION = _VERSION.group(1) if _VERSION is not None else ""
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
+# Nobody but our user reads what we write (annotation/common/private_files.py).
+os.umask(0o077)
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
 # numba keeps what it has compiled, and would do so beside the code, where a server need not be let write.
@@ -51,8 +53,6 @@ DEFAULT_SECRET = "insecure-key-for-development-only"
 SHORTEST_SECRET = 50
 SECRET_KEY = os.environ.get("SECRET_KEY") or DEFAULT_SECRET
 DEBUG = _one_of("DEBUG", ("0", "1")) == "1"
-#: Where `manage.py serve` listens unless told otherwise.
-DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 #: Where `manage.py serve` listens unless told otherwise.
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 
@@ -373,6 +373,8 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
+#: Stores the digest of a session's key, never the key.
+SESSION_ENGINE = "annotation.common.session_store"
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True

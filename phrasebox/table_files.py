@@ -10,10 +10,11 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from phrasebox.balance import CLUTTER, COLUMNS, NOT_READ, current_tally
 from phrasebox.text_files import FormatError, lines, short_repr
 
 Row = dict[str, str]
@@ -21,12 +22,25 @@ Row = dict[str, str]
 #: How tables call the column `image`.
 IMAGE_ALIASES = ("image_name", "file_name", "filename", "image_file", "file")
 DELIMITERS = (",", ";", "\t", "|")
+#: Columns that other tools number rows, or images, by.
+_ROW_NUMBERS = frozenset({"", "id", "index", "idx", "unnamed:_0", "row", "img_id", "imgid"})
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 
 
 def column_name(cell: str) -> str:
     """A header's cell as columns are called: `Image Name` is `image_name`."""
     return re.sub(r"[\s-]+", "_", cell.strip().strip("\ufeff").strip('"').casefold())
+
+
+def count_columns(columns: Iterable[str], used: Collection[str]) -> None:
+    """Count columns for the balance sheet: those `used`, row numbers of other tools, and the others."""
+    tally = current_tally()
+    for name in columns:
+        if name in used:
+            tally.count(COLUMNS)
+            tally.take(COLUMNS)
+        else:
+            tally.pass_over(COLUMNS, CLUTTER if name in _ROW_NUMBERS else NOT_READ, 1, name)
 
 
 class RaggedRow(FormatError):
@@ -93,6 +107,10 @@ class TableFile:
                 line=self._line,
                 expected=expected,
             )
+
+    def count_columns(self, *used: str) -> None:
+        """Count the columns for the balance sheet: those in use, and the others."""
+        count_columns(self.header, used)
 
     def _head(self) -> tuple[str, str, int]:
         """What divides cells, the header, and its line."""

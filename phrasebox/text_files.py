@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from phrasebox.balance import current_tally
 from phrasebox.errors import PhraseboxError
 
 #: What reading a bad .gz raises.
@@ -45,6 +46,8 @@ class FormatError(PhraseboxError):
         self.expected = expected
         #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
         self.no_valid_image = False
+        #: The picture files of an image that is left out.
+        self.pictures: tuple[str, ...] = ()
         where = self.file if line is None else f"{self.file}, line {line}"
         hint = f"; expected {expected}" if expected else ""
         super().__init__(f"{where}: {problem}{hint}")
@@ -62,6 +65,7 @@ def short_repr(value: object, limit: int = 60) -> str:
 
 def open_bytes(path: Path | str) -> BinaryIO:
     """`path` opened for reading; a file that cannot be opened is a FormatError."""
+    current_tally().opened.add(str(path))
     try:
         return Path(path).open("rb")
     except OSError as error:

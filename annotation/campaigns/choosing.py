@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.datasets.layers import layer_to_read
 from annotation.models import Campaign, Corpus, Image, Layer, LayerImage, OpenImage
 from annotation.protocol.campaign_settings import CampaignError
+from annotation.protocol.terms import SMALLEST_SIDE
 from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 
 ENTITIES = "entities"
 #: Layers that are taken for the truth unless one is named.
 GOLD_LAYERS = ("gold", "import")
+#: What `terms.is_too_small` says of rows.
+_TOO_SMALL = Q(width__range=(1, SMALLEST_SIDE - 1)) | Q(height__range=(1, SMALLEST_SIDE - 1))
 
 
 class ImageSelection(NamedTuple):
@@ -26,8 +29,9 @@ class ImageSelection(NamedTuple):
 def selected_images(
     campaign: Campaign, split: str | None, images: int | None, tags: Sequence[str]
 ) -> ImageSelection:
-    """Which images are to be opened. Raises CampaignError and UnknownName."""
-    all_images = Image.objects.filter(corpus=campaign.corpus).order_by("position")
+    """Which images are to be opened: those too small to be asked about are not. Raises CampaignError and
+    UnknownName."""
+    all_images = large_enough(Image.objects.filter(corpus=campaign.corpus)).order_by("position")
     if tags:
         try:
             sample = draw_by_tags(campaign.corpus, tags, seed=campaign.seed, number=images, split=split)
@@ -35,6 +39,16 @@ def selected_images(
             raise CampaignError(str(error)) from error
         return ImageSelection(all_images.filter(pk__in=sample.images), None)
     return ImageSelection(all_images if split is None else all_images.filter(split=split), images)
+
+
+def large_enough(images: QuerySet[Image]) -> QuerySet[Image]:
+    """The images that are not too small to be asked about."""
+    return images.exclude(_TOO_SMALL)
+
+
+def too_small_keys(corpus: Corpus) -> frozenset[str]:
+    """The keys of the images of a corpus that are too small to be asked about."""
+    return frozenset(corpus.images.filter(_TOO_SMALL).values_list("key", flat=True))
 
 
 def images_chosen(

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Count
 
 from annotation.audit import record
+from annotation.campaigns.choosing import too_small_keys
 from annotation.common import database
 from annotation.common.database import chunks
 from annotation.models import Account, Campaign, Caption, Image
@@ -107,10 +108,12 @@ def open_pairs(
     `fillers`: image -> captions that a filter took out for it. All in one transaction, and once: a
     campaign whose pairs are open already is refused, as is a pair of something that its corpus lacks.
     Where a campaign asks in rounds, each after the first has its number, and pairs that were not asked.
+    Images that are too small to be asked about are passed over.
     """
     kind = _kind_of_pairs(campaign)
     settings = settings_of(campaign.settings)
-    distinct = list(dict.fromkeys(pairs))
+    too_small = too_small_keys(campaign.corpus)
+    distinct = [pair for pair in dict.fromkeys(pairs) if pair.image not in too_small]
     lookup = _NamedRows(campaign, distinct, fillers or {})
     filling = Filling()
     if kind.about == ABOUT_PAGE:

@@ -24,9 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from phrasebox.balance import Tally, counted_by
+
 #: A message: its kind, and how many bytes follow.
 HEAD = struct.Struct("<cI")
 ITEMS, VALUE, END, TOO_LARGE, OUT_OF_MEMORY, RAISED, MISTAKE = b"i", b"v", b"z", b"l", b"m", b"e", b"b"
+#: A message with what the child counted for the balance sheet.
+COUNTED = b"c"
 #: Bytes of a message, at most, and about what a batch of items comes to.
 LARGEST_MESSAGE, _BATCH = 16 * 2**20, 64 * 2**10
 #: Why a child died.
@@ -185,15 +189,16 @@ def _child(connection: socket.socket, limits: Limits) -> None:
     _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
     _limit(resource.RLIMIT_FSIZE, _WRITTEN)
     _limit(resource.RLIMIT_DATA, limits.memory)
-    answer = _Answer(connection, limits)
+    answer, tally = _Answer(connection, limits), Tally()
     try:
         function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        result = function(*args)
-        if inspect.isgenerator(result) or isinstance(result, Iterator):
-            _send_items(result, answer)
-            answer.send(END)
-        else:
-            answer.send(VALUE, pickle.dumps(result, 5))
+        with counted_by(tally):
+            result = function(*args)
+            items = inspect.isgenerator(result) or isinstance(result, Iterator)
+            if items:
+                _send_items(result, answer)
+        answer.send(COUNTED, pickle.dumps(tally.sheet(), 5))
+        answer.send(*((END,) if items else (VALUE, pickle.dumps(result, 5))))
     except _TooLarge:
         answer.send(TOO_LARGE)
     except Exception as error:

@@ -5,6 +5,7 @@ statement at the end. Its pictures are kept in a folder of the import's own unti
 a killed import left is nobody's, and the next one of that name sweeps it.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -17,19 +18,22 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.locks import locked_folder
-from annotation.common.operations import Help, Named, OneOf, OperationContext
+from annotation.common.operations import LEAVE_UNUSED, Help, Named, OneOf, OperationContext
 from annotation.common.readers import stream
 from annotation.datasets.intake import STRICT, CorpusIntake, ImportHow, ImportReport, being_imported
-from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems, pictures_in_folder
+from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems
 from annotation.formats import FORMATS
-from annotation.formats.base import FORMAT_FOLDERS, report_problem
+from annotation.formats.base import FORMAT_FOLDERS, tell_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source
+from annotation.formats.files.found import pictures_below
 from annotation.formats.source_records import SourceFault, read_records
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
+#: The folder of pictures beside a file of captions.
+_PICTURES = "images"
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 _Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
@@ -48,10 +52,13 @@ class ImportCorpusRequest:
     name: Annotated[str, Named(), Help(_("Name of the corpus"))]
     path: Annotated[_Path, Help(_("Path"), _("A file, a folder, or a zip or tar archive of either"))]
     format: Annotated[str, OneOf(_readable), Help(_("Format"))]
-    images: Annotated[_Path | None, Help(_("Pictures"), _("The folder of pictures"))] = None
+    images: Annotated[
+        _Path | None, Help(_("Pictures"), _("The folder of pictures; by default that beside the captions"))
+    ] = None
     skip_problems: Annotated[
         bool, Help(_("Skip problems"), _("Leave out just what is listed as a problem, and import the rest"))
     ] = False
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     dry_run: Annotated[bool, Help(_("Dry run"), _("List all problems, and store nothing"))] = False
 
 
@@ -63,7 +70,11 @@ def import_named_corpus(request: ImportCorpusRequest, context: OperationContext)
             path=Path(request.path),
             format=request.format,
             images=Path(request.images) if request.images is not None else None,
-            how=ImportHow(skip_problems=request.skip_problems, dry_run=request.dry_run),
+            how=ImportHow(
+                skip_problems=request.skip_problems,
+                leave_unused=request.leave_unused,
+                dry_run=request.dry_run,
+            ),
         )
     except SourceProblems as error:
         raise IntakeError("\n".join([*map(str, error.problems), str(error)])) from error
@@ -98,10 +109,14 @@ def import_corpus(
     _check_name(name)
     with _alone(name) as folder, _unpacked(path, folder / "unpacked") as source:
         taking = CorpusIntake(name, format, how.source or str(path), folder / "pictures", how)
-        # An archive may hold the pictures beside the captions.
-        images = images or (pictures_beside(source) if source != path else None)
+        named, images = images is not None, images or pictures_beside(source)
         try:
-            report = taking.take(progress(_records(format, source, images)), pictures_in=images)
+            report = taking.take(
+                progress(_records(format, source, images)),
+                pictures_in=images,
+                pictured=named,
+                source=source if source.is_dir() else None,
+            )
         except SourceProblems as error:
             raise SourceProblems(str(path), _as_known(error.problems, source, path)) from error
         except (FormatError, pictures.PictureError, IntakeError) as error:
@@ -120,29 +135,21 @@ def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRe
     """The records of a source; what is wrong with it is told."""
     for part in stream(read_records, format, source, images, tuple(FORMAT_FOLDERS.packages)):
         if isinstance(part, SourceFault):
-            report_problem(part.error())
+            tell_problem(part.error())
         else:
             yield part
 
 
 def pictures_beside(source: Path) -> Path | None:
-    """The folder below a source folder that holds its pictures; the source where several do, None where none
-    does."""
-    folders = picture_folders(source) if source.is_dir() else []
-    return folders[0] if len(folders) == 1 else source if folders else None
-
-
-def picture_folders(source: Path) -> list[Path]:
-    """The folders below a source folder, itself among them, that hold pictures."""
-    return [folder for folder in (source, *sorted(source.rglob("*"))) if _holds_pictures(folder)]
-
-
-def _holds_pictures(folder: Path) -> bool:
-    return (
-        folder.is_dir()
-        and not folder.name.startswith(("__MACOSX", "."))
-        and next(pictures_in_folder(folder), None) is not None
-    )
+    """The folder below a source folder that holds its pictures, and the source where several do; beside a
+    file the folder `images`. None where no picture is there."""
+    where = source if source.is_dir() else source.parent / _PICTURES
+    folders: dict[bool, set[str]] = {False: set(), True: set()}
+    for path, cluttered in pictures_below(where):
+        folders[cluttered].add(os.path.dirname(path))
+    # Thumbnails are pictures where there are no others.
+    holding = sorted(folders[False] or folders[True])
+    return Path(holding[0]) if len(holding) == 1 else where if holding else None
 
 
 def _as_known(problems: Iterable[SourceProblem], source: Path, path: Path) -> tuple[SourceProblem, ...]:

@@ -18,18 +18,38 @@ from django.db import IntegrityError, transaction
 
 from annotation.common import database
 from annotation.common.locks import Busy
+from annotation.common.operations import check_used
 from annotation.datasets import layer_rows
-from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem, pictures_in_folder
+from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem
 from annotation.formats.base import problems_reported_to
 from annotation.formats.digest import Ledger, RepeatedImage
+from annotation.formats.files.found import pictures_below
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import Caption, Corpus, Image, Layer
-from annotation.protocol.terms import ImageRecord
+from annotation.protocol.terms import ImageRecord, is_too_small
+from phrasebox.balance import (
+    CAPTIONS,
+    CLUTTER,
+    IMAGES,
+    NO_CAPTION,
+    NO_PICTURE,
+    NOT_READ,
+    OF_LEFT,
+    PICTURES,
+    PROBLEM,
+    TOO_SMALL,
+    TURNED,
+    BalanceSheet,
+    Tally,
+    counted_by,
+)
 from phrasebox.text_files import FormatError
 
 #: The layer made of what a source brings, and where it says it is from.
 IMPORT = "import"
+#: A picture that was taken.
+_TAKEN = ""
 #: Pictures that one reader decodes.
 _PICTURES = 32
 
@@ -37,10 +57,12 @@ _PICTURES = 32
 @dataclass(frozen=True, slots=True)
 class ImportHow:
     """What becomes of problems: `skip_problems` leaves out just what is wrong, else nothing is imported;
+    neither is it where something is found and not used, unless that is said (`leave_unused`).
     `dry_run` stores nothing either way. `source` is what the corpus says that it is from, where that is not
     the path."""
 
     skip_problems: bool = False
+    leave_unused: bool = False
     dry_run: bool = False
     source: str = ""
 
@@ -55,7 +77,8 @@ class ImportReport:
     `covered` counts the images that bring a layer. `chains` and `mentions` leave out what is not
     visual (chain 0), which `not_visual` counts. `seconds` is wall-clock time. `problems` are all that were
     found: left out, where that was asked for (`skipped`); of an import that was not, those that do not end
-    it. With `dry_run` nothing was stored, and the counts are of what is sound.
+    it. With `dry_run` nothing was stored, and the counts are of what is sound. `sheet`: what was found, taken
+    and left.
     """
 
     corpus: str
@@ -75,6 +98,7 @@ class ImportReport:
     problems: tuple[SourceProblem, ...] = ()
     dry_run: bool = False
     skipped: bool = False
+    sheet: BalanceSheet = BalanceSheet()
 
 
 class CorpusIntake:
@@ -88,25 +112,40 @@ class CorpusIntake:
         self.ledger = Ledger(source)
         self.problems = ProblemList()
         self.layer: Layer | None = None
+        self.tally = Tally()
+        self._source: Path | None = None
+        self._pictured = False
         self._pictures_in: Path | None = None
         self._compares = False
-        self._named_pictures: set[str] = set()
+        #: The pictures of records: _TAKEN, or why they are left.
+        self._pictures: dict[str, str] = {}
         self._first = ""
 
-    def take(self, records: Iterable[ImageRecord], *, pictures_in: Path | None = None) -> ImportReport:
-        """Write the corpus, or compare it with the one that stands, or look at it alone."""
+    def take(
+        self,
+        records: Iterable[ImageRecord],
+        *,
+        pictures_in: Path | None = None,
+        pictured: bool = False,
+        source: Path | None = None,
+    ) -> ImportReport:
+        """Write the corpus, or compare it with the one that stands, or look at it alone.
+
+        Where it is to be `pictured`, the folder of pictures has to hold some of its pictures. The folder
+        `source` is looked through for pictures that are not there."""
         began = time.monotonic()
-        self._pictures_in = pictures_in
+        self._pictures_in, self._source, self._pictured = pictures_in, source, pictured
         corpus = Corpus.objects.filter(name=self.name).first()
         published = corpus is not None and corpus.published
         with (
             ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
-            problems_reported_to(self.problems.add_reader_error),
+            problems_reported_to(self._add_reader_error),
+            counted_by(self.tally),
         ):
             if self.how.dry_run:
                 for chunk in self._chunks(records):
                     self._enter(self._sound(pool, chunk))
-                self._look_at_pictures()
+                self._count_pictures()
             elif corpus is not None and published:
                 self._compare(corpus, records, pool)
             else:
@@ -132,6 +171,7 @@ class CorpusIntake:
             problems=tuple(self.problems),
             dry_run=self.how.dry_run,
             skipped=self.how.skip_problems,
+            sheet=self.tally.sheet(),
         )
 
     def _compare(self, corpus: Corpus, records: Iterable[ImageRecord], pool: ThreadPoolExecutor) -> None:
@@ -159,6 +199,7 @@ class CorpusIntake:
                 else:
                     self._enter(sound)
             self._check_whole()
+            check_used(self.tally.sheet(), leave_unused=self.how.leave_unused)
             pictures.publish_pictures(self.staged)
             database.analyse_tables(self.ledger.captions, Image, Caption)
             if self.ledger.layered:
@@ -190,16 +231,22 @@ class CorpusIntake:
             if not self.problems.errors or (self.how.skip_problems and not error.no_valid_image):
                 raise
             if not error.no_valid_image:  # that follows from the problems
-                self.problems.add_reader_error(error)
+                self._add_reader_error(error)
+
+    def _add_reader_error(self, error: FormatError) -> None:
+        self.problems.add_reader_error(error)
+        for picture in error.pictures:
+            self._pictures.setdefault(picture, OF_LEFT)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
         """What of a portion is right; what is wrong with the rest is told."""
         sound = []
         for record, stored in zip(chunk, self._stored_pictures(pool, chunk), strict=True):
-            if record.picture is not None and record.picture.parent == self._pictures_in:
-                self._named_pictures.add(record.picture.name)
+            self.tally.count(IMAGES)
+            self.tally.count(CAPTIONS, len(record.captions))
             if isinstance(stored, Exception):
                 self.problems.add_refusal(stored, record.picture or record.filename)
+                self._leave(record, PROBLEM)
                 continue
             width, height = (
                 (stored.width, stored.height) if stored and stored.width else (record.width, record.height)
@@ -208,11 +255,20 @@ class CorpusIntake:
                 self._check(replace(record, width=width, height=height) if stored else record)
             except (FormatError, RepeatedImage) as error:
                 self.problems.add_refusal(error, record.filename)
+                self._leave(record, OF_LEFT)
                 continue
             if self._lacking(record) and self.how.skip_problems:
+                self._leave(record, OF_LEFT)
                 continue
             sound.append(SoundRecord(record, stored, width, height))
         return sound
+
+    def _leave(self, record: ImageRecord, of_picture: str) -> None:
+        """Count a record that is left, with its captions, and its picture for the reason `of_picture`."""
+        self.tally.leave(IMAGES, PROBLEM, 1, record.filename)
+        self.tally.leave(CAPTIONS, OF_LEFT, len(record.captions))
+        if record.picture is not None:
+            self._pictures.setdefault(str(record.picture), of_picture)
 
     def _lacking(self, record: ImageRecord) -> bool:
         """Whether a record has no caption, or lacks its picture among those that there are; that is told."""
@@ -256,7 +312,16 @@ class CorpusIntake:
 
     def _enter(self, sound: Iterable[SoundRecord]) -> None:
         for stored in sound:
-            self.ledger.enter(stored.record, stored.picture.source if stored.picture else "")
+            record, picture = stored.record, stored.picture
+            self.ledger.enter(record, picture.source if picture else "")
+            self.tally.take(IMAGES)
+            self.tally.take(CAPTIONS, len(record.captions))
+            self.tally.note(TOO_SMALL, is_too_small(stored.width, stored.height), record.filename)
+            if record.picture is not None and picture is not None:
+                self._pictures[str(record.picture)] = _TAKEN
+                self.tally.note(TURNED, picture.turned, record.filename)
+            elif self._pictures_in is not None:
+                self.tally.note(NO_PICTURE, 1, record.filename)
 
     def _insert(self, corpus: Corpus, sound: list[SoundRecord]) -> None:
         first = self.ledger.images
@@ -309,23 +374,37 @@ class CorpusIntake:
 
     def _check_whole(self) -> None:
         """What can only be said at the end; raises what ends an import that leaves nothing out."""
-        self._look_at_pictures()
+        self._count_pictures()
         if not self.how.skip_problems:
             self.problems.raise_blocking(self.ledger.source)
         ledger = self.ledger
         if not ledger.images:
             raise IntakeError(f"{ledger.source}: holds no images; expected at least one")
-        if self._pictures_in is not None and not ledger.pictures:
+        if self._pictured and not ledger.pictures:
             raise IntakeError(
                 f"{self._pictures_in}: holds no picture of the {ledger.images} images; "
                 f"expected {self._first} and the like"
             )
 
-    def _look_at_pictures(self) -> None:
-        """Tell which pictures no caption is of."""
-        if self._pictures_in is not None:
-            for name in sorted(set(pictures_in_folder(self._pictures_in)) - self._named_pictures):
-                self.problems.without_caption(self._pictures_in / name)
+    def _count_pictures(self) -> None:
+        """Count the pictures of the source, and those of records that lie elsewhere."""
+        folders = [folder for folder in (self._source, self._pictures_in) if folder is not None]
+        if len(folders) == 2 and folders[1].is_relative_to(folders[0]):
+            folders.pop()
+        unnamed = NO_CAPTION if self._pictures_in is not None else NOT_READ
+        for folder in folders:
+            for path, cluttered in pictures_below(folder):
+                name = path[len(f"{folder}/") :]
+                self._count_picture(self._pictures.pop(path, CLUTTER if cluttered else unnamed), name)
+        for path, why in self._pictures.items():
+            self._count_picture(why, path)
+
+    def _count_picture(self, why: str, name: str) -> None:
+        self.tally.count(PICTURES)
+        if why == _TAKEN:
+            self.tally.take(PICTURES)
+        else:
+            self.tally.leave(PICTURES, why, 1, name)
 
 
 class SoundRecord(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any, Final
 from annotation.formats.digest import RepeatedImage
 from annotation.images.pictures import PictureError
 from phrasebox.errors import PhraseboxError
-from phrasebox.names import PICTURE_EXTENSIONS
 from phrasebox.text_files import FormatError
 
 #: Sorts of problems. The first three end an import that is not told to leave them out; the last two are
@@ -108,10 +107,10 @@ class ProblemList:
             SourceProblem(NO_PICTURE, filename, None, "has captions and no picture is there", remedy)
         )
 
-    def without_caption(self, file: Path | str) -> None:
-        """A picture, or a record, has no caption."""
+    def without_caption(self, filename: str) -> None:
+        """A record has no caption."""
         self.problems.append(
-            SourceProblem(NO_CAPTION, str(file), None, "has no caption", "add its captions, or leave it out")
+            SourceProblem(NO_CAPTION, filename, None, "has no caption", "add its captions, or leave it out")
         )
 
     def raise_blocking(self, source: str) -> None:
@@ -124,13 +123,6 @@ class ProblemList:
     def _add(self, error: Exception, problem: SourceProblem) -> None:
         self.errors.append(error)
         self.problems.append(problem)
-
-
-def pictures_in_folder(folder: Path) -> Iterator[str]:
-    """The names of the picture files in a folder; hidden ones do not count."""
-    for file in folder.iterdir():
-        if file.suffix.lower() in PICTURE_EXTENSIONS and not file.name.startswith(".") and file.is_file():
-            yield file.name
 
 
 def _hint(error: FormatError) -> str:

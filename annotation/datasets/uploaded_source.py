@@ -1,4 +1,4 @@
-"""An upload made into a source that can be imported: unpacked, pictures in one folder, its format guessed.
+"""An upload made into a source that can be imported: unpacked, its format guessed.
 
 Looking at it and importing it are one path, `import_corpus`, as by command: so both list the same problems.
 """
@@ -15,15 +15,9 @@ from pathlib import Path, PurePosixPath
 
 from annotation.common.readers import read, stream
 from annotation.datasets.english import EnglishShare
-from annotation.datasets.importing import import_corpus, picture_folders
+from annotation.datasets.importing import import_corpus
 from annotation.datasets.intake import ImportHow, ImportReport
-from annotation.datasets.source_problems import (
-    REPEATED,
-    IntakeError,
-    SourceProblem,
-    SourceProblems,
-    pictures_in_folder,
-)
+from annotation.datasets.source_problems import IntakeError, SourceProblem, SourceProblems
 from annotation.datasets.uploads import Upload, free_bytes
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS
@@ -32,11 +26,12 @@ from annotation.formats.source_records import readable_format
 from annotation.images import pictures
 from annotation.images.decoding import write_small_copy
 from annotation.protocol.terms import ImageRecord
+from phrasebox.balance import BalanceSheet
 from phrasebox.text_files import FormatError
 
 #: Rows of the preview, captions of each, and the longer side of its pictures in pixels.
 PREVIEW_ROWS, _PREVIEW_CAPTIONS, _PREVIEW_SIDE = 20, 5, 240
-_TREE, _PICTURES, _PREVIEW, PROBLEMS_FILE = "source", "pictures", "preview", "problems.jsonl"
+_TREE, _PREVIEW, PROBLEMS_FILE = "source", "preview", "problems.jsonl"
 #: The SHA-256 of all files of an upload, as `sha256sum` writes them.
 SHA256_FILE = "sha256.txt"
 _CHUNK = 2**20
@@ -55,8 +50,8 @@ class PreviewRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckedUpload:
-    """What an upload holds: its files' SHA-256 by path, its format, what is sound, what is wrong, its first
-    rows, and the share of captions that read as English."""
+    """What an upload holds: its files' SHA-256 by path, its format, what is sound, what is wrong, its balance
+    sheet, its first rows, and the share of captions that read as English."""
 
     sha256: dict[str, str]
     format: str
@@ -65,6 +60,7 @@ class CheckedUpload:
     pictures: int
     mentions: int
     problems: list[SourceProblem]
+    sheet: BalanceSheet
     rows: list[PreviewRow]
     english: float
 
@@ -88,13 +84,13 @@ def check_upload(upload: Upload, *, format: str = "", report_progress: _ReportPr
     looking = _Looking(upload, report_progress)
     shutil.rmtree(upload.folder / _PREVIEW, ignore_errors=True)
     with _names_of_sender(upload):
-        problems = _build_tree(upload)
+        _build_tree(upload)
         format = format or guess_format(upload.folder / _TREE)
         try:
             report = _imported(upload, format, looking.at, ImportHow(dry_run=True))
         except SourceProblems as error:
             report, problems_read = None, error.problems
-    problems += [
+    problems = [
         _known(problem, upload) for problem in (report.problems if report is not None else problems_read)
     ]
     with (upload.folder / PROBLEMS_FILE).open("w", encoding="utf-8") as listed:
@@ -107,6 +103,7 @@ def check_upload(upload: Upload, *, format: str = "", report_progress: _ReportPr
         pictures=report.pictures if report else 0,
         mentions=report.mentions if report else 0,
         problems=problems,
+        sheet=report.sheet if report else BalanceSheet(),
         rows=looking.rows,
         english=looking.english.share,
     )
@@ -117,20 +114,14 @@ def import_upload(
     *,
     format: str,
     skip_problems: bool,
+    leave_unused: bool,
     progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
 ) -> ImportReport:
-    """Import what `check_upload` looked at; its files stay. Raises as it does, in the sender's names.
-
-    The tree is built again, which tells the pictures that do not fit into it. They are among the problems of
-    the report, and without `skip_problems` they end the import (IntakeError; SourceProblems of several).
-    """
+    """Import what `check_upload` looked at; its files stay. Raises as it does, in the sender's names."""
     with _names_of_sender(upload):
-        problems = _build_tree(upload)
-        blocking = [problem for problem in problems if problem.blocks]
-        if blocking and not skip_problems:
-            raise IntakeError(str(blocking[0])) if len(blocking) == 1 else SourceProblems("upload", blocking)
-        report = _imported(upload, format, progress, ImportHow(skip_problems=skip_problems))
-        return replace(report, problems=(*problems, *report.problems))
+        _build_tree(upload)
+        how = ImportHow(skip_problems=skip_problems, leave_unused=leave_unused)
+        return _imported(upload, format, progress, how)
 
 
 def preview_picture(upload: Upload, number: int) -> Path:
@@ -159,15 +150,12 @@ def _imported(
     progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]],
     how: ImportHow,
 ) -> ImportReport:
-    tree = upload.folder / _TREE
-    folders = picture_folders(tree)
     names = ", ".join(PurePosixPath(path).name for path, _ in islice(upload.files, 3))
     more = len(upload.files) - 3
     return import_corpus(
         name=upload.name,
-        path=tree,
+        path=upload.folder / _TREE,
         format=format,
-        images=folders[0] if folders else None,
         progress=progress,
         how=replace(how, source=f"upload of {names}" + (f" and {more} more files" if more > 0 else "")),
     )
@@ -182,7 +170,7 @@ def _known(problem: SourceProblem, upload: Upload) -> SourceProblem:
 def _named(text: str, upload: Upload) -> str:
     """A text with files as their sender named them, and the upload's name for the folder they lie in here."""
     tree = str(upload.folder / _TREE)
-    text = text.replace(f"{tree}/{_PICTURES}/", "").replace(f"{tree}/", "").replace(tree, upload.name)
+    text = text.replace(f"{tree}/", "").replace(tree, upload.name)
     return text.replace(str(upload.folder), upload.name)
 
 
@@ -208,11 +196,10 @@ def _names_of_sender(upload: Upload) -> Iterator[None]:
         ) from error
 
 
-def _build_tree(upload: Upload) -> list[SourceProblem]:
-    """Put the files where a format finds them: archives unpacked, pictures of several folders in one.
+def _build_tree(upload: Upload) -> None:
+    """Put the files where a format finds them, archives unpacked.
 
-    Returns what is wrong with that: pictures of one name in several folders. Raises FormatError for archives
-    that are refused, IntakeError where the disk is full.
+    Raises FormatError for archives that are refused, IntakeError where the disk is full.
     """
     tree = upload.folder / _TREE
     shutil.rmtree(tree, ignore_errors=True)
@@ -236,28 +223,6 @@ def _build_tree(upload: Upload) -> list[SourceProblem]:
                 os.link(source, target)
     except OSError as error:
         raise IntakeError(f"the files could not be unpacked ({error.strerror}); try again later") from error
-    folders = picture_folders(tree)
-    return _gather(tree, folders) if len(folders) > 1 else []
-
-
-def _gather(tree: Path, folders: list[Path]) -> list[SourceProblem]:
-    """Move the pictures of several folders into one; those whose name is taken are told, and left out."""
-    problems = []
-    (tree / _PICTURES).mkdir(exist_ok=True)
-    for folder in folders:
-        if folder == tree / _PICTURES:
-            continue
-        for name in sorted(pictures_in_folder(folder)):
-            if (tree / _PICTURES / name).exists():
-                where = str((folder / name).relative_to(tree))
-                remedy = "give pictures of different folders different names"
-                problems.append(
-                    SourceProblem(REPEATED, where, None, "another picture has the same name", remedy)
-                )
-                (folder / name).unlink()
-            else:
-                (folder / name).rename(tree / _PICTURES / name)
-    return problems
 
 
 class _Looking:

@@ -16,6 +16,7 @@ from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.balance import CAPTIONS
 from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile
 from phrasebox.text_files import FormatError, open_new, short_repr, whole_number
 
@@ -56,6 +57,7 @@ class Csv(Format):
             return
         listed = _LISTED in table.header  # an image a row, its captions in a list
         table.require("image", _LISTED if listed else "caption", expected=_SHAPE)
+        table.count_columns(*_COLUMNS, "number", *((_LISTED, _LISTED_IDS) if listed else ()))
         rows = _unlisted(table) if listed else _mended(table)
         yield from records_of_rows(rows, file, Pictures(images))
 
@@ -100,7 +102,7 @@ def records_of_rows(
                     raise row
                 _add(spool, row, file, line, number, pictures)
             except FormatError as error:
-                report_problem(error)
+                report_problem(error, CAPTIONS)
         for _, data, first, captions in spool:
             split, _, filename = data.partition("\n")
             try:
@@ -114,7 +116,7 @@ def records_of_rows(
                     picture=pictures.find(filename),
                 )
             except FormatError as error:
-                report_problem(error)
+                report_problem(error, captions=len(captions))
                 continue
             yield record, file, first
 

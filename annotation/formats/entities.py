@@ -34,6 +34,7 @@ from annotation.formats.entities_notation import (
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
 from annotation.formats.names import Pictures
 from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from phrasebox.balance import NAMES, UNKNOWN, current_tally
 from phrasebox.names import KEY, PICTURE_EXTENSIONS, AmbiguousName, ImageNames, ImageNaming, image_id
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
@@ -52,9 +53,10 @@ class Entities(Format):
     title = "Flickr30k Entities (Sentences, Annotations, split lists)"
     reads = True
     writes = True
+    reads_layers = True
     needs_captions = True
     splits = SPLITS
-    says = ALL_CONTENTS - {"external_ids", "caption_ids", "model_boxes"}
+    says = ALL_CONTENTS - {"external_ids", "caption_ids", "labels", "model_boxes"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""
@@ -151,21 +153,25 @@ def _ids(folder: Path, suffix: str) -> Iterator[str]:
 def _splits(root: Path, present: set[str]) -> dict[str, str]:
     """Id -> split for the ids in `present`, in the order of the lists, which may list more: subsets exist."""
     splits: dict[str, str] = {}
-    keys = sorted(present)
+    tally, keys = current_tally(), sorted(present)
     names = ImageNames(ImageNaming(number, key) for number, key in enumerate(keys))
     for split in SPLITS:
         file = root / f"{split}.txt"
         if not file.is_file():
             continue
         for number, line in lines(file):
-            name = line.strip()
+            if not (name := line.strip()):
+                continue
             try:
                 matches = (names.find(spelled, (KEY,)) for spelled in (name, image_id(name)))
                 image = next((item for item in matches if item is not None), None)
             except AmbiguousName as error:
                 raise FormatError(str(error), file=file, line=number, expected="ids of images") from error
+            tally.count(NAMES)
             if image is None:
+                tally.leave(NAMES, UNKNOWN, 1, name)
                 continue
+            tally.take(NAMES)
             id = keys[image]
             if id in splits:
                 raise FormatError(

@@ -48,7 +48,7 @@ class Flickr30k(Format):
                 filename = path_in_source(base if not extension(key) and image_id(base) == key else key)
                 picture = pictures.find(base, key)
             except FormatError as error:
-                report_problem(error)
+                report_problem(error, captions=max(0, len(value) - 1) if isinstance(value, list) else 0)
                 continue
             record = ImageRecord(
                 id="",

@@ -15,6 +15,7 @@ from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
+from phrasebox.balance import CAPTIONS, NAMES, UNKNOWN, current_tally
 from phrasebox.names import FILE, PICTURE_EXTENSIONS, STEM, ImageNames, ImageNaming
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
@@ -50,7 +51,7 @@ def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
     }
     if not files:
         return {}
-    called = list(filenames)
+    tally, called = current_tally(), list(filenames)
     names = ImageNames(ImageNaming(number, "", name) for number, name in enumerate(called))
     splits: dict[str, str] = {}
     for file, word in files.items():
@@ -62,18 +63,21 @@ def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
             try:
                 image = names.find(name, (FILE, STEM)) if name else None
                 if image is None:
-                    continue  # subsets exist
+                    tally.pass_over(NAMES, UNKNOWN, bool(name), name)  # subsets exist
+                    continue
                 known += 1
                 if (other := splits.setdefault(called[image], split)) != split:
                     raise ValueError(f"{short_repr(name)} is in the split {other} already")
+                tally.count(NAMES)
+                tally.take(NAMES)
             except ValueError as error:  # AmbiguousName is one
                 report_problem(
-                    FormatError(str(error), file=file, line=number, expected="each image in one split")
+                    FormatError(str(error), file=file, line=number, expected="each image in one split"), NAMES
                 )
         if listed and not known:
             first = short_repr(next(iter(called), ""))
             expected = f"file names of images, as {first}"
-            report_problem(FormatError("names none of the images", file=file, expected=expected))
+            report_problem(FormatError("names none of the images", file=file, expected=expected), "")
     return splits
 
 
@@ -111,6 +115,7 @@ class Flickr8k(Format):
     writes = True
     needs_captions = True
     says = frozenset({"splits", "caption_ids"})
+    companions = ("ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt", "*.lemma.token.txt")
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream `path`. Captions get their printed key as id only where their image skips a number."""
@@ -126,14 +131,14 @@ class Flickr8k(Format):
                     if text.strip():
                         _add(spool, text, file, number, pictures)
                 except FormatError as error:
-                    report_problem(error)
+                    report_problem(error, CAPTIONS)
             splits = _splits(path, spool.images()) if path.is_dir() else {}
             for _, filename, line, captions in spool:
                 in_order = [caption.number for caption in captions] == list(range(len(captions)))
                 try:
                     picture = pictures.find(filename)
                 except FormatError as error:
-                    report_problem(error)
+                    report_problem(error, captions=len(captions))
                     continue
                 record = ImageRecord(
                     id="",

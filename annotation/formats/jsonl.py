@@ -23,7 +23,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
-from phrasebox.table_files import Row
+from phrasebox.table_files import Row, count_columns
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 _FILE = "corpus.jsonl"
@@ -38,6 +38,7 @@ class Jsonl(Format):
     title = "Phrasebox JSON lines: everything, one image per line"
     reads = True
     writes = True
+    reads_layers = True
     says = ALL_CONTENTS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
@@ -79,11 +80,13 @@ def _rows(file: Path) -> Iterator[tuple[int, Row | FormatError]]:
 
     Source of the notation: `datasets`, ImageFolder.
     """
+    keys: dict[str, None] = {}
     for number, line in lines(file):
         if not line.strip():
             continue
         try:
             entry = Fields(_loads(line, file, number), what="the picture", file=file, line=number)
+            keys.update(dict.fromkeys(entry.value))
             name = next((name for name in _CAPTIONS_IN if name in entry.value), _CAPTIONS_IN[0])
             texts = entry.strings(name) if isinstance(entry.value.get(name), list) else (entry.text(name),)
             row = {"image": entry.text(_PICTURE), "split": entry.text("split", "")}
@@ -92,6 +95,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Row | FormatError]]:
             continue
         for text in texts:
             yield number, {**row, "caption": text}
+    count_columns(keys, (_PICTURE, "split", *_CAPTIONS_IN))
 
 
 def _loads(line: str, file: Path, number: int) -> Any:
@@ -161,14 +165,15 @@ def layer_of_row(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecor
     chains = []
     for value in row.list("chains"):
         chain = Fields(value, what=f"{row.what}, a chain", file=row.file, line=row.line)
-        chain.only("id", "mentions")
+        chain.only("id", "mentions", "label", "phrases")
         id = chain.text("id")
         chain.what = f"{row.what}, chain {short_repr(id)}"
         mentions = tuple(
             _mention(Fields(m, what=f"{chain.what}, a mention", file=row.file, line=row.line), captions)
             for m in chain.list("mentions")
         )
-        chains.append(Chain(id, mentions))
+        phrases = chain.strings("phrases") if "phrases" in chain.value else ()
+        chains.append(Chain(id, mentions, chain.text("label", ""), phrases))
     objects = tuple(
         _object(Fields(value, what=f"{row.what}, object {number}", file=row.file, line=row.line))
         for number, value in enumerate(row.list("objects"), 1)
@@ -239,6 +244,8 @@ def layer_row(layer: LayerRecord) -> dict[str, Any]:
                 {"caption": m.caption, "start": m.start, "end": m.end, "categories": m.categories}
                 for m in chain.mentions
             ],
+            **({"label": chain.label} if chain.label else {}),
+            **({"phrases": chain.phrases} if chain.phrases else {}),
         }
         for chain in layer.chains
     ]

@@ -38,7 +38,7 @@ class Karpathy(Format):
             try:
                 record = self._record(item, number, file, pictures)
             except FormatError as error:
-                report_problem(error)
+                report_problem(error, captions=_sentence_count(item))
                 continue
             yield record, file, None
         if not number and not has_list(file, "images"):
@@ -115,6 +115,12 @@ class Karpathy(Format):
                 written.add("captions", len(record.captions))
             stream.write('\n], "dataset": "phrasebox"}\n')
         return written
+
+
+def _sentence_count(item: Any) -> int:
+    """How many sentences an entry has, whatever else is wrong with it."""
+    sentences = item.get("sentences") if isinstance(item, dict) else None
+    return len(sentences) if isinstance(sentences, list) else 0
 
 
 FORMATS.register(Karpathy.key, Karpathy())

@@ -3,9 +3,10 @@
 import os
 import re
 import unicodedata
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
+from annotation.formats.files.found import is_clutter, is_hidden
 from annotation.protocol.terms import ImageRecord
 from phrasebox.names import base_name, folded, image_id
 from phrasebox.text_files import FormatError, short_repr
@@ -43,6 +44,7 @@ def is_safe_path(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)  # rows of one image mostly stand together
 def path_in_source(filename: str) -> str:
     """The file name of a source as a path from the folder of pictures: with slashes, and without what
     leads to that folder on somebody's machine."""
@@ -63,9 +65,11 @@ class Pictures:
 
         Raises FormatError where two files may be meant. Names that are not plain are passed over.
         """
+        if self.folder is None:
+            return None
         paths = [path for name in names if is_safe_path(path := path_in_source(name))]
         bases = [base_name(path) for path in paths if "/" in path]
-        for spellings in (paths, bases) if self.folder is not None else ():
+        for spellings in (paths, bases):
             for find_in in (self._spelled, self._looking_alike):
                 for path in spellings:
                     if (file := find_in(path)) is not None:
@@ -100,13 +104,16 @@ class Pictures:
         ]
         files = [file for file in files if file.parent == (self.folder or file) / Path(path).parent] or files
         files = [file for file in files if file.name == base_name(path)] or files
+        files = [file for file in files if not is_clutter(file.parent.name)] or files  # but thumbnails
         if len(files) > 1:
             one, other = (short_repr(str(file.relative_to(self.folder or ""))) for file in files[:2])
-            raise FormatError(
+            ambiguous = FormatError(
                 f"{short_repr(path)} may be {one} and {other}",
                 file=self.folder or "",
                 expected="one picture of that name, or its folder before the name",
             )
+            ambiguous.pictures = tuple(map(str, files))
+            raise ambiguous
         return files[0] if files else None
 
     @cached_property
@@ -114,9 +121,9 @@ class Pictures:
         """The files below the folder by how their names look, but hidden ones and leftovers of macOS."""
         index: dict[str, list[Path]] = {}
         for folder, folders, files in os.walk(self.folder or ""):
-            folders[:] = sorted(name for name in folders if not name.startswith((".", "__MACOSX")))
+            folders[:] = sorted(name for name in folders if not is_hidden(name))
             for name in sorted(files):
-                if not name.startswith("."):
+                if not is_hidden(name):
                     index.setdefault(folded(name), []).append(Path(folder) / name)
         return index
 
@@ -187,7 +194,7 @@ def only_file(path: Path, *patterns: str) -> Path:
             for file in path.rglob(pattern)
             if file.is_file()
             and file.name != DATASHEET_FIGURES
-            and not any(part.startswith((".", "__MACOSX")) for part in file.parts[len(path.parts) :])
+            and not any(map(is_hidden, file.parts[len(path.parts) :]))
         }
     )
     if len(files) != 1:

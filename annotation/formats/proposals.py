@@ -16,6 +16,7 @@ from typing import Any
 from annotation.protocol.contents import corners
 from annotation.protocol.model_annotators import Proposals, ProposedBox, best_first
 from annotation.protocol.terms import Box
+from phrasebox.balance import BOXES, OUTSIDE, current_tally
 from phrasebox.names import ImageNames, ImageNaming
 from phrasebox.text_files import FormatError, lines
 
@@ -105,6 +106,7 @@ def write_proposals(path: Path, images: Iterable[tuple[str, Proposals]]) -> int:
 
 def _proposed(boxes: Any, size: tuple[int, int], out: OutOfPicture) -> Iterator[ProposedBox]:
     """The parts of boxes that are in a picture of this size."""
+    tally = current_tally()
     for *box, chance in boxes:
         if any(type(corner) is not int for corner in box) or len(box) != 4:
             raise ValueError(f"box {box} is not four whole numbers")
@@ -115,8 +117,11 @@ def _proposed(boxes: Any, size: tuple[int, int], out: OutOfPicture) -> Iterator[
             raise ValueError(f"box {box} has its corners in the wrong order")
         width, height = size
         corners = [max(left, 1), max(top, 1), min(right, width or right), min(low, height or low)]
+        tally.count(BOXES)
         if corners[0] > corners[2] or corners[1] > corners[3]:
             out.outside += 1
+            tally.leave(BOXES, OUTSIDE)
             continue
+        tally.take(BOXES)
         out.clipped += corners != box
         yield ProposedBox(Box(*corners), float(chance))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.formats import base
+from annotation.formats.files.found import count_files
 from annotation.protocol.terms import ImageRecord
 from phrasebox.registry import Registry
 from phrasebox.text_files import FormatError
@@ -19,11 +20,12 @@ class SourceFault:
     line: int | None
     expected: str
     no_valid_image: bool
+    pictures: tuple[str, ...]
 
     def error(self) -> FormatError:
         """The error."""
         error = FormatError(self.problem, file=self.file, line=self.line, expected=self.expected)
-        error.no_valid_image = self.no_valid_image
+        error.no_valid_image, error.pictures = self.no_valid_image, self.pictures
         return error
 
 
@@ -34,11 +36,11 @@ def read_records(
     faults: list[SourceFault] = []
 
     def note(error: FormatError) -> None:
-        faults.append(
-            SourceFault(error.problem, error.file, error.line, error.expected, error.no_valid_image)
-        )
+        about = error.problem, error.file, error.line, error.expected
+        faults.append(SourceFault(*about, error.no_valid_image, error.pictures))
 
-    records = _formats(packages).get(format).read(source, images=images)
+    reader = _formats(packages).get(format)
+    records = reader.read(source, images=images)
     record: ImageRecord | None = None
     while True:
         try:
@@ -50,8 +52,14 @@ def read_records(
         yield from faults
         faults.clear()
         if record is None:
+            count_files(source, reader.companions)
             return
         yield record
+
+
+def read_layer_records(format: str, source: Path, packages: Sequence[str]) -> Iterator[base.SourceImage]:
+    """What a source says of images that a corpus has; `packages` hold further formats."""
+    yield from _formats(packages).get(format).read_layer(source)
 
 
 def readable_format(source: Path, packages: Sequence[str]) -> str | None:

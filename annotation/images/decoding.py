@@ -26,7 +26,8 @@ _EXPECTED = "a JPEG, PNG, WebP or still GIF"
 #: How a picture is encoded again: without loss, or in JPEG so that none is seen.
 _HOW: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}
 _ORIENTATION = 0x0112
-_UPRIGHT = 1
+#: The orientations that are not upright, by EXIF.
+_TURNED = range(2, 9)
 _QUALITY = 80
 
 # Pillow warns at a size of its own; ours is lower and refuses.
@@ -39,12 +40,14 @@ class PictureError(PhraseboxError):
 
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    """A stored picture: its name, its size in pixels, and the SHA-256 of the file as it came."""
+    """A stored picture: its name, its size in pixels, the SHA-256 of the file as it came, and whether it was
+    turned upright, as its EXIF data says."""
 
     name: str
     width: int
     height: int
     source: str
+    turned: bool = False
 
 
 def decode_pictures(
@@ -101,8 +104,6 @@ def write_small_copy(picture: Path, small: Path, side: int) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(out.getvalue())
-        # The proxy serves it as another user.
-        os.chmod(unfinished, 0o444)
         os.replace(unfinished, small)
     except BaseException:
         Path(unfinished).unlink(missing_ok=True)
@@ -118,19 +119,21 @@ def _read_picture(path: Path) -> tuple[StoredPicture, bytes]:
         data = path.read_bytes()
     except OSError as error:
         raise PictureError(f"cannot be read ({error.strerror}); expected {_EXPECTED}") from error
-    clean, kind, width, height = _cleaned(data)
+    clean, kind, size_in_pixels, turned = _cleaned(data)
     name = f"{hashlib.sha256(clean).hexdigest()}.{_TYPES[kind]}"
-    return StoredPicture(name, width, height, hashlib.sha256(data).hexdigest()), clean
+    return StoredPicture(name, *size_in_pixels, hashlib.sha256(data).hexdigest(), turned), clean
 
 
-def _cleaned(data: bytes) -> tuple[bytes, str, int, int]:
-    """The bytes to store, their type, width and height. Every pixel has been decoded once."""
+def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], bool]:
+    """The bytes to store, their type, width and height, and whether the picture was turned. Every pixel has
+    been decoded once."""
     try:
         with Image.open(io.BytesIO(data), formats=tuple(_TYPES)) as image:
             # A phone's JPEG with a second picture behind it calls itself MPO.
             kind = "JPEG" if image.format == "MPO" else str(image.format)
             _check_extent(image, kind)
-            if image.getexif().get(_ORIENTATION, _UPRIGHT) == _UPRIGHT:
+            turned = image.getexif().get(_ORIENTATION) in _TURNED
+            if not turned:
                 try:
                     clean = without_metadata(data, kind)
                 except Malformed:
@@ -139,7 +142,7 @@ def _cleaned(data: bytes) -> tuple[bytes, str, int, int]:
                 clean = _encoded(image, kind)
         with Image.open(io.BytesIO(clean), formats=(kind,)) as image:
             image.load()
-            return clean, kind, image.width, image.height
+            return clean, kind, image.size, turned
     except PictureError:
         raise
     except Image.UnidentifiedImageError:

@@ -30,6 +30,7 @@ from annotation.common.operations import (
     read_request,
     request_fields,
     result_to_dict,
+    sheet_text,
 )
 from annotation.common.plain_text import text_table
 from annotation.images.pictures import picture_path
@@ -110,7 +111,8 @@ class OperationCommand(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         if self.text is not None:
-            return self.text(self.result)
+            sheet = getattr(self.result, "sheet", None)
+            return "\n".join([self.text(self.result), *(sheet_text(sheet) if sheet is not None else ())])
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:

@@ -17,6 +17,7 @@ from annotation.common.operations import (
     OneOf,
     OperationContext,
     invalid,
+    with_sheet,
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_read
@@ -31,6 +32,7 @@ from annotation.protocol.terms import Box
 from annotation.quality import controls, qualification
 from annotation.selectors.controls import control_item_counts, with_answer_counts
 from annotation.selectors.corpora import CampaignRequest, check_split
+from phrasebox.balance import BalanceSheet
 
 _LARGEST_FILE = 4 * 2**20
 
@@ -208,6 +210,7 @@ class AddedControls:
     added: int
     there: int
     skipped: tuple[str, ...]
+    sheet: BalanceSheet = BalanceSheet()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,6 +287,7 @@ def promote_answers(request: PromoteRequest, context: OperationContext) -> Added
     return _added(done)
 
 
+@with_sheet
 def import_controls(request: ImportControlsRequest, context: OperationContext) -> AddedControls:
     """Add the control items of a CSV file. Raises BadItems, FormatError."""
     return _added(controls.from_csv(campaign=request.row(), file=request.file, actor=context.actor))

@@ -29,6 +29,15 @@ CATEGORIES = (PEOPLE, CLOTHING, BODYPARTS, ANIMALS, VEHICLES, INSTRUMENTS, SCENE
 #: The printed chain id of a mention that refers to nothing one can see. Import only.
 NOT_VISUAL = "0"
 
+#: Pixels that a side needs, of a box that is drawn by hand and so of a picture that is asked about: what is
+#: smaller was a slip, and cannot be pointed at. Programs do not slip.
+SMALLEST_SIDE = 4
+
+
+def is_too_small(width: int, height: int) -> bool:
+    """Whether a picture, or a box, is too small to be asked about; sides of 0 pixels are not known."""
+    return 0 < width < SMALLEST_SIDE or 0 < height < SMALLEST_SIDE
+
 
 #: Where a phrase stands: the caption, its first word, and the word after its last, all counted from 0.
 Span = tuple[int, int, int]
@@ -134,11 +143,14 @@ class Chain:
     """Coreferent mentions under the id they are printed with, in caption order.
 
     Several chains may bear the id NOT_VISUAL; each then holds one mention. A chain that
-    only an annotation file names has no mentions.
+    only an annotation file names has no mentions. `label` is the class that another tool gave the thing, as
+    "traffic light"; `phrases` describe it, and stand in no caption.
     """
 
     id: str
     mentions: tuple[Mention, ...]
+    label: str = ""
+    phrases: tuple[str, ...] = ()
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -249,6 +261,6 @@ def representative(mentions: Iterable[Mention]) -> Mention:
 def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
     """The layer with its chains called by `names` (old id -> new id)."""
     return LayerRecord(
-        tuple(Chain(names[chain.id], chain.mentions) for chain in layer.chains),
+        tuple(replace(chain, id=names[chain.id]) for chain in layer.chains),
         tuple(replace(o, chains=tuple(names[n] for n in o.chains)) for o in layer.objects),
     )

@@ -67,6 +67,7 @@ def read_boxes(path: Path) -> Iterator[FileBox]:
 def _rows(path: Path) -> Iterator[FileBox]:
     table = TableFile(path, {"image": IMAGE_ALIASES})
     table.require(*COLUMNS, expected=f"the columns {', '.join(COLUMNS)}")
+    table.count_columns(*COLUMNS, "score")
     for number, row in table.rows():
         numbers = [whole_number(row[column]) for column in COLUMNS[1:]]
         if None in numbers:

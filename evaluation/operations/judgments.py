@@ -1,6 +1,6 @@
 """Judgments: imported, listed, shown, removed; how far they agree."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -33,7 +33,6 @@ def judgments_text(report: JudgmentsReport) -> str:
     end = "already exist, nothing changed" if report.unchanged else "imported"
     return (
         f"{report.answers} answers to {report.pairs} pairs, scale {report.scale}\n"
-        f"{_skipped_text(report.skipped, report.lacking)}"
         f"judgments {report.judgments!r} of corpus {report.corpus!r} {end}\n"
         f"{report.seconds:.1f} s, digest {report.digest}"
     )
@@ -45,7 +44,6 @@ def imported_qrels_text(report: QrelsReport) -> str:
     return (
         f"{report.relevant} of {report.rows} pairs are relevant{asks}\n"
         f"queries: {queries_text(report.queries_by_kind, report.queries)}\n"
-        f"{_skipped_text(report.excluded, report.lacking)}"
         f"{_version_text(report, 'imported')}"
     )
 
@@ -81,14 +79,6 @@ def _version_text(report: QrelsReport, what: str) -> str:
     return (
         f"qrels {report.qrels!r} version {report.version} {end} ({report.settings})\ndigest {report.digest}"
     )
-
-
-def _skipped_text(number: int, lacking: Sequence[str]) -> str:
-    """A line about pairs that were left out, or nothing."""
-    if not number:
-        return ""
-    names = ", ".join(map(repr, lacking))
-    return f"{number} pairs left out: the corpus lacks their image or caption (for example {names})\n"
 
 
 def agreement_text(agreement: Agreement) -> str:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import (
+    LEAVE_UNUSED,
     Help,
     Listing,
     Named,
@@ -15,6 +16,7 @@ from annotation.common.operations import (
     ServerFile,
     invalid,
     result_of,
+    with_sheet,
 )
 from annotation.selectors.corpora import CORPORA, Corpus
 from evaluation.services.common import errors_without_folder
@@ -27,6 +29,7 @@ from evaluation.services.weak.collections import (
     remove_collection,
     weak_collections,
 )
+from phrasebox.balance import BalanceSheet
 
 PARSE_FILES = ServerFile("parses", (".conllu", ".conllu.gz"))
 COLLECTION_FILES = ServerFile("collections", (".csv", ".parquet"))
@@ -35,11 +38,12 @@ COLLECTION_FILES = ServerFile("collections", (".csv", ".parquet"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportParsesRequest:
     """Dependency parses of a corpus's captions are read from CoNLL-U. Each sentence names its caption
-    (sent_id) and has that caption's words; others are left out and counted."""
+    (sent_id) and has that caption's words."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     file: Annotated[str, PARSE_FILES, Help(_("File"), _("CoNLL-U, on the server in sources/parses"))]
     replace: Annotated[bool, Help(_("Replace the parses that the corpus has"))] = False
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,7 @@ class StoredParses:
     digest: str
     unchanged: bool
     remarks: tuple[str, ...]
+    sheet: BalanceSheet = BalanceSheet()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,7 @@ class ImportCollectionRequest:
     file: Annotated[
         str, COLLECTION_FILES, Help(_("File"), _("CSV or Parquet, on the server in sources/collections"))
     ]
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +94,7 @@ class StoredCollection(CollectionSummary):
     """A weak collection that was imported; `unchanged`: it was there already."""
 
     unchanged: bool
+    sheet: BalanceSheet = BalanceSheet()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +111,20 @@ def check_parses(request: ImportParsesRequest, context: OperationContext) -> Imp
     return request
 
 
+@with_sheet
 def import_requested_parses(request: ImportParsesRequest, context: OperationContext) -> StoredParses:
     """Import parses; raises as `import_parses` does."""
     path = PARSE_FILES.path(request.file, by_path=context.by_path)
     with errors_without_folder(path, context):
         imported = import_parses(
-            request.corpus, path, replace=request.replace, progress=PhaseShares(context.report_progress)
+            request.corpus,
+            path,
+            replace=request.replace,
+            leave_unused=request.leave_unused,
+            progress=PhaseShares(context.report_progress),
         )
-    parses = imported.parses
-    return result_of(StoredParses, parses, unchanged=imported.unchanged, remarks=tuple(imported.remarks))
+    about = {"unchanged": imported.unchanged, "remarks": tuple(imported.remarks)}
+    return result_of(StoredParses, imported.parses, **about, sheet=BalanceSheet())
 
 
 def collection_summary(row: WeakCollection) -> CollectionSummary:
@@ -135,13 +147,19 @@ def check_new_collection(
     return request
 
 
+@with_sheet
 def import_requested_collection(
     request: ImportCollectionRequest, context: OperationContext
 ) -> StoredCollection:
     """Import a collection; raises as `import_collection` does."""
     path = COLLECTION_FILES.path(request.file, by_path=context.by_path)
     with errors_without_folder(path, context):
-        row, new = import_collection(request.name, path, progress=PhaseShares(context.report_progress))
+        row, new = import_collection(
+            request.name,
+            path,
+            leave_unused=request.leave_unused,
+            progress=PhaseShares(context.report_progress),
+        )
     return StoredCollection(**_collection_values(row), unchanged=not new)
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import (
+    LEAVE_UNUSED,
     FieldError,
     Help,
     Listing,
@@ -19,6 +20,7 @@ from annotation.common.operations import (
     ServerFile,
     StoredKind,
     invalid,
+    with_sheet,
 )
 from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import CORPORA, corpus_named
@@ -46,6 +48,7 @@ from evaluation.services.phases import PhaseShares
 from evaluation.services.request_fields import NamedBy, check_images, name_spaces
 from evaluation.services.systems.feature_use import remove_unused
 from evaluation.services.weak.collections import weak_collection, weak_collections
+from phrasebox.balance import BalanceSheet
 from phrasebox.registry import UnknownName
 
 FEATURE_FILES = ServerFile("features", (*FEATURE_SUFFIXES, *WORD_VECTOR_SUFFIXES))
@@ -112,6 +115,7 @@ class StoredFeatures(FeatureSetSummary):
 
     unchanged: bool
     remarks: tuple[str, ...] = ()
+    sheet: BalanceSheet = BalanceSheet()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +130,8 @@ class RemoveFeaturesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportFeaturesRequest:
-    """Vectors of a corpus's images, captions, regions or words become a feature set. Rows of items that the
-    corpus lacks are left out and counted; what was stopped goes on where it ended."""
+    """Vectors of a corpus's images, captions, regions or words become a feature set. What was stopped goes on
+    where it ended."""
 
     corpus: Annotated[str, Named(FEATURE_OWNERS), Help(_("Corpus"))]
     file: Annotated[
@@ -148,6 +152,7 @@ class ImportFeaturesRequest:
     ] = ""
     trained_on: TrainedOn = ""
     named_by: NamedBy = None
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
     def problems(self) -> Iterator[FieldError]:
         """One file is needed."""
@@ -165,6 +170,7 @@ class CollectionFeaturesRequest:
     name: SetName
     file: Annotated[str, _VECTOR_FILES, Help(_("File on the server"), _("In sources/features"))]
     dtype: NumberType = NUMBER_TYPES[0]
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +237,7 @@ def remove_features(request: RemoveFeaturesRequest, context: OperationContext) -
     remove_unused(stored, actor=context.actor)
 
 
+@with_sheet
 def import_requested_features(request: ImportFeaturesRequest, context: OperationContext) -> StoredFeatures:
     """Import a file; raises as `import_features` does."""
     path = request.file
@@ -247,6 +254,7 @@ def import_requested_features(request: ImportFeaturesRequest, context: Operation
             dtype=request.dtype,
             network=request.network,
             named_by=name_spaces(request.named_by),
+            leave_unused=request.leave_unused,
             declared=declared_training(request.trained_on, context),
         )
         return _imported(feature_import, context)
@@ -263,6 +271,7 @@ def check_collection(
     return request
 
 
+@with_sheet
 def import_collection_features(
     request: CollectionFeaturesRequest, context: OperationContext
 ) -> StoredFeatures:
@@ -273,6 +282,7 @@ def import_collection_features(
         name=request.name,
         path=_VECTOR_FILES.path(request.file, by_path=context.by_path),
         dtype=request.dtype,
+        leave_unused=request.leave_unused,
         declared=UNDECLARED,
     )
     return _imported(feature_import, context)

@@ -107,7 +107,6 @@ def _report_qrels(request: HttpRequest, report: QrelsReport) -> None:
         messages.success(request, _("Qrels “%(name)s” already exist, nothing changed.") % named)
     else:
         messages.success(request, _("Qrels “%(name)s” imported, version %(version)d.") % named)
-    _report_excluded(request, report.excluded, report.lacking)
 
 
 def _report_judgments(request: HttpRequest, report: JudgmentsReport) -> None:
@@ -123,18 +122,4 @@ def _report_judgments(request: HttpRequest, report: JudgmentsReport) -> None:
                 report.pairs,
             )
             % named,
-        )
-    _report_excluded(request, report.skipped, report.lacking)
-
-
-def _report_excluded(request: HttpRequest, number: int, lacking: tuple[str, ...]) -> None:
-    if number:
-        messages.warning(
-            request,
-            ngettext(
-                "%(number)d pair is left out: the corpus lacks its image or caption (%(first)s).",
-                "%(number)d pairs are left out: the corpus lacks their images or captions (%(first)s, …).",
-                number,
-            )
-            % {"number": number, "first": ", ".join(lacking)},
         )

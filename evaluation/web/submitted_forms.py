@@ -10,7 +10,7 @@ from annotation import jobs
 from annotation.common.files import received_files
 from annotation.common.operations import Invalid, Operation, OperationContext, request_fields
 from annotation.web.common.access import account_of
-from annotation.web.common.request_forms import RequestForm
+from annotation.web.common.request_forms import RequestForm, say_sheet
 from evaluation.web.page_context import text_parameter, text_parameters
 
 #: The field of the button that says which of a page's forms was sent.
@@ -55,6 +55,7 @@ def submitted_form(
                 result = jobs.enqueue_operation(operation, form.request, row=form.row, actor=account)
             elif form.is_valid():
                 result = operation.run(form.request, OperationContext(account))
+                say_sheet(request, result)
     except Invalid as error:
         form.refuse(error)
     except operation.errors as error:

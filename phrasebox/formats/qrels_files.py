@@ -23,6 +23,7 @@ from phrasebox.formats.tables import read_rows
 from phrasebox.formats.trec import read_qrels, write_qrels
 from phrasebox.metrics.judgments import POOLED
 from phrasebox.registry import Registry
+from phrasebox.table_files import count_columns
 from phrasebox.text_files import GZIP_ERRORS, FormatError, open_bytes, open_new, short_repr, whole_number
 
 #: Bytes of a JSON file that is read whole.
@@ -71,6 +72,7 @@ def _read_csv(path: Path) -> Iterator[QrelsLine]:
             line=1,
             expected="query and document (or image and caption, the query first), and relevance",
         )
+    count_columns(header, (*names, "relevance"))
     seen: dict[tuple[str, str], int] = {}
     for line, row in rows:
         query, item = (row[name].strip() for name in names)

@@ -29,7 +29,7 @@ from phrasebox.formats.base import JUDGMENT_FORMATS, JudgmentFormat, unique_pair
 from phrasebox.names import FILE, SOURCE
 from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.scales import VOTE_SCALE, Scale
-from phrasebox.table_files import IMAGE_ALIASES, Row, TableFile
+from phrasebox.table_files import IMAGE_ALIASES, Row, TableFile, count_columns
 from phrasebox.text_files import FormatError, decimal_number, lines, short_repr, whole_number
 
 _PAIRS = (("query", "document"), ("image", "caption"))
@@ -66,6 +66,8 @@ class _Table(JudgmentFormat):
                 line=1,
                 expected="query and document (or image and caption), and grade or yes and no",
             )
+        answers = ("yes", "no") if counted else ("grade", "judge")
+        count_columns(header, (*names, *answers))
         pairs = _counted(rows, names, path) if counted else _gathered(rows, names, path, repeats=self.repeats)
         return unique_pairs(pairs, file=path)
 
@@ -89,6 +91,7 @@ class CrisscrossedCaptions(JudgmentFormat):
                 line=1,
                 expected="caption, image, a score, sampling_method",
             )
+        count_columns(header, header)
         rated = (
             (line, {"image": _coco(row["image"]), "caption": _coco(row["caption"]), "grade": row[header[2]]})
             for line, row in rows
@@ -118,6 +121,7 @@ class KeywordCounts(JudgmentFormat):
                 raise FormatError(
                     f"has no column {column}", file=file, line=1, expected="utt_key,transcription,counts"
                 )
+        count_columns(header, ("utt_key", "transcription", "counts"))
         known = set(keywords)
         for line, row in rows:
             counts: dict[str, int] = {}

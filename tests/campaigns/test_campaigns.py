@@ -10,19 +10,22 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.campaigns import CampaignPlan, open_campaign
+from annotation.campaigns import CampaignPlan, create_campaign, open_campaign
+from annotation.campaigns.counted import open_pairs
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.datasets.importing import import_corpus, import_records
-from annotation.models import Campaign, Corpus, Layer
+from annotation.models import Campaign, Corpus, Layer, OpenImage
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.image import Fold
 from annotation.protocol.merging import canonical_layer
+from annotation.protocol.paging import Pair
 from annotation.protocol.questions import Judgment
 from annotation.protocol.state import ImageSettings
-from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord, renamed
+from annotation.protocol.terms import Box, CaptionRecord, ImageRecord, LayerRecord, is_too_small, renamed
 from annotation.selectors.records import stream_records
 from annotation.simulation.standin import stand_in
 from annotation.simulation_driver import mix_of, simulate_campaign
+from tests.factories import MAN, a_corpus, an_image
 from tests.simulation.build import photograph
 
 pytestmark = pytest.mark.django_db
@@ -287,3 +290,23 @@ def test_trust_is_a_setting_of_the_campaign():
         cost = simulate_campaign(campaign=campaign, mix={"average": 9}, seed=1).cost
         shares.append(sum(cost.double_checks.values()) / cost.total)
     assert shares[0] < 0.15 < 0.2 < shares[1]
+
+
+def asked(campaign: Campaign) -> list[str]:
+    """The keys of the images that a campaign has opened."""
+    opened = OpenImage.objects.filter(campaign=campaign).order_by("pk")
+    return list(opened.values_list("image__key", flat=True))
+
+
+def test_images_too_small_to_point_at_are_not_asked_about_whoever_chooses_them():
+    sizes = [(0, 0), (3, 900), (900, 3), (4, 4), (1, 1), (500, 375)]
+    records = [an_image(f"i{n}", f"{MAN} runs .", size=size) for n, size in enumerate(sizes)]
+    a_corpus("sizes", records)
+    large = [f"i{n}" for n, size in enumerate(sizes) if not is_too_small(*size)]
+    assert large == ["i0", "i3", "i5"]
+    for tasks in ("entities", "regions", "relevance"):
+        campaign = open_campaign(CampaignPlan(name=tasks, corpus="sizes", tasks=tasks))
+        assert set(asked(campaign)) <= set(large) and asked(campaign)
+    campaign = create_campaign(name="pairs", corpus="sizes", tasks="graded")
+    open_pairs(campaign=campaign, pairs=[Pair("i1", "i0#0"), Pair("i3", "i0#0")])
+    assert asked(campaign) == ["i3"]

@@ -1079,7 +1079,7 @@ get("evaluation:import_qrels", RUNNERS)
 @by("evaluation:import_qrels", "qrels", RUNNERS)
 def qrels_imported(at: At) -> Call:
     fields = [("act", "import_qrels"), ("name", at.new("q")), ("corpus", "quay"), ("format", "trec")]
-    fields += [("asks", at.choice("", "image", "both")), ("level", "1"), ("skip_unknown", "1")]
+    fields += [("asks", at.choice("", "image", "both")), ("level", "1"), ("leave_unused", "1")]
     files = [("file", 'filename="x.qrels"', b"scene-2.png 0 scene-2.png#0 1\n")]
     return Call("POST", reverse("evaluation:import_qrels"), fields=fields, files=files)
 
@@ -1087,7 +1087,7 @@ def qrels_imported(at: At) -> Call:
 @by("evaluation:import_qrels", "judgments", RUNNERS)
 def judgments_imported(at: At) -> Call:
     fields = [("act", "import_judgments"), ("name", at.new("j")), ("corpus", "quay"), ("format", "table")]
-    fields += [("scale", "0-5"), ("skip_unknown", "1"), ("repeats", "1")]
+    fields += [("scale", "0-5"), ("leave_unused", "1"), ("repeats", "1")]
     return Call("POST", reverse("evaluation:import_qrels"), fields=fields, files=[("file", GRADES, TABLE)])
 
 

@@ -19,6 +19,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
+from annotation.common.operations import Invalid
 from annotation.datasets import uploaded_source, uploads
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import IntakeError, SourceProblems
@@ -43,8 +44,12 @@ def checked(upload: Upload, format: str = "") -> CheckedUpload:
     return check_upload(upload, format=format, report_progress=lambda phase, share: None)
 
 
-def brought(upload: Upload, *, skip: bool = False) -> ImportReport:
-    return import_upload(upload, format=checked(upload).format, skip_problems=skip)
+def imported(upload: Upload, format: str = "flickr8k", **how: bool) -> ImportReport:
+    return import_upload(upload, format=format, **{"skip_problems": False, "leave_unused": False, **how})
+
+
+def brought(upload: Upload) -> ImportReport:
+    return imported(upload, checked(upload).format, leave_unused=True)
 
 
 def part(upload: Upload, data: bytes, offset: int = 0, number: int = 0, sha256: str = "") -> int:
@@ -251,7 +256,7 @@ def test_what_cannot_be_begun_says_why(ada: Account):
         begun(ada, 1, name="one-more")
 
 
-PROBLEMS = {("picture", "p07.jpg"), ("picture", "p21.jpg"), ("no_caption", "p39.jpg")}
+PROBLEMS = {("picture", "p07.jpg"), ("picture", "p21.jpg")}
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -267,9 +272,12 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
     if packed:
         assert result.sha256 == {"forty.zip": hashlib.sha256(upload.file_path(0).read_bytes()).hexdigest()}
     with pytest.raises(SourceProblems, match="2 problems"):
-        import_upload(upload, format=result.format, skip_problems=False)
+        imported(upload, result.format)
+    with pytest.raises(Invalid, match=r"pictures: 1 that no caption is of \(.*p39\.jpg\)"):
+        imported(upload, result.format, skip_problems=True)
     assert not Corpus.objects.exists()
-    report = import_upload(upload, format=result.format, skip_problems=True)
+    report = imported(upload, result.format, skip_problems=True, leave_unused=True)
+    assert report.sheet == result.sheet and result.sheet.balanced
     assert {(problem.sort, Path(problem.file).name) for problem in report.problems} == PROBLEMS
     corpus = Corpus.objects.get(name="mine")
     assert (corpus.published, corpus.image_count) == (True, SOUND)
@@ -299,40 +307,17 @@ def test_pictures_of_several_folders_are_found_and_names_that_clash_are_told(ada
     lines = "".join(f"p{n}.jpg#0\tA dog .\n" for n in range(4)).encode()
     files = {"captions.token.txt": lines}
     files |= {f"{'train' if n < 2 else 'test'}/p{n}.jpg": a_picture(n) for n in range(4)}
-    upload = uploaded(ada, {**files, "test/p0.jpg": a_picture(9)})
-    result = checked(upload)
-    assert result.pictures == 4
-    assert [(problem.sort, problem.file) for problem in result.problems] == [("repeated", "train/p0.jpg")]
-
-
-@pytest.mark.parametrize("looked_at", [True, False])
-def test_a_picture_left_out_for_its_name_ends_an_import_that_leaves_nothing_out(
-    ada: Account, looked_at: bool
-):
-    """By API an upload is imported without being looked at, too."""
-    lines = b"".join(b"p%d.jpg#0\tA dog .\n" % n for n in range(2))
-    upload = uploaded(ada, {"c.token.txt": lines, "a/p0.jpg": a_picture(0), "b/p1.jpg": a_picture(1)})
-    more = {
-        "c.token.txt": lines,
-        "a/p0.jpg": a_picture(0),
-        "b/p0.jpg": a_picture(2),
-        "b/p1.jpg": a_picture(1),
-    }
-    clash = uploaded(ada, more, name="clash")
-    both = uploaded(ada, {**more, "a/p1.jpg": a_picture(3)}, name="both")
-    if looked_at:
-        for problem in (upload, clash, both):
-            checked(problem)
-    with pytest.raises(IntakeError, match="^b/p0.jpg: another picture has the same name; give pictures"):
-        import_upload(clash, format="flickr8k", skip_problems=False)
-    with pytest.raises(SourceProblems, match="^both: 2 problems, so nothing was imported"):
-        import_upload(both, format="flickr8k", skip_problems=False)
-    assert not Corpus.objects.exists()
-    report = import_upload(clash, format="flickr8k", skip_problems=True)
-    assert (report.pictures, [problem.file for problem in report.problems]) == (2, ["b/p0.jpg"])
-    assert import_upload(upload, format="flickr8k", skip_problems=False).problems == ()
-    if looked_at:  # the page of an upload goes on showing its rows
-        assert uploaded_source.preview_picture(clash, 0).exists()
+    assert brought(uploaded(ada, files)).pictures == 4
+    clash = uploaded(ada, {**files, "test/p0.jpg": a_picture(9)}, name="clash")
+    result = checked(clash)
+    assert [problem.what for problem in result.problems] == [
+        "'p0.jpg' may be 'test/p0.jpg' and 'train/p0.jpg'"
+    ]
+    with pytest.raises(FormatError, match="^clash: 'p0.jpg' may be .*; expected one picture of that name"):
+        imported(clash)
+    report = imported(clash, skip_problems=True)
+    assert (report.images, report.pictures) == (3, 3)
+    assert uploaded_source.preview_picture(clash, 0).exists()  # its page goes on showing its rows
 
 
 def test_captions_that_do_not_read_as_english_are_told(ada: Account):

@@ -85,25 +85,27 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     text = words(ada.get(page))
     assert f"{SOUND} images are sound, with {2 * SOUND} captions and {SOUND} pictures." in text
     assert "The files read as flickr8k." in text
-    assert "3 problems" in text and "corrupt picture: 2" in text and "no caption: 1" in text
+    assert "2 problems" in text and "corrupt picture: 2" in text
+    assert "pictures 40 37 2 with a problem (" in text and "1 that no caption is of (forty/photos/p39" in text
     assert all(name in text for name in ("photos/p07.jpg", "photos/p21.jpg", "photos/p39.jpg"))
     response = ada.get(
         reverse("operation_file", args=["download_upload_problems"]),
         {"upload": page.rstrip("/").rpartition("/")[2]},
     )
     listed = b"".join(response.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
-    assert len([json.loads(line) for line in listed]) == 3
+    assert len([json.loads(line) for line in listed]) == 2
     picture = ada.get(f"{page}preview/0")
     assert picture["Content-Type"] == "image/jpeg"
     assert ada.get(f"{page}preview/7").status_code == 404
-    press(ada, page, "Import, skipping these 3", also="_upload")
+    assert "Found and not used" in words(press(ada, page, "Import, skipping these 2", also="_upload"))
+    press(ada, page, "Import, skipping these 2", also="_upload", leave_unused="true")
     assert run_jobs() == [Job.DONE]
     corpus = Corpus.objects.get(name="mine")
     assert corpus.image_count == SOUND
     assert ada.get(page).headers["Location"] == reverse("corpus", args=["mine"])
     assert uploads.uploads_of(world.Account.objects.get(username="ada")) == []
     line = AuditEntry.objects.get(act="import_corpus")
-    assert (line.actor_name, line.about["corpus"], line.about["skipped"]) == ("ada", "mine", 3)
+    assert (line.actor_name, line.about["corpus"], line.about["skipped"]) == ("ada", "mine", 2)
 
 
 def test_the_command_lists_what_the_page_lists(ada: Client, tmp_path: Path):
@@ -165,13 +167,13 @@ def test_no_folder_of_the_server_is_named_where_files_cannot_be_read_or_imported
     monkeypatch.setattr(uploaded_source, "import_corpus", broken)
     for attempt in (
         lambda: check_upload(upload, report_progress=lambda phase, share: None),
-        lambda: import_upload(upload, format="flickr8k", skip_problems=False),
+        lambda: import_upload(upload, format="flickr8k", skip_problems=False, leave_unused=False),
     ):
         with pytest.raises(IntakeError, match="could not be read: Input/output error; try again later"):
             attempt()
     monkeypatch.undo()
     with pytest.raises(FormatError, match=r"^mine: .*expected one file \*\.csv"):
-        import_upload(upload, format="csv", skip_problems=False)
+        import_upload(upload, format="csv", skip_problems=False, leave_unused=False)
 
 
 def test_other_peoples_uploads_are_not_there(ada: Client):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.campaigns import model_annotators
-from annotation.common.operations import FileUpload, Help, NewFile, OperationContext
+from annotation.common.operations import FileUpload, Help, NewFile, OperationContext, with_sheet
 from annotation.common.readers import stream
 from annotation.formats.proposals import OutOfPicture, read_proposals_within, write_proposals
 from annotation.models import ModelAnnotator
@@ -19,6 +19,7 @@ from annotation.protocol.model_annotators import Proposals
 from annotation.queue import model_answers, submission
 from annotation.selectors.corpora import CampaignRequest, names_of_images
 from annotation.selectors.model_annotators.proposals import picture_sizes, stored_proposals
+from phrasebox.balance import BalanceSheet
 
 _NamedModelAnnotator = Annotated[model_annotators.ModelAnnotatorName, Help(gettext_lazy("Model annotator"))]
 
@@ -68,6 +69,7 @@ class ImportedProposals:
     answers: int
     clipped: int
     outside: int
+    sheet: BalanceSheet = BalanceSheet()
 
 
 def export_proposals(request: ExportProposalsRequest, context: OperationContext) -> NewFile:
@@ -81,6 +83,7 @@ def _write(model_annotator: ModelAnnotator, path: Path) -> WrittenProposals:
     return WrittenProposals(version=model_annotator.version, images=images)
 
 
+@with_sheet
 def import_proposals(request: ImportProposalsRequest, context: OperationContext) -> ImportedProposals:
     """Give a model annotator its boxes, and let it answer. Raises Busy, CampaignError and FormatError."""
     campaign = request.row()

@@ -7,6 +7,14 @@ ask, and the function that does it. Pages, the API, commands and jobs are made f
 that take them.
 """
 
+from annotation.common.operations.balance import (
+    LEAVE_UNUSED,
+    check_used,
+    sheet_notes,
+    sheet_rows,
+    sheet_text,
+    with_sheet,
+)
 from annotation.common.operations.errors import EXPECTED_ERRORS, FieldError, Forbidden, Invalid, invalid
 from annotation.common.operations.fields import FileUpload, Help, Named, OneOf, ServerFile, StoredKind
 from annotation.common.operations.operation import (

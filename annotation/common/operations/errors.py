@@ -71,6 +71,7 @@ WORDING: Mapping[str, str | Promise] = {
     "unpaid": _("No pay is set for %(kinds)s: confirm that this is intended."),
     "file_expected": _("Expected a file."),
     "too_large": _("The files have %(size)s; expected at most %(most)s."),
+    "unused": _("Found and not used: %(what)s. Choose this to import without them."),
     "unpacks_to_more": _("This unpacks to %(size)s; expected at most %(most)s."),
 }
 

@@ -20,6 +20,7 @@ from django.template.defaultfilters import filesizeformat
 
 from annotation.common import reader_server as server
 from annotation.common.readers.answers import UnexpectedAnswer, read_answer, read_error
+from phrasebox.balance import current_tally
 from phrasebox.text_files import FormatError
 
 _T = TypeVar("_T")
@@ -206,6 +207,9 @@ def _messages(
                 )
             case server.OUT_OF_MEMORY:
                 _refuse(server.MEMORY, file, limits)
+            case server.COUNTED:
+                current_tally().add(_understood(data, (file,)))
+                continue
             case server.RAISED:
                 raise _error(data, file, limits)
             case server.MISTAKE:

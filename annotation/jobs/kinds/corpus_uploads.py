@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from annotation import audit
 from annotation.common.files import stored_file
 from annotation.common.operations import (
+    LEAVE_UNUSED,
     FileUpload,
     Help,
     Listing,
@@ -21,13 +22,16 @@ from annotation.common.operations import (
     OneOf,
     OperationContext,
     StoredKind,
+    check_used,
     invalid,
+    read_result,
 )
 from annotation.datasets import uploads
 from annotation.datasets.uploaded_source import PROBLEMS_FILE, CheckedUpload, check_upload, import_upload
 from annotation.datasets.uploads import PART_BYTES, Upload, UploadError
 from annotation.formats import FORMATS
 from annotation.models import Account, Corpus, Job
+from phrasebox.balance import BalanceSheet
 
 #: The operations whose jobs read an upload.
 CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
@@ -125,6 +129,7 @@ class ImportUploadRequest(UploadRequest):
     skip_problems: Annotated[
         bool, Help(_("Skip problems"), _("Leave out what is wrong; else any problem ends the import"))
     ] = False
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,13 +193,14 @@ class UploadCheck(CheckedUpload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedUpload:
-    """The corpus that an upload became, and how many problems were left out."""
+    """The corpus that an upload became, how many problems were left out, and its balance sheet."""
 
     corpus: str
     images: int
     captions: int
     pictures: int
     skipped: int
+    sheet: BalanceSheet
 
 
 def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
@@ -242,8 +248,11 @@ def check_ready(request: UploadRequest, context: OperationContext) -> Any:
 def check_checked(request: ImportUploadRequest, context: OperationContext) -> Any:
     """Raise UploadError for an upload that is not ready, or not checked."""
     check_ready(request, context)
-    if checked_upload(context.actor, request.upload) is None:
+    checked = checked_upload(context.actor, request.upload)
+    if checked is None:
         raise UploadError(str(_("The upload is not checked yet: check it first.")))
+    sheet = read_result(BalanceSheet, checked.result["sheet"])
+    check_used(sheet, leave_unused=request.leave_unused)
     return request
 
 
@@ -273,13 +282,14 @@ def import_checked(request: ImportUploadRequest, context: OperationContext) -> I
         upload,
         format=checked.result["format"],
         skip_problems=request.skip_problems,
+        leave_unused=request.leave_unused,
         progress=context.progress_of("importing", checked.result["images"]),
     )
     skipped = len(report.problems) if request.skip_problems else 0
     counts: dict[str, Any] = {"images": report.images, "captions": report.captions, "skipped": skipped}
     audit.record(actor=context.actor, act="import_corpus", corpus=report.corpus, **counts)
     uploads.remove_upload(upload)
-    return ImportedUpload(corpus=report.corpus, pictures=report.pictures, **counts)
+    return ImportedUpload(corpus=report.corpus, pictures=report.pictures, sheet=report.sheet, **counts)
 
 
 def remove(request: RemoveUploadRequest, context: OperationContext) -> None:

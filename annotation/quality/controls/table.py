@@ -32,6 +32,7 @@ from annotation.quality.controls.authoring import Added, add_control_items
 from annotation.quality.controls.counted import CountedControlItem
 from annotation.quality.controls.items import ControlItem
 from annotation.selectors.corpora import names_of_images
+from phrasebox.balance import EXAMPLES, PROBLEM, ROWS, current_tally
 from phrasebox.names import AmbiguousName, ImageNames
 from phrasebox.text_files import FormatError
 
@@ -60,7 +61,12 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
             problems.append((line, str(error)))
     if not items and not problems:
         raise FormatError("holds no rows", file=file, expected="one control item per row")
-    return add_control_items(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
+    added = add_control_items(campaign=campaign, items=items, source="csv", actor=actor, problems=problems)
+    tally = current_tally()
+    tally.count(ROWS, len(items))
+    tally.take(ROWS, added.added + added.there)
+    tally.leave(ROWS, PROBLEM, len(added.passed_over), *map(str, added.passed_over[:EXAMPLES]))
+    return added
 
 
 def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:

@@ -8,10 +8,9 @@ from django.utils.translation import gettext_lazy
 
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import BOX_DRAWING, DRAWING_WAYS, Answer
+from annotation.protocol.terms import SMALLEST_SIDE, is_too_small
 from annotation.task_types.base import TASK_TYPES, BadAnswer, BoxCorners, Choice, TaskType, WayText
 
-#: Pixels of a side: what is drawn by hand and smaller was a slip. Programs do not slip.
-SMALLEST_SIDE = 4
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
 
@@ -57,7 +56,7 @@ class BoxDrawing(TaskType):
         if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in values):
             raise BadAnswer("box", _("The edges of a box are whole numbers of pixels."))
         box = [int(edge) for edge in values]
-        if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
+        if is_too_small(box[2] - box[0] + 1, box[3] - box[1] + 1):
             raise BadAnswer(
                 "box",
                 _("This box is too small: each side needs at least %(pixels)d pixels.")

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import DRAWING_WAYS, Answer
-from annotation.protocol.terms import Box
+from annotation.protocol.terms import SMALLEST_SIDE, Box, is_too_small
 from annotation.task_types.base import (
     TASK_TYPES,
     BadAnswer,
@@ -22,7 +22,7 @@ from annotation.task_types.base import (
     box_in,
     text_in,
 )
-from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
+from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 
@@ -109,7 +109,7 @@ class RegionDescription(TaskType):
             if not all(edge.isascii() and edge.isdigit() and len(edge) < 7 for edge in values):
                 raise BadAnswer("regions", _("Draw a box for “%(text)s” first.") % {"text": text.strip()})
             box = [int(edge) for edge in values]
-            if 0 < min(box[2] - box[0], box[3] - box[1]) + 1 < SMALLEST_SIDE:
+            if is_too_small(box[2] - box[0] + 1, box[3] - box[1] + 1):
                 raise BadAnswer(
                     "regions",
                     _("Region %(number)d is too small: each side needs at least %(pixels)d pixels.")

@@ -12,13 +12,14 @@ from django.utils.safestring import SafeString, mark_safe
 from annotation.instructions import CampaignText
 from annotation.models import Campaign
 from annotation.protocol.campaign_settings import CampaignSettings
+from annotation.protocol.terms import SMALLEST_SIDE
 from annotation.protocol.work import PaySettings
 from annotation.quality.qualification import QualificationTest
 from annotation.queue.available_tasks import Today
 from annotation.queue.leases import Lease
 from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import Choice, Page, Pointed, TaskType
-from annotation.task_types.box_drawing.type import EDGES, SMALLEST_SIDE
+from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.marking import POINT, laid_out

@@ -10,7 +10,8 @@ from copy import deepcopy
 from typing import Any, cast
 
 from django import forms
-from django.http import QueryDict
+from django.contrib import messages
+from django.http import HttpRequest, QueryDict
 
 from annotation.common.operations import (
     FieldError,
@@ -21,6 +22,7 @@ from annotation.common.operations import (
     put_setting,
     read_request,
     request_fields,
+    sheet_text,
 )
 from annotation.common.operations.fields import NAME_PATTERN
 from annotation.models import Account
@@ -303,6 +305,15 @@ def query_request(operation: Operation, account: Account, data: QueryDict, **add
         assert form.invalid is not None
         raise form.invalid
     return form.request, form.row
+
+
+def say_sheet(request: HttpRequest, result: Any) -> None:
+    """Say above the page that follows what an import found, took and left, where `result` has that; what was
+    left unused is a warning."""
+    sheet = getattr(result, "sheet", None)
+    if sheet is not None and sheet.lines:
+        say = messages.warning if sheet.unused else messages.info
+        say(request, " · ".join(sheet_text(sheet)))
 
 
 def _words(field: RequestField, text: str) -> list[str]:

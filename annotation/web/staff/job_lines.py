@@ -13,11 +13,13 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from annotation import jobs
+from annotation.common.operations import read_result, sheet_text
 from annotation.datasets import archives
 from annotation.jobs.kinds.export_dataset import EXPORTS
 from annotation.jobs.status import JOB_STATES, job_title
 from annotation.models import Job
 from annotation.selectors.export_exclusions import missing_from_export
+from phrasebox.balance import BalanceSheet
 
 #: Arguments that set a job apart from others of its kind.
 _TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "model_annotator")
@@ -26,7 +28,8 @@ _TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "mode
 @dataclass(frozen=True, slots=True)
 class JobView:
     """A job as a line. `download` and `size` are of what it left to be fetched, `lacks` says what that does
-    not hold, `gone` that it is stored no longer, and `leads` is the page of what it made."""
+    not hold, `gone` that it is stored no longer, `sheet` is the balance sheet of an import, and `leads` is
+    the page of what it made."""
 
     job: Job
     title: str
@@ -37,6 +40,7 @@ class JobView:
     size: str = ""
     lacks: tuple[str, ...] = ()
     gone: bool = False
+    sheet: tuple[str, ...] = ()
     leads: str = ""
 
     @property
@@ -65,8 +69,16 @@ def job_line(job: Job, *, leads: str = "") -> JobView:
         state=str(JOB_STATES.get(job.state, job.state)),
         left=timesince(timezone.now() - timedelta(seconds=left)) if left is not None else "",
         leads=leads,
+        sheet=_sheet(job),
         **_download(job),
     )
+
+
+def _sheet(job: Job) -> tuple[str, ...]:
+    """What an import found, took and left."""
+    if job.state != Job.DONE or not job.result.get("sheet"):
+        return ()
+    return tuple(sheet_text(read_result(BalanceSheet, job.result["sheet"])))
 
 
 def _download(job: Job) -> dict[str, Any]:

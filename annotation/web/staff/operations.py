@@ -29,7 +29,7 @@ from annotation.common.operations import (
 from annotation.models import Job
 from annotation.web.common.access import account_of, role_missing
 from annotation.web.common.confirm import confirmed_where
-from annotation.web.common.request_forms import RequestForm, query_request
+from annotation.web.common.request_forms import RequestForm, query_request, say_sheet
 from annotation.web.staff.job_lines import job_line
 from phrasebox.registry import UnknownName
 
@@ -92,6 +92,8 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
         result, problem = None, str(error)
         status = 412 if isinstance(error, operation.stale) else 409
     fields = result_to_dict(result) if result is not None else {}
+    fields.pop("sheet", None)
+    say_sheet(request, result)
     done = _done_message(operation, result) if status == 200 else ""
     if status == 200 and operation.page.leads is not None:
         messages.success(request, done)

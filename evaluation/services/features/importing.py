@@ -11,6 +11,7 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
+from annotation.common.operations import check_used
 from annotation.common.readers import stream
 from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.feature_files import DescribedItems, block_rows
@@ -30,6 +31,7 @@ from evaluation.services.features.store import (
 from evaluation.services.weak.collections import weak_collections
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
+from phrasebox.balance import EXAMPLES, OUTSIDE, UNKNOWN, VECTORS, current_tally
 from phrasebox.names import ANY
 from phrasebox.text_files import short_repr
 
@@ -61,6 +63,7 @@ class FeatureImport:
     source: str = ""
     network: str = ""
     named_by: tuple[str, ...] = ANY
+    leave_unused: bool = True
     declared: Declaration = UNDECLARED
 
 
@@ -80,11 +83,12 @@ class ImportedFeatures:
 def import_features(request: FeatureImport, *, progress: PhaseProgress = no_progress) -> ImportedFeatures:
     """Write a feature set from a file, a block at a time; what was stopped goes on where it ended.
 
-    Rows of items that the corpus lacks are left out and counted. Boxes of regions that reach out of their
-    picture are cut, regions wholly outside are left out with their vectors; both are counted.
+    Rows of items that the corpus lacks are left out where that is said (`leave_unused`). Boxes of regions
+    that reach out of their picture are cut, regions wholly outside are left out with their vectors; all is
+    counted.
 
-    Raises UnknownName, FormatError, InputError for ids that come twice or are all of something else, and
-    for numbers that are not finite, OSError and Busy.
+    Raises Invalid, UnknownName, FormatError, InputError for ids that come twice or are all of something else,
+    and for numbers that are not finite, OSError and Busy.
     """
     if request.kind not in FEATURE_KINDS:
         raise InputError(f"kind {request.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
@@ -100,6 +104,9 @@ def import_features(request: FeatureImport, *, progress: PhaseProgress = no_prog
         boxes, within, of_boxes = _clipped(file.boxes[rows], ids, request)
         rows, ids = rows[within], [ids[index] for index in within]
         remarks += of_boxes
+    tally = current_tally()
+    tally.take(VECTORS, len(rows))
+    check_used(tally.sheet(), leave_unused=request.leave_unused)
     origin = {
         "file": request.source or request.path.name,
         "sha256": file_digest(request.path),
@@ -200,8 +207,9 @@ def _matched(
     present = set(known)
     missing = [name for key, name in called.items() if key not in present]
     remarks = []
-    if unknown:
-        remarks.append(f"{count_ids(unknown)} left out: the corpus has no such {item}")
+    tally = current_tally()
+    tally.count(VECTORS, len(names))
+    tally.leave(VECTORS, UNKNOWN, len(unknown), *unknown[:EXAMPLES])
     if missing:
         remarks.append(f"{count_ids(missing)} of the corpus have no features")
     included = [index for index, key in enumerate(keys) if key is not None]
@@ -234,9 +242,7 @@ def _clipped(
     changed = int((cut != boxes)[inside].any(axis=1).sum())
     outside = [name for name, is_inside in zip(ids, inside, strict=True) if not is_inside]
     remarks = [f"{changed} boxes reached out of their picture and were cut"] if changed else []
-    if outside:
-        consequence = f"were left out, first of {outside[0]!r}"
-        remarks.append(f"{len(outside)} regions lay wholly outside their picture and {consequence}")
+    current_tally().leave(VECTORS, OUTSIDE, len(outside), *outside[:EXAMPLES])
     return cut[inside].astype(np.float32), np.flatnonzero(inside), remarks
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from django.conf import settings
 
+from annotation.common.operations import check_used
 from annotation.selectors.corpora import corpus_named
 from evaluation.formats.conllu import ParsedSentence, read_conllu
 from evaluation.selectors import CorpusNames, names_of
@@ -24,6 +25,7 @@ from evaluation.services.common import InputError, check_file, recover_folder, r
 from evaluation.services.features.importing import count_ids
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
+from phrasebox.balance import EXAMPLES, OTHER_WORDS, PARSES, UNKNOWN, current_tally
 from phrasebox.registry import UnknownName
 
 _FORMAT, _VERSION = "phrasebox-parses", 1
@@ -106,12 +108,18 @@ def parses_of(corpus: str) -> ParsedCaptions:
 
 
 def import_parses(
-    corpus: str, path: Path, *, replace: bool = False, progress: PhaseProgress = no_progress
+    corpus: str,
+    path: Path,
+    *,
+    replace: bool = False,
+    leave_unused: bool = True,
+    progress: PhaseProgress = no_progress,
 ) -> ImportedParses:
     """Keep the parses of a corpus's captions; the same again changes nothing.
 
     Each is named by its caption (`sent_id`), and has its words: the forms, one after the other, are the
-    caption without its white space. Parses of other captions and of other words are left out and counted.
+    caption without its white space. Parses of other captions and of other words are left out and counted,
+    where that is said (`leave_unused`).
     Raises UnknownName, FormatError, OSError, Busy, and InputError where a caption comes twice, where
     nothing fits, and where other parses stand and are not to be `replace`d.
     """
@@ -120,6 +128,7 @@ def import_parses(
     with work_lock(f"parses.{corpus}", "parses of corpus", corpus):
         recover_folder(_folder(corpus))
         sentences, remarks, counts = _matched(path, names, progress)
+        check_used(current_tally().sheet(), leave_unused=leave_unused)
         lines = "".join(json.dumps(_to_dict(sentence), ensure_ascii=False) + "\n" for sentence in sentences)
         digest = hashlib.sha256(lines.encode()).hexdigest()
         with suppress(UnknownName):
@@ -190,11 +199,12 @@ def _matched(
             f"{path}: no parse fits a caption of corpus {names.corpus!r}: {count_ids(unknown)} are of none, "
             f"{count_ids(different)} have other words"
         )
+    tally = current_tally()
+    tally.count(PARSES, len(of))
+    tally.take(PARSES, len(of))
+    tally.pass_over(PARSES, UNKNOWN, len(unknown), *unknown[:EXAMPLES])
+    tally.pass_over(PARSES, OTHER_WORDS, len(different), *different[:EXAMPLES])
     remarks = []
-    if unknown:
-        remarks.append(f"{count_ids(unknown)} left out: the corpus has no such captions")
-    if different:
-        remarks.append(f"{count_ids(different)} left out: their words are not those of their captions")
     missing = [names.caption_name[pk] for pk in names.caption_name if pk not in of]
     if missing:
         remarks.append(f"{count_ids(missing)} of the corpus have no parse")

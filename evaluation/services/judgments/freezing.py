@@ -40,6 +40,7 @@ from evaluation.services.judgments.importing import KEYWORD_FORMATS
 from evaluation.services.judgments.relevance import RelevanceChoice, fitting_rule
 from evaluation.services.phases import ProgressCallback, part_of_progress, report_steps, silent
 from evaluation.services.stored import remove_stored
+from phrasebox.balance import BalanceSheet
 from phrasebox.formats import JudgedPair
 from phrasebox.metrics.protocols import protocol_named, select
 from phrasebox.relevance.qrels import (
@@ -72,8 +73,8 @@ class QrelsReport:
     `queries_by_kind` counts the queries that were asked, by kind ("image", "caption"), as far as that is
     known, and `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many
     pairs would be relevant under each rule of its kind; `pool` describes the protocol, and is empty
-    elsewhere. `excluded` pairs do not take part in a subset, or are about what the corpus lacks, and
-    `lacking` names the first of that. `asks` is what the rankings are for, "" for both. Of a batch's
+    elsewhere. `excluded` pairs do not take part in a subset, or are about what the corpus lacks. `sheet` is
+    that of an import. `asks` is what the rankings are for, "" for both. Of a batch's
     judgments, `pairs_judged` of the `pairs_selected` had enough answers.
     """
 
@@ -91,7 +92,7 @@ class QrelsReport:
     pool: str = ""
     subset: str = ""
     excluded: int = 0
-    lacking: tuple[str, ...] = ()
+    sheet: BalanceSheet = BalanceSheet()
     asks: str = ""
     pairs_selected: int | None = None
     pairs_judged: int | None = None

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +22,16 @@ from pydantic import Field
 from annotation import audit
 from annotation.common import database
 from annotation.common.database import chunks, delete_in_pages
-from annotation.common.operations import FileUpload, Help, Named, OneOf, OperationContext
+from annotation.common.operations import (
+    LEAVE_UNUSED,
+    FileUpload,
+    Help,
+    Named,
+    OneOf,
+    OperationContext,
+    check_used,
+    with_sheet,
+)
 from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.sent_files import read_judged_pairs
@@ -38,6 +47,7 @@ from evaluation.services.common import (
 )
 from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.stored import remove_stored
+from phrasebox.balance import PAIRS, UNKNOWN, BalanceSheet, current_tally
 from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
 from phrasebox.formats.tables import KeywordCounts
 from phrasebox.names import folded
@@ -46,18 +56,13 @@ from phrasebox.text_files import text_size
 
 #: Raised where what the digest covers changes.
 _DEFINITION = 1
-#: Names of what a corpus lacks that are told; the rest is counted.
-NAMED_AT_MOST = 3
 #: Formats that ask about keywords. All others ask about images.
 KEYWORD_FORMATS = frozenset({KeywordCounts.key})
 
 
 @dataclass(frozen=True, slots=True)
 class JudgmentsReport:
-    """What an import found. `unchanged`: the set stood already, with the same content.
-
-    `skipped` pairs were left out since the corpus lacks what they are about; `lacking` names the first of it.
-    """
+    """What an import came to. `unchanged`: the set stood already, with the same content."""
 
     corpus: str
     judgments: str
@@ -68,8 +73,7 @@ class JudgmentsReport:
     digest: str
     seconds: float
     scale: str = ""
-    skipped: int = 0
-    lacking: tuple[str, ...] = ()
+    sheet: BalanceSheet = BalanceSheet()
 
 
 def judgment_formats() -> Mapping[str, Any]:
@@ -113,10 +117,7 @@ class JudgmentsImport:
             _("Where the format has none: votes, 1-4, or the least and the greatest grade, as 0-5"),
         ),
     ] = None
-    skip_unknown: Annotated[
-        bool,
-        Help(_("Leave out pairs whose image or caption the corpus lacks"), _("They are counted")),
-    ] = False
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     repeats: Annotated[bool, REPEATS] = False
     named_by: NamedBy = None
     distinct_judges: Annotated[bool, DISTINCT_JUDGES] = False
@@ -140,12 +141,13 @@ class JudgmentsTarget:
     format: str
     source: str
     scale: Scale | None = None
-    skip_unknown: bool = False
+    leave_unused: bool = False
     simulated: bool = False
     named_by: tuple[str, ...] | None = None
     distinct_judges: bool = True
 
 
+@with_sheet
 def import_judgments(request: JudgmentsImport, context: OperationContext) -> JudgmentsReport:
     """Import a file of judgments; where they are there with the same content, nothing changes.
 
@@ -166,7 +168,7 @@ def import_judgments(request: JudgmentsImport, context: OperationContext) -> Jud
         format=format,
         source=str(request.file) if context.by_path else request.file.name,
         scale=scale or reader.scale,
-        skip_unknown=request.skip_unknown,
+        leave_unused=request.leave_unused,
         named_by=name_spaces(request.named_by) or reader.image_names,
         distinct_judges=request.distinct_judges,
     )
@@ -192,7 +194,7 @@ def store_judgments(
         source,
         keywords=target.format in KEYWORD_FORMATS,
         scale=target.scale,
-        skip_unknown=target.skip_unknown,
+        leave_unused=target.leave_unused,
         named_by=target.named_by,
         distinct_judges=target.distinct_judges,
     )
@@ -227,8 +229,6 @@ def store_judgments(
         reader.digest,
         time.monotonic() - began,
         reader.scale.name if reader.scale else "",
-        len(reader.skipped),
-        tuple(dict.fromkeys(reader.skipped))[:NAMED_AT_MOST],
     )
 
 
@@ -294,7 +294,7 @@ class _RowReader:
         *,
         keywords: bool,
         scale: Scale | None = None,
-        skip_unknown: bool = False,
+        leave_unused: bool = False,
         named_by: tuple[str, ...] | None = None,
         distinct_judges: bool = True,
     ) -> None:
@@ -308,8 +308,9 @@ class _RowReader:
         self.source = source
         self.keywords = keywords
         self.scale = scale
-        self.skip_unknown = skip_unknown
+        self.leave_unused = leave_unused
         self.skipped: list[str] = []
+        self.tally = current_tally()
         self.pairs = self.answers = 0
         self._distinct: set[float] = set()
         self._hashed = hashlib.sha256(f"judgments {_DEFINITION}\n".encode())
@@ -321,15 +322,17 @@ class _RowReader:
 
     def rows(self, pairs: Iterable[JudgedPair]) -> Iterator[PairAnswers]:
         for pair in pairs:
-            if self.skip_unknown and (lacking := self._lacking(pair)):
+            self.tally.count(PAIRS)
+            if lacking := self._lacking(pair):
                 self.skipped.append(lacking)
+                self.tally.leave(PAIRS, UNKNOWN, 1, lacking)
                 continue
             self._check_scale(pair)
             self._check_judges(pair)
-            caption = self._known(self.caption_of, pair.document, "caption", "name.jpg#number")
+            caption = cast(int, self.caption_of[pair.document])
             image = None
             if not self.keywords:
-                image = self._known(self.image_of, pair.query, "image", "name.jpg")
+                image = self.image_of[pair.query]
             elif len(pair.query) > 200:
                 raise InputError(
                     f"{self.source}: pair {self.pairs + 1} has a keyword of {len(pair.query)} characters; "
@@ -357,6 +360,8 @@ class _RowReader:
                 f"{self.source}: none of its {len(self.skipped)} pairs is in corpus {self.names.corpus!r} "
                 f"(the first: {self.skipped[0]!r}); choose the corpus that was judged"
             )
+        self.tally.take(PAIRS, self.pairs)
+        check_used(self.tally.sheet(), leave_unused=self.leave_unused)
         if self.scale is None:
             try:
                 self.scale = scale_of(self._distinct)
@@ -397,16 +402,6 @@ class _RowReader:
         self.answers += len(pair.grades)
         line = json.dumps([pair.query, pair.document, [float(g) for g in pair.grades], pair.judges])
         self._hashed.update(f"{line}\n".encode())
-
-    def _known(self, index: Mapping[str, int | None], name: str, word: str, like: str) -> int:
-        item = index.get(name)
-        if item is None:
-            raise InputError(
-                f"{self.source}: pair {self.pairs + 1} has the {word} {name!r}, which corpus "
-                f"{self.names.corpus!r} does not contain; use an id such as {like}, or leave such pairs "
-                "out and count them"
-            )
-        return item
 
 
 def _sweep(judgments: JudgmentSet) -> None:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import (
+    LEAVE_UNUSED,
     FieldError,
     FileUpload,
     Help,
@@ -21,7 +22,9 @@ from annotation.common.operations import (
     NewFile,
     OneOf,
     OperationContext,
+    check_used,
     request_fields,
+    with_sheet,
 )
 from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
@@ -33,7 +36,6 @@ from evaluation.services.common import MOST_READ, InputError, check_file
 from evaluation.services.judgments.freezing import QrelsReport, freeze_qrels, freeze_rows
 from evaluation.services.judgments.importing import (
     DISTINCT_JUDGES,
-    NAMED_AT_MOST,
     REPEATS,
     JudgmentsImport,
     import_judgments,
@@ -44,6 +46,7 @@ from evaluation.services.judgments.relevance import ScoredAnswers
 from evaluation.services.request_fields import NamedBy, check_images, name_spaces
 from evaluation.services.runs.files import digest_of_files
 from evaluation.services.stored_kinds import QRELS
+from phrasebox.balance import PAIRS, UNKNOWN, current_tally
 from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
 from phrasebox.metrics.judgments import POOLED
@@ -120,10 +123,7 @@ class QrelsImport(ScoredAnswers):
     level: Annotated[
         int, Field(ge=1, le=GREATEST_GAIN), Help(_("Lowest relevant grade"), _("Of a format of qrels"))
     ] = 1
-    skip_unknown: Annotated[
-        bool,
-        Help(_("Leave out pairs whose image or caption the corpus lacks"), _("They are counted")),
-    ] = False
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     repeats: Annotated[bool, REPEATS] = False
     named_by: NamedBy = None
     distinct_judges: Annotated[bool, DISTINCT_JUDGES] = False
@@ -149,6 +149,7 @@ class QrelsImport(ScoredAnswers):
                 yield FieldError(name, "not_with", {"other": f"“{self.format}”"})
 
 
+@with_sheet
 def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport:
     """Import qrels; where the newest version holds the same, nothing changes.
 
@@ -165,7 +166,7 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
     spaces = name_spaces(request.named_by)
     lookups = {IMAGE: names.images_in(file_name, spaces), CAPTION: names.captions_in(file_name, spaces)}
     side = _queries(rows, lookups, asks, file_name, request.corpus)
-    known_rows, lacking = _known(rows, names, lookups, side, file_name, skip_unknown=request.skip_unknown)
+    known_rows = _known(rows, names, lookups, side, file_name, leave_unused=request.leave_unused)
     queries = query_choice or _queries_in(rows, lookups, side, both=asks == BOTH)
     report = freeze_rows(
         name,
@@ -178,7 +179,7 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
         source_digest=digest_of_files([path]),
         asks="" if asks == BOTH else side,
     )
-    return replace(report, excluded=len(rows) - len(known_rows), lacking=tuple(lacking[:NAMED_AT_MOST]))
+    return replace(report, excluded=len(rows) - len(known_rows))
 
 
 def export_qrels(request: QrelsExport, context: OperationContext) -> NewFile:
@@ -208,7 +209,7 @@ def _judged(request: QrelsImport, queries: Queries | None, context: OperationCon
             format=request.format,
             name=name,
             scale=request.scale,
-            skip_unknown=request.skip_unknown,
+            leave_unused=request.leave_unused,
             repeats=request.repeats,
             named_by=request.named_by,
             distinct_judges=request.distinct_judges,
@@ -228,7 +229,9 @@ def _judged(request: QrelsImport, queries: Queries | None, context: OperationCon
         if not imported.unchanged:
             remove_judgments(corpus=corpus, name=name, actor=context.actor)
         raise
-    return replace(frozen, excluded=imported.skipped, lacking=imported.lacking)
+    (pairs,) = (line for line in imported.sheet.lines if line.kind == PAIRS)
+    current_tally().add(imported.sheet)
+    return replace(frozen, excluded=pairs.found - pairs.taken)
 
 
 def _queries(
@@ -271,17 +274,17 @@ def _known(
     queries: str,
     file: str,
     *,
-    skip_unknown: bool,
-) -> tuple[list[Qrel], list[str]]:
-    """The rows by what the corpus calls things, images first, and what it lacks; raises InputError."""
+    leave_unused: bool,
+) -> list[Qrel]:
+    """The rows by what the corpus calls things, images first. Raises InputError, and Invalid where it lacks
+    some."""
     asking, judged = lookups[queries], lookups[CAPTION if queries == IMAGE else IMAGE]
     qrels: dict[tuple[int, int], Qrel] = {}
-    lacking: dict[str, None] = {}
+    tally = current_tally()
     for query, item, grade in rows:
         image, caption = asking[query], judged[item]
         if image is None or caption is None:
-            unknown = [name for name, pk in ((query, image), (item, caption)) if pk is None]
-            lacking.update(dict.fromkeys(unknown))
+            tally.pass_over(PAIRS, UNKNOWN, 1, query if image is None else item)
             continue
         if queries == CAPTION:
             image, caption = caption, image
@@ -296,20 +299,14 @@ def _known(
         qrels[image, caption] = Qrel(
             names.image_name[image], names.caption_name[caption], max(grade, 0), judged=grade != POOLED
         )
-    if lacking and not skip_unknown:
-        first = ", ".join(map(repr, list(lacking)[:NAMED_AT_MOST])) + (
-            ", ..." if len(lacking) > NAMED_AT_MOST else ""
-        )
-        raise InputError(
-            f"{file}: names {len(lacking)} images or captions that corpus {names.corpus!r} does not "
-            f"contain ({first}); leave such pairs out and count them, or choose the "
-            "corpus that was judged"
-        )
     if not qrels:
         raise InputError(
             f"{file}: none of its pairs is in corpus {names.corpus!r}; choose the corpus that was judged"
         )
-    return list(qrels.values()), list(lacking)
+    tally.count(PAIRS, len(qrels))
+    tally.take(PAIRS, len(qrels))
+    check_used(tally.sheet(), leave_unused=leave_unused)
+    return list(qrels.values())
 
 
 def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: bool) -> Iterator[QrelsLine]:

@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 from pydantic import Field
 
-from annotation.common.operations import FileUpload, Help, Named, OperationContext
+from annotation.common.operations import FileUpload, Help, Named, OperationContext, with_sheet
 from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.subsets import subset_named
@@ -50,6 +50,7 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS
 from models_core import storage
 from models_core.features.text.phrases import phrase_text
+from phrasebox.balance import BOXES, MENTIONS, OUTSIDE, BalanceSheet, current_tally
 from phrasebox.text_files import FormatError, short_repr, text_size, whole_file
 
 #: The largest number that a region or a score may have: they are kept in single precision.
@@ -102,6 +103,7 @@ class ImportedLocalizations(LocalizationSetSummary):
     reordered: int
     elsewhere: int
     unchanged: bool
+    sheet: BalanceSheet = BalanceSheet()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +137,7 @@ class LocalizationsImport:
     trained_on: TrainedOn = ""
 
 
+@with_sheet
 def import_localizations(request: LocalizationsImport, context: OperationContext) -> ImportedLocalizations:
     """Read a file of predictions as a set; the same file already read changes nothing.
 
@@ -177,6 +180,12 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
             localization_set.image_ids = packed_ids(np.asarray(sorted(subset.images)))
 
     localization_set, created = get_or_publish(LocalizationSet, name, columns, fill)
+    tally = current_tally()
+    tally.count(MENTIONS, localization_set.mention_count)
+    tally.take(MENTIONS, localization_set.mention_count)
+    tally.count(BOXES, reader.regions)
+    tally.take(BOXES, reader.regions - reader.outside)
+    tally.leave(BOXES, OUTSIDE, reader.outside)
     if declared.trained_on:
         requester = registry.requested_by(context)
         registry.link_output(localization_set, tag, requester, trained_on=declared.trained_on, images=images)
@@ -208,7 +217,7 @@ class _Reader:
     ) -> None:
         self.path, self.names, self.sizes, self.captions, self.images = path, names, sizes, captions, images
         self.image_of = names.images_in(path)
-        self.clipped = self.outside = self.reordered = self.elsewhere = self.most_regions = 0
+        self.regions = self.clipped = self.outside = self.reordered = self.elsewhere = self.most_regions = 0
         #: In which line each mention, and each phrase with detections, stands.
         self.mention_lines: dict[tuple[int, int, int, int], int] = {}
         #: The phrases of mentions, as the corpus spells them; and the first of each by its letters.
@@ -329,6 +338,7 @@ class _Reader:
                 "scores "
                 f"are kept ({_LARGEST:.4g})"
             )
+        self.regions += 1
         left, top, right, low, score = numbers
         if right < left or low < top:
             raise ValueError(f"region {short_repr(region)} has corners in the wrong order")

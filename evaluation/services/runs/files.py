@@ -21,7 +21,7 @@ from pydantic import Field
 
 from annotation.common import database
 from annotation.common.database import chunks
-from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext
+from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext, with_sheet
 from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.scoring import differing_by_ties
@@ -34,6 +34,7 @@ from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
+from phrasebox.balance import QUERIES, BalanceSheet, current_tally
 from phrasebox.formats.trec import write_run
 from phrasebox.text_files import whole_file
 
@@ -87,6 +88,7 @@ class RunReport:
     digest: str
     seconds: float
     remarks: tuple[str, ...] = ()
+    sheet: BalanceSheet = BalanceSheet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,7 @@ class RunImport:
                 yield FieldError(name, "only_with", {"other": "embeddings"})
 
 
+@with_sheet
 def import_run(request: RunImport, context: OperationContext) -> RunReport:
     """Import a run; where it stands with the same rankings, nothing changes.
 
@@ -195,6 +198,9 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
     registry.link_output(row, system, requested, trained_on=declared.trained_on, images=images)
     if not report.unchanged:
         registry.note_addition("add_run", requested, run=name, corpus=request.corpus)
+    tally = current_tally()
+    tally.count(QUERIES, report.queries)
+    tally.take(QUERIES, report.queries)
     return replace(report, remarks=sent_file.remarks)
 
 

@@ -18,12 +18,15 @@ from typing import Any
 
 from django.conf import settings
 
+from annotation.common.operations import check_used
 from annotation.common.plain_text import with_known
 from annotation.selectors.corpora import corpus_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
 from models_core.extras import load_extra
 from models_core.phase_cache import PhaseProgress, no_progress
+from phrasebox.balance import ROWS, current_tally
 from phrasebox.registry import UnknownName
+from phrasebox.table_files import count_columns
 from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 #: Kinds of texts, as columns are called.
@@ -110,13 +113,14 @@ def weak_collection(name: str) -> WeakCollection:
 
 
 def import_collection(
-    name: str, path: Path, *, progress: PhaseProgress = no_progress
+    name: str, path: Path, *, leave_unused: bool = True, progress: PhaseProgress = no_progress
 ) -> tuple[WeakCollection, bool]:
     """Write a collection from CSV or Parquet, and say whether it is new; the same again changes nothing.
 
-    The file has a column `id` and one or more of `title`, `tags`, `description`; others are left out. Memory
-    does not grow with the number of rows but for a number kept of each id. Raises InputError for a
-    name that is taken and an id that is empty or comes twice, FormatError for a bad file, OSError and Busy.
+    The file has a column `id` and one or more of `title`, `tags`, `description`; others are left out where
+    that is said (`leave_unused`). Memory does not grow with the number of rows but for a number kept of each
+    id. Raises InputError for a name that is taken and an id that is empty or comes twice, FormatError for a
+    bad file, Invalid, OSError and Busy.
     """
     check_name(name, "collection")
     with suppress(UnknownName):
@@ -130,6 +134,7 @@ def import_collection(
         part.mkdir(parents=True)
         try:
             rows, kinds, digest = _write(part, path, progress)
+            check_used(current_tally().sheet(), leave_unused=leave_unused)
             if folder.exists():
                 existing = _read(folder)
                 if existing.digest != digest:
@@ -190,6 +195,8 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
                         f"{path}, row {rows + index + 1}: the id {problem}; expected each id once"
                     )
                 seen.add(key)
+            if not kinds:
+                count_columns(batch.schema.names, names)
             kinds = names[1:]
             table = pa.table(dict(zip(names, columns, strict=True)))
             writer = writer or pq.ParquetWriter(part / _TEXTS, table.schema, compression="zstd")
@@ -206,6 +213,9 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
     finally:
         if writer is not None:
             writer.close()
+    tally = current_tally()
+    tally.count(ROWS, rows)
+    tally.take(ROWS, rows)
     if not rows:
         raise FormatError("has no rows", file=path, expected="a row for each image")
     return rows, kinds, digest.hexdigest()

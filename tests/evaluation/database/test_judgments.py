@@ -15,8 +15,9 @@ from django.db.models import CharField
 from django.db.models.functions import Cast
 
 from annotation.common.locks import locked_folder
-from annotation.common.operations import OperationContext
+from annotation.common.operations import Invalid, OperationContext
 from annotation.datasets.importing import import_corpus, import_records
+from annotation.datasets.intake import ImportHow
 from annotation.models import Caption, Image
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.models import JudgmentSet, PairAnswers, QrelsRow
@@ -164,8 +165,8 @@ def test_a_caption_number_that_its_source_skips_is_unknown(db: None, tmp_path: P
         JudgmentsImport(corpus="gap", file=file, format="table", scale=VOTE_SCALE.name), OperationContext()
     )
     assert PairAnswers.objects.get().caption.text == "three"
-    file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\n")
-    with pytest.raises(InputError, match="the caption 'a.jpg#1'"):
+    file.write_text("image,caption,grade\na.jpg,a.jpg#1,1\na.jpg,a.jpg#2,1\n")
+    with pytest.raises(Invalid, match=r"pairs: 1 without a match in the corpus \(a.jpg#1\)"):
         import_judgments(
             JudgmentsImport(corpus="gap", file=file, format="table", name="other"), OperationContext()
         )
@@ -198,9 +199,9 @@ def test_other_content_under_a_name_is_refused(corpus: str, crowd: Path) -> None
     [
         (
             "z.jpg\ta.jpg#2\t1.0\t3\t0",
-            "pair 7 has the image 'z.jpg', which corpus 'small' does not contain",
+            r"--leave-unused: Found and not used: pairs: 1 without a match in the corpus \(z.jpg\)",
         ),
-        ("a.jpg\ta.jpg#9\t1.0\t3\t0", "pair 7 has the caption 'a.jpg#9'"),
+        ("a.jpg\ta.jpg#9\t1.0\t3\t0", r"pairs: 1 without a match in the corpus \(a.jpg#9\)"),
         ("a\tb.jpg#2\t1.0\t3\t0", "pair 7, 'a' and 'b.jpg#2', was already judged under another spelling"),
         ("a.jpg\ta.jpg#2\t1.0\t3\t0", "line 7: .* were already judged on line 1"),
         ("a.jpg\ta.jpg#2\t0.9\t3\t0", "line 7: .* are not answers"),
@@ -330,7 +331,7 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
     folder = real_data / "flickr8k"
     if images is not None:
         folder = part_of_flickr8k(folder, tmp_path, images=images)
-    import_corpus(name="f8k", path=folder, format="flickr8k")
+    import_corpus(name="f8k", path=folder, format="flickr8k", how=ImportHow(leave_unused=True))
     expert, crowd = (
         import_judgments(
             JudgmentsImport(corpus="f8k", file=folder, format=f"flickr8k-{who}"), OperationContext()
@@ -358,7 +359,8 @@ def test_flickr8k_from_the_database_is_flickr8k_from_the_files(
 
 @pytest.mark.slow
 def test_semantic_flickraudio_imports(real_data: Path) -> None:
-    import_corpus(name="f8k", path=real_data / "flickr8k", format="flickr8k")
+    how = ImportHow(leave_unused=True)
+    import_corpus(name="f8k", path=real_data / "flickr8k", format="flickr8k", how=how)
     source = real_data / "semantic_flickraudio"
     report = import_judgments(
         JudgmentsImport(corpus="f8k", file=source, format="keyword-counts", name="audio"),

@@ -178,7 +178,7 @@ def test_a_query_of_a_file_stays_though_all_its_pairs_are_left_out(tmp_path: Pat
     file = tmp_path / "q.trec"
     file.write_text("i0.jpg 0 i1.jpg#0 1\ni4.jpg 0 nobody.jpg#0 1\n")
     qrels = import_qrels(
-        QrelsImport(name="q", corpus="few", file=file, skip_unknown=True), OperationContext()
+        QrelsImport(name="q", corpus="few", file=file, leave_unused=True), OperationContext()
     )
     assert (qrels.queries_by_kind, qrels.excluded) == ({"image": 2}, 1)
     scored = score(run_named(runs[0]), snapshot_named("q"), ["S@1"], missing="worst")

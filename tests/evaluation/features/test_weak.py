@@ -27,7 +27,7 @@ from tests.web.staff import messages_on, press
 
 pytestmark = pytest.mark.django_db
 ROWS = [
-    {"id": f"w{n}", "title": " ".join(e.captions[0].split()[:4]), "tags": "dog beach", "views": str(n)}
+    {"id": f"w{n}", "title": " ".join(e.captions[0].split()[:4]), "tags": "dog beach", "index": str(n)}
     for n, e in enumerate(examples(IMAGES))
 ]
 

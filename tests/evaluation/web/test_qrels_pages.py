@@ -227,7 +227,7 @@ SITS = {"act": "import_judgments", "name": "sits", "corpus": "small", "format": 
 
 def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     page = ada.post(IMPORT, {**QRELS, "file": uploaded(TREC, "theirs.qrels")}, follow=True)
-    assert messages_on(page) == ["Qrels “theirs” imported, version 1."]
+    assert messages_on(page) == ["pairs: 4 found, 4 taken", "Qrels “theirs” imported, version 1."]
     created = snapshot_named("theirs")
     assert (created.source, created.asks, created.row_count) == ("theirs.qrels", "image", 4)
     text = words(page)
@@ -236,7 +236,10 @@ def test_qrels_come_in_and_go_out_by_page_as_they_were(ada):
     assert answer["Content-Disposition"] == 'attachment; filename="theirs-1.qrels"'
     assert b"".join(answer) == TREC
     again = ada.post(IMPORT, {**QRELS, "file": uploaded(TREC, "theirs.qrels")}, follow=True)
-    assert messages_on(again) == ["Qrels “theirs” already exist, nothing changed."]
+    assert messages_on(again) == [
+        "pairs: 4 found, 4 taken",
+        "Qrels “theirs” already exist, nothing changed.",
+    ]
 
 
 def test_exports_follow_what_the_form_asks(ada):
@@ -264,13 +267,16 @@ def test_an_export_that_cannot_be_is_not_there(ada, requested):
 
 def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_counted(ada):
     table = "query,document,relevance\na.jpg,a.jpg#0,3\na.jpg,z.jpg#0,3\n"
-    provided = {**QRELS, "format": "csv", "level": "3", "skip_unknown": "1", "asks": "both"}
+    provided = {**QRELS, "format": "csv", "level": "3", "leave_unused": "1", "asks": "both"}
     page = ada.post(
         IMPORT, {**provided, "file": uploaded(gzip.compress(table.encode()), "t.csv.gz")}, follow=True
     )
     assert messages_on(page) == [
+        (
+            "columns: 3 found, 3 taken · "
+            "pairs: 2 found, 1 taken, left: 1 without a match in the corpus (z.jpg#0)"
+        ),
         "Qrels “theirs” imported, version 1.",
-        "1 pair is left out: the corpus lacks its image or caption (z.jpg#0).",
     ]
     created = snapshot_named("theirs")
     assert (created.asks, created.rule, counts_of([created])[created.pk]) == (
@@ -302,10 +308,7 @@ def test_a_table_and_a_packed_file_are_read_and_pairs_of_others_left_out_and_cou
         (
             {},
             b"a.jpg 0 a.jpg#0 1\na.jpg 0 z#0 1\na.jpg 0 y#0 1\na.jpg 0 x#0 1\na.jpg 0 w#0 1\n",
-            (
-                "file.txt: names 4 images or captions that corpus 'small' does not contain "
-                "('z#0', 'y#0', 'x#0', ...)"
-            ),
+            "Found and not used: pairs: 4 without a match in the corpus (z#0, y#0, x#0, w#0).",
         ),
     ],
 )
@@ -331,7 +334,7 @@ def test_a_packed_file_that_is_cut_short_or_swells_is_refused(ada, data_dir: Pat
 
 def test_judgments_on_a_scale_are_imported_and_listed(ada):
     page = ada.post(
-        IMPORT, {**SITS, "skip_unknown": "1", "file": uploaded(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")}
+        IMPORT, {**SITS, "leave_unused": "1", "file": uploaded(TABLE + "z.jpg,a.jpg#0,1\n", "sits.csv")}
     )
     assert page.status_code == 302
     judgment_set = JudgmentSet.objects.get(name="sits")
@@ -343,8 +346,11 @@ def test_judgments_on_a_scale_are_imported_and_listed(ada):
     )
     page = ada.get(LIST)
     assert messages_on(page) == [
+        (
+            "pairs: 4 found, 3 taken, left: 1 without a match in the corpus (z.jpg) · "
+            "columns: 3 found, 3 taken"
+        ),
         "Judgments “sits” imported: 3 pairs on the scale 0-5.",
-        "1 pair is left out: the corpus lacks its image or caption (z.jpg).",
     ]
     assert "sits small A table of judgments" in words(page) and "0-5 3 3 1 Freeze" in words(page)
     assert 'href="/evaluation/freeze/?corpus=small&amp;judgments=sits"' in page.content.decode()
@@ -383,7 +389,7 @@ def test_counts_of_keywords_come_with_their_list(ada):
         ({"scale": ""}, TABLE, "file.txt: answers reach from 1 to 4.5, which fits no known scale; name it"),
         ({"name": "a b"}, TABLE, "This is no valid name"),
         ({}, TABLE + "a.jpg,a.jpg#0,4\n", "file.txt, line 5: judges a pair for the second time"),
-        ({}, TABLE + "z.jpg,a.jpg#0,4\n", "file.txt: pair 4 has the image 'z.jpg', which corpus"),
+        ({}, TABLE + "z.jpg,a.jpg#0,4\n", "Found and not used: pairs: 1 without a match in the corpus"),
         ({"format": "flickr8k-crowd", "scale": ""}, TABLE, "file.txt, line 1: "),
         ({"format": "flickr8k-crowd"}, TABLE, "format 'flickr8k-crowd' has answers on the scale votes"),
     ],

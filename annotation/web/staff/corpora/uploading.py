@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from annotation.common.operations import read_result, sheet_notes, sheet_rows
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import uploads
 from annotation.datasets.english import ENGLISH_ENOUGH
@@ -27,6 +28,7 @@ from annotation.models import Corpus, Job
 from annotation.web.common.access import account_of, for_roles_of_server
 from annotation.web.staff.campaign_pages import act_form
 from annotation.web.staff.job_lines import job_line
+from phrasebox.balance import BalanceSheet
 
 _NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
 #: Sorts of problems in words.
@@ -113,11 +115,15 @@ def _in_words(job: Job) -> dict[str, Any]:
     """What a check came to, as the page shows it."""
     result: dict[str, Any] = job.result
     problems = [{**problem, "sort": SORTS_IN_WORDS[problem["sort"]]} for problem in result["problems"]]
+    sheet = read_result(BalanceSheet, result["sheet"])
     sorts = [(SORTS_IN_WORDS[sort], count) for sort, count in result["problem_sorts"].items()]
     return {
         **result,
         "problems": problems,
         "sorts": sorts,
+        "sheet": list(sheet_rows(sheet)),
+        "notes": sheet_notes(sheet),
+        "unused": sum(rest.count for kind, rest in sheet.unused),
         "guessed": not job.arguments.get("format"),
         "english": result["english"] >= ENGLISH_ENOUGH,
         "english_percent": round(100 * result["english"]),

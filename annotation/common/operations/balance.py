@@ -1,0 +1,142 @@
+"""Balance sheets of imports in words, and the confirmation that what is found and not used may be left."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
+
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+
+from annotation.common.operations.errors import invalid
+from annotation.common.operations.fields import Help
+from phrasebox import balance
+from phrasebox.balance import BalanceSheet, Remainder, Tally, counted_by
+
+_C = TypeVar("_C")
+_R = TypeVar("_R")
+
+#: Kinds of things in words.
+KINDS_IN_WORDS = {
+    balance.FILES: _("files"),
+    balance.PICTURES: _("pictures"),
+    balance.IMAGES: _("images"),
+    balance.CAPTIONS: _("captions"),
+    balance.ROWS: _("rows"),
+    balance.COLUMNS: _("columns"),
+    balance.NAMES: _("names in lists"),
+    balance.BOXES: _("boxes"),
+    balance.LABELS: _("labels"),
+    balance.OUTLINES: _("outlines"),
+    # What other tools have beside boxes (`annotation.formats.layers`).
+    "masks": _("masks"),
+    "lines": _("lines"),
+    "points": _("points"),
+    "ellipses": _("ellipses"),
+    "cuboids": _("cuboids"),
+    "skeletons": _("skeletons"),
+    "tracks": _("tracks of a video"),
+    "crowds": _("masks of crowds"),
+    "rotations": _("rotations of boxes"),
+    "attributes": _("attributes of boxes"),
+    "groups": _("groups of boxes"),
+    "relations": _("relations between boxes"),
+    "image_labels": _("answers about whole images"),
+    "splits": _("splits of references"),
+    "further_annotations": _("further annotations of an image"),
+    "predictions": _("predictions"),
+    balance.PAIRS: _("pairs"),
+    balance.VECTORS: _("vectors"),
+    balance.PARSES: _("parses"),
+    balance.MENTIONS: _("phrases"),
+    balance.QUERIES: _("queries"),
+}
+#: Why so many things are left.
+REASONS_IN_WORDS = {
+    balance.PROBLEM: _("%(count)s with a problem"),
+    balance.OF_LEFT: _("%(count)s of images that are left"),
+    balance.CLUTTER: _("%(count)s that systems and tools put there"),
+    balance.COMPANION: _("%(count)s that other imports read"),
+    balance.OUTSIDE: _("%(count)s outside of their picture"),
+    balance.NOT_READ: _("%(count)s that nothing reads in this format"),
+    balance.PACKED: _("%(count)s packed within the source: unpack it first"),
+    balance.NO_CAPTION: _("%(count)s that no caption is of"),
+    balance.UNKNOWN: _("%(count)s without a match in the corpus"),
+    balance.OTHER_WORDS: _("%(count)s whose words are not those of their caption"),
+    balance.NOT_KEPT: _("%(count)s that no layer can hold"),
+    balance.OTHER_SIZE: _("%(count)s that the corpus has in another size, which no EXIF turn explains"),
+    balance.NO_AREA: _("%(count)s without an area"),
+    balance.WITHOUT_BOX: _("%(count)s without a box in the files"),
+}
+#: What is said of so many things that were taken.
+NOTES_IN_WORDS = {
+    balance.TURNED: _("pictures turned upright, as their EXIF data says: %(count)s"),
+    balance.TOO_SMALL: _("pictures too small to be asked about: %(count)s"),
+    balance.NO_PICTURE: _("images without a picture: %(count)s"),
+}
+#: How a person says that what is found and not used may be left.
+LEAVE_UNUSED = Help(
+    _("Leave what is not used"), _("Else nothing is imported where something is found and not used")
+)
+
+
+class SheetRow(NamedTuple):
+    """A line of a balance sheet in words."""
+
+    kind: str
+    found: int
+    taken: int
+    left: str
+
+
+def sheet_rows(sheet: BalanceSheet) -> Iterator[SheetRow]:
+    """The lines of a balance sheet, as a table has them."""
+    for line in sheet.lines:
+        left = "; ".join(_left(rest) for rest in line.left)
+        yield SheetRow(str(KINDS_IN_WORDS.get(line.kind, line.kind)), line.found, line.taken, left)
+
+
+def sheet_notes(sheet: BalanceSheet) -> list[str]:
+    """What is said of things that were taken."""
+    return [_named(str(NOTES_IN_WORDS[note.note]), note.count, note.examples) for note in sheet.notes]
+
+
+def sheet_text(sheet: BalanceSheet) -> list[str]:
+    """A balance sheet line by line."""
+    lines = []
+    for row in sheet_rows(sheet):
+        text = _t("%(kind)s: %(found)d found, %(taken)d taken") % row._asdict()
+        lines.append(text + (_t(", left: %(left)s") % row._asdict() if row.left else ""))
+    return [*lines, *sheet_notes(sheet)]
+
+
+def check_used(sheet: BalanceSheet, *, leave_unused: bool) -> None:
+    """Raise Invalid where something is found and not used, and nobody says that it may be left."""
+    if not leave_unused and sheet.unused:
+        kinds = ((str(KINDS_IN_WORDS.get(kind, kind)), _left(rest)) for kind, rest in sheet.unused)
+        raise invalid("leave_unused", "unused", what="; ".join(f"{kind}: {left}" for kind, left in kinds))
+
+
+def with_sheet(run: Callable[[Any, _C], _R]) -> Callable[[Any, _C], _R]:
+    """An operation's function whose result has the balance sheet of what its readers counted, as `sheet`."""
+
+    @wraps(run)
+    def counted(request: Any, context: _C) -> _R:
+        tally = Tally()
+        with counted_by(tally):
+            result: Any = run(request, context)
+        return cast(_R, replace(result, sheet=tally.sheet()))
+
+    return counted
+
+
+def _left(rest: Remainder) -> str:
+    return _named(str(REASONS_IN_WORDS[rest.reason]), rest.count, rest.examples)
+
+
+def _named(words: str, count: int, examples: tuple[str, ...]) -> str:
+    """The words, with some names; those of files may hold anything, and what steers a terminal too."""
+    text = words % {"count": count}
+    names = ", ".join(examples) + (", …" if count > len(examples) else "")
+    shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in names)
+    return f"{text} ({shown})" if examples else text

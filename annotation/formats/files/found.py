@@ -1,0 +1,91 @@
+"""The files of a source: which are pictures, which systems and tools put there, and which nobody read."""
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+from annotation.formats.files.archive import is_archive
+from phrasebox.balance import BOXES, CLUTTER, COMPANION, FILES, NOT_READ, PACKED, current_tally
+from phrasebox.names import PICTURE_EXTENSIONS
+
+#: What lies beside data, whoever made it: of systems, tools, sites that publish data, and our exports.
+_CLUTTER = re.compile(
+    r"\..*|__MACOSX|Thumbs\.db|desktop\.ini|thumb(nail)?s?"
+    r"|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile(r"(^|/)(\.|__MACOSX)")
+
+#: What stands in a file once for each of its boxes.
+_BOX_SIGNS = {".json": b'"bbox"', ".jsonl": b'"bbox"', ".xml": b"<bndbox>"}
+_CHUNK = 2**20
+
+
+def is_clutter(name: str) -> bool:
+    """Whether a file or folder of that name is what systems and tools put beside data."""
+    return _CLUTTER.fullmatch(name) is not None
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a file or folder, or one that it lies in, is hidden, or what macOS leaves in archives."""
+    return _HIDDEN.search(path) is not None
+
+
+def is_picture(name: str) -> bool:
+    """Whether a file of that name is a picture."""
+    return name.lower().endswith(PICTURE_EXTENSIONS)
+
+
+def files_below(folder: Path) -> Iterator[tuple[str, bool]]:
+    """The path of each file below a folder, by name, and whether it is clutter."""
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        cluttered = any(map(is_clutter, Path(parent).relative_to(folder).parts))
+        for name in sorted(files):
+            yield f"{parent}/{name}", cluttered or is_clutter(name)
+
+
+def pictures_below(folder: Path) -> Iterator[tuple[str, bool]]:
+    """As `files_below`, of pictures that are not hidden."""
+    files = ((path, clutter) for path, clutter in files_below(folder) if is_picture(path))
+    return ((path, clutter) for path, clutter in files if not clutter or not is_hidden(_below(path, folder)))
+
+
+def count_files(source: Path, companions: Collection[str] = ()) -> None:
+    """Count the files of a folder but its pictures; those that were opened are taken. `companions` are
+    patterns of names of files that other imports read."""
+    tally = current_tally()
+    opened = tally.opened
+    for path, cluttered in files_below(source) if source.is_dir() else ():
+        if path in opened:
+            tally.count(FILES)
+            tally.take(FILES)
+        elif cluttered and (not is_picture(path) or is_hidden(_below(path, source))):
+            tally.pass_over(FILES, CLUTTER, 1, _below(path, source))
+        elif any(fnmatch(os.path.basename(path), pattern) for pattern in companions):
+            tally.pass_over(FILES, COMPANION, 1, _below(path, source))
+        elif not is_picture(path):
+            # A reader that opens files by ways of its own has read what it needs.
+            reason = PACKED if is_archive(Path(path)) else NOT_READ
+            if reason == PACKED or opened:
+                tally.pass_over(FILES, reason, 1, _below(path, source))
+                tally.pass_over(BOXES, NOT_READ, _boxes_in(path), _below(path, source))
+
+
+def _boxes_in(path: str) -> int:
+    """How many boxes a file has that nobody reads, as COCO, VOC and others write them."""
+    sign = _BOX_SIGNS.get(os.path.splitext(path)[1].lower())
+    if sign is None:
+        return 0
+    number, end = 0, b""
+    with open(path, "rb") as file:
+        while part := file.read(_CHUNK):
+            number += (end + part).count(sign) - end.count(sign)
+            end = part[-len(sign) + 1 :]
+    return number
+
+
+def _below(path: str, folder: Path) -> str:
+    return path[len(f"{folder}/") :]
