@@ -908,6 +908,7 @@ class Migration(migrations.Migration):
                 ('blocked', models.BooleanField(default=False)),
                 ('reason', models.CharField(blank=True, max_length=200)),
                 ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ('withdrawn_reason', models.CharField(blank=True, max_length=200)),
                 ('changed_at', models.DateTimeField()),
                 ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='trust_states', to='annotation.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='trust_states', to='annotation.worker')),
