@@ -1,7 +1,7 @@
 # `make` prints what there is. Everything runs from .venv, which is made on first use.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve docs test test-slow test-faults soak check messages hooks clean
+.PHONY: help demo serve docs test test-slow test-faults soak check audit messages hooks clean
 
 # Tried in this order until one is new enough; `make PYTHON=/path/to/python demo` names another.
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
@@ -45,6 +45,9 @@ check: .venv/development ## Style, types, who imports whom, Django's checks, mis
 	.venv/bin/lint-imports
 	.venv/bin/python manage.py check --fail-level WARNING
 	.venv/bin/python manage.py makemigrations --check --dry-run
+
+audit: .venv/bin/python ## Known vulnerabilities of the pinned packages (asks the service behind PyPI)
+	@.venv/bin/python -m tests.audit
 
 messages: .venv/development ## Collect the texts to translate into locale/, and compile them (needs GNU gettext)
 	.venv/bin/python manage.py makemessages --all --no-obsolete --no-wrap --add-location file $(NO_TEXTS)

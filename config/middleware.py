@@ -2,11 +2,9 @@
 way of workers' calls, and the sign-in."""
 
 import logging
-import socket
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -36,20 +34,14 @@ from annotation.api.problems import Problem
 from annotation.models import Account, Worker
 from annotation.web.common.access import only_work, set_up_first
 from annotation.workers import sessions
+from config.bodies import LARGEST_BODY, declared_length, most_bytes
 from config.errors import is_call, unreadable_call
 from config.logs import request_id
 from config.single_thread_worker import CALLS
+from config.turns import CALLER
 
 access = logging.getLogger("phrasebox.access")
 UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, ValueError, LookupError)
-#: Bytes of the largest body that anything takes: the files of a form, 64 MiB in all, and its fields.
-LARGEST_BODY = 68 * 2**20
-#: Bytes of a body from somebody without a session or a token: forms to sign in, what platforms tell.
-LARGEST_FROM_ANYBODY = 256 * 2**10
-#: Seconds for which more is taken of a body that was refused, and dropped: the person who is cut off in the
-#: midst of sending may never read why.
-HEARD_OUT_SECONDS = 5.0
-
 Answering = Callable[[HttpRequest], HttpResponse]
 #: They put the same headers on every response, but for what depends on TLS.
 GUARDS = (SecurityMiddleware, CSPMiddleware, XFrameOptionsMiddleware)
@@ -73,6 +65,8 @@ class RequestLog:
         started = time.monotonic()
         try:
             response = self.get_response(request)
+            if CALLER in request.META:
+                request.META[CALLER]["account"] = _account_of(request)
             response["X-Request-ID"] = request_id.get()
             access.info(
                 "%s %s %d",
@@ -86,6 +80,14 @@ class RequestLog:
             request_id.reset(token)
 
 
+def _account_of(request: HttpRequest) -> int | None:
+    """The account that sent a request, where somebody had to know; nobody is asked again."""
+    known = vars(request)
+    user = known.get("_cached_user") or known.get("user")
+    # `user` may be what asks for it on use.
+    return known.get("account_id") or (user.pk if type(user) is Account else None)
+
+
 class ReadableForms:
     """Reads every form before anybody else does, and leaves null characters out of it and of what the address
     asks for: no database stores them. A call of the API carries no form, and says itself what it takes.
@@ -97,8 +99,8 @@ class ReadableForms:
 
     It writes the files of a form to the disk however large they are, and views look at their size afterwards.
     So nothing is read of a body that says that it is larger than anything that a page or a call takes;
-    without a session or a token that is a short form. A body that does not say how long it is counts as
-    empty: no server of ours hands on more than was said.
+    without an account that is a short form. A body that does not say how long it is counts as empty: no
+    server of ours hands on more than was said.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -137,23 +139,8 @@ class TooLarge(RequestDataTooBig):
         self.most = most
 
 
-def most_bytes(request: HttpRequest) -> int:
-    """The bytes that the body of a request may have. Whether its session or token is a valid one is not
-    looked at yet."""
-    known = settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers
-    return LARGEST_BODY if known else LARGEST_FROM_ANYBODY
-
-
-def declared_length(request: HttpRequest) -> int:
-    """How long the body is, as its sender says; 0 where that is no number, as Django takes it."""
-    try:
-        return int(request.META.get("CONTENT_LENGTH") or 0)
-    except ValueError:
-        return 0
-
-
 def _too_large(request: HttpRequest, most: int) -> HttpResponse:
-    """To programs as problem details, to people as a page; then the sender is heard out for a moment."""
+    """To programs as problem details, to people as a page."""
     if most < LARGEST_BODY:
         why = _("Without signing in, a request may have %(most)s at most. Sign in, then send it again.")
     else:
@@ -168,24 +155,7 @@ def _too_large(request: HttpRequest, most: int) -> HttpResponse:
     else:
         response = HttpResponse(render_to_string("413.html", {"why": why}), status=status)
     response["Cache-Control"] = "no-store"
-    # The server closes a response once it is sent.
-    response._resource_closers.append(lambda: _hear_out(request.META.get("gunicorn.socket")))  # type: ignore[attr-defined]
     return response
-
-
-def _hear_out(connection: Any) -> None:
-    """End our half of a connection, and drop what still comes for a moment; then it is over."""
-    if not isinstance(connection, socket.socket):
-        return
-    until = time.monotonic() + HEARD_OUT_SECONDS
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_WR)
-        while (left := until - time.monotonic()) > 0:
-            connection.settimeout(left)
-            if not connection.recv(2**16):
-                break
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_RD)
 
 
 def _holds_nulls(query: QueryDict) -> bool:

@@ -14,7 +14,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 
 def _one_of(name: str, allowed: tuple[str, ...]) -> str:
@@ -38,6 +39,8 @@ _VERSION = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__ini
 #: The version of the product, as the library says it, which is not to be imported here.
 PRODUCT_VERSION = _VERSION.group(1) if _VERSION is not None else ""
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
+# Nobody but our user reads what we write (annotation/common/private_files.py).
+os.umask(0o077)
 # matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
 # numba keeps what it has compiled, and would do so beside the code, where a server need not be let write.
@@ -50,8 +53,6 @@ DEFAULT_SECRET = "insecure-key-for-development-only"
 SHORTEST_SECRET = 50
 SECRET_KEY = os.environ.get("SECRET_KEY") or DEFAULT_SECRET
 DEBUG = _one_of("DEBUG", ("0", "1")) == "1"
-#: Where `manage.py serve` listens unless told otherwise.
-DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 #: Where `manage.py serve` listens unless told otherwise.
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 
@@ -81,6 +82,22 @@ ALLOWED_HOSTS = [
 WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
 
+def _contact() -> str:
+    """The address to which workers write, as their consent says; "" where nobody has said it."""
+    value = os.environ.get("CONTACT_EMAIL", "").strip()
+    try:
+        if value:
+            validate_email(value)
+    except ValidationError:
+        raise ImproperlyConfigured(
+            f"CONTACT_EMAIL={value!r} is no e-mail address; use one that somebody reads"
+        ) from None
+    return value
+
+
+CONTACT_EMAIL = _contact()
+
+
 def _problems() -> list[str]:
     """What must not be so in production, one line each with its remedy."""
     problems = []
@@ -94,6 +111,8 @@ def _problems() -> list[str]:
         problems.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
     if not os.environ.get("SITE_URL"):
         problems.append("SITE_URL is not set; name the address that browsers use, as in https://example.org")
+    if not CONTACT_EMAIL:
+        problems.append("CONTACT_EMAIL is not set; name an e-mail address at which you answer workers")
     if "*" in ALLOWED_HOSTS:
         problems.append("ALLOWED_HOSTS=* accepts any host; name the hosts of this server")
     return problems
@@ -354,6 +373,8 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
+#: Stores the digest of a session's key, never the key.
+SESSION_ENGINE = "annotation.common.session_store"
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True

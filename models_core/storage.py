@@ -74,7 +74,6 @@ def save_model(
         shutil.copymode(scratch / MANIFEST, scratch / ARRAYS)
         for name in (ARRAYS, MANIFEST):
             _to_disk(scratch / name)
-        scratch.chmod(0o755)
         scratch.rename(folder)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -32,10 +32,17 @@ PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "menti
 PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE = "problem", "of_left", "clutter", "companion", "outside"
 #: Reasons why things that could mean something are not used: nothing reads them; they are within an archive
 #: that lies in the source; no caption is of them; they name nothing that is there; they are of a caption with
-#: other words; no layer can hold them.
+#: other words; no layer can hold them; the corpus has their images in another size; they are boxes without an
+#: area, or phrases without a box.
 NOT_READ, PACKED, NO_CAPTION = "not_read", "packed", "no_caption"
 UNKNOWN, OTHER_WORDS, NOT_KEPT = "unknown", "other_words", "not_kept"
-UNUSED_REASONS = frozenset({NOT_READ, PACKED, NO_CAPTION, UNKNOWN, OTHER_WORDS, NOT_KEPT})
+OTHER_SIZE, NO_AREA, WITHOUT_BOX = "other_size", "no_area", "without_box"
+UNUSED_REASONS = frozenset(
+    {
+        *(NOT_READ, PACKED, NO_CAPTION, UNKNOWN, OTHER_WORDS, NOT_KEPT),
+        *(OTHER_SIZE, NO_AREA, WITHOUT_BOX),
+    }
+)
 REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, *UNUSED_REASONS})
 
 #: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too

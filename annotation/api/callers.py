@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
@@ -22,6 +21,7 @@ from django.utils.translation import gettext as _
 from annotation.api.problems import Problem, check_csrf
 from annotation.common import database
 from annotation.common.roles import ADMIN, ANNOTATOR
+from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account
 from annotation.workers import pseudonyms, sessions
 
@@ -113,7 +113,7 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
             cursor,
             f"""SELECT s.session_data, who.* FROM django_session s LEFT JOIN ({_WHO}) who ON who.id = %s
                 WHERE s.session_key = %s AND s.expire_date > %s""",
-            [about, guess, key, database.sql_time(timezone.now())],
+            [about, guess, stored_key(key), database.sql_time(timezone.now())],
         )
         row = cursor.fetchone()
     if row is None:

@@ -139,7 +139,6 @@ class Reader:
         target.parent.mkdir(parents=True, exist_ok=True)
         source = _of(self._tar, entry)
         try:
-            # 0600 until it is whole, no matter who may read it afterwards.
             handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             raise BackupError(f"{entry.name!r} appears in it twice") from None
@@ -148,7 +147,7 @@ class Reader:
             while piece := source.read(_PIECE):
                 digest.update(piece)
                 file.write(piece)
-            os.fchmod(handle, entry.mode & 0o777)
+            os.fchmod(handle, entry.mode & 0o700)
         os.utime(target, (entry.mtime, entry.mtime))
         return digest.hexdigest()
 

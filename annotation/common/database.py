@@ -90,7 +90,7 @@ def _write_lock() -> Iterator[None]:
         yield
         return
     # Opened again each time: a descriptor good_for across a fork would be one lock for both.
-    handle = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

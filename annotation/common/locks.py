@@ -17,6 +17,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from annotation.common.private_files import close_to_others
 from phrasebox.errors import PhraseboxError
 
 #: Seconds until a refused lock is tried once more: `is_held` takes it for a moment.
@@ -45,6 +46,7 @@ def at_work() -> Iterator[None]:
                 f"a restore into {settings.DATA_DIR} was cut short; restore the backup again, and let it "
                 "replace what is there"
             )
+        close_to_others()
         yield
     finally:
         os.close(handle)

@@ -148,7 +148,6 @@ def complete_folder(out: Path) -> Iterator[Path]:
     partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
     try:
         yield partial
-        os.chmod(partial, 0o755)
         os.replace(partial, out)
     except FormatError as error:
         # People know the folder they asked for, not the one beside it.

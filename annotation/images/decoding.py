@@ -104,8 +104,6 @@ def write_small_copy(picture: Path, small: Path, side: int) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(out.getvalue())
-        # The proxy serves it as another user.
-        os.chmod(unfinished, 0o444)
         os.replace(unfinished, small)
     except BaseException:
         Path(unfinished).unlink(missing_ok=True)

@@ -78,7 +78,7 @@ def store_pictures(
                 if not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     # Read-only: exports may share the file by a hard link.
-                    part.chmod(0o444)
+                    part.chmod(0o400)
                     part.replace(target)
             yield stored
     finally:

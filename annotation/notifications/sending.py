@@ -7,7 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from annotation.notifications.receivers import AddressError, Receiver, public_numbers_of, receiver_of
 
@@ -20,6 +20,22 @@ _MOST_TRIED = 2
 #: Why a request counts as failed.
 ADDRESS, CERTIFICATE, NO_ANSWER_IN_TIME, NO_ANSWER = "address", "certificate", "timeout", "no_answer"
 REDIRECT, STATUS = "redirect", "status"
+
+
+class _WholeHead(http.client.HTTPResponse):
+    """An answer whose head ends: `http.client` takes the end of the connection for that."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        read = self.fp.readline
+
+        def readline(limit: int = -1) -> bytes:
+            line = read(limit)
+            if not line:
+                raise http.client.IncompleteRead(b"")
+            return line
+
+        self.fp.readline = readline  # type: ignore[method-assign]
 
 
 class SendOutcome(NamedTuple):
@@ -73,7 +89,7 @@ def _connected(receiver: Receiver, numbers: list[str]) -> Iterator[http.client.H
     try:
         with ssl.create_default_context().wrap_socket(raw, server_hostname=receiver.host) as tls:
             connection = http.client.HTTPConnection(receiver.host, receiver.port)
-            connection.sock = tls
+            connection.sock, connection.response_class = tls, _WholeHead
             yield connection
     except (OSError, http.client.HTTPException) as error:
         if ended.is_set():

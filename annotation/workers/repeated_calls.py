@@ -1,8 +1,8 @@
 """Calls of the API that are done once, however often they are sent.
 
 A program that got no answer cannot know whether its call was done. It sends the call again under the same key
-of its own choice, and gets the answer of the first. Keys belong to an account and a route, and are kept for a
-day. A call that failed changed nothing, and leaves its key free.
+of its own choice, and gets the answer of the first. Keys belong to an account, a route and what the token is
+for, and are kept for a day. A call that failed changed nothing, and leaves its key free.
 """
 
 import hashlib

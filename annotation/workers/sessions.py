@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db.models import Exists, Q
 from django.utils import timezone
 from rest_framework.authtoken.models import Token
 
 from annotation.common import database
+from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account, ApiToken, RoleGrant
 
 #: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
@@ -60,7 +60,7 @@ def hand_over(old: Account, new: Account) -> int:
 
 
 def _sessions_of(account: Account) -> list[str]:
-    """The keys of an account's sessions. A session's owner stands inside it, so all are looked at."""
+    """The stored keys of an account's sessions. A session's owner stands inside it, so all are looked at."""
     return [
         session.pk
         for session in Session.objects.iterator()
@@ -87,7 +87,7 @@ def may_look(account: int, *, session: str = "", token: str = "", program: str =
     elif token:
         held = Exists(Token.objects.filter(key=token, user=account))
     else:
-        held = Exists(Session.objects.filter(session_key=session, expire_date__gt=now))
+        held = Exists(Session.objects.filter(session_key=stored_key(session), expire_date__gt=now))
     roles = Exists(RoleGrant.objects.filter(account=account))
     return Account.objects.filter(held, Q(roles) | Q(is_superuser=True), pk=account, is_active=True).exists()
 

@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from rest_framework.authtoken.models import Token
 
+from annotation.common.session_store import stored_key
 from annotation.models import Account
 from annotation.workers import invitations, sessions
 from config.logs import Discreet, JsonFormatter, without_secrets
@@ -91,7 +92,7 @@ def test_the_code_with_which_one_comes_back_is_shown_and_is_readable_in_no_table
     name = Account.objects.latest("pk").username
     code = next(word for word in page.split() if word.count("-") == 3)
     assert Client().login(username=name, password=code)
-    assert code not in str(Session.objects.get(pk=client.session.session_key).get_decoded())
+    assert code not in str(Session.objects.get(pk=stored_key(client.session.session_key)).get_decoded())
     # With half of it, nobody has anything.
     del client.cookies["return-code"]
     assert client.get(reverse("invite_begun"))["Location"] == reverse("tasks")
@@ -135,13 +136,29 @@ def test_an_address_of_a_picture_ends_with_what_it_was_made_under(tmp_path: Path
     assert reader.get(address).status_code == 403
 
 
+def test_who_reads_the_table_of_sessions_signs_in_as_nobody(drawn: World) -> None:
+    client = desk.at_work(drawn)
+    key = str(client.session.session_key)
+    stored = Session.objects.get()
+    assert key not in (stored.pk, stored.session_data)
+    thief = Client()
+    for address, status in (("/tasks/", 302), ("/api/tasks", 401)):
+        thief.cookies["session"] = stored.pk
+        assert thief.get(address).status_code == status
+        thief.cookies["session"] = key
+        assert thief.get(address).status_code == 200
+    client.logout()
+    assert not Session.objects.filter(pk=stored.pk).exists()
+
+
 def test_sessions_that_are_over_go(drawn: World) -> None:
     desk.at_work(drawn)
     over = Client()
     over.force_login(Account.objects.get(username="ann"))
-    Session.objects.filter(pk=over.session.session_key).update(expire_date="2020-01-01T00:00:00Z")
+    of_over = stored_key(over.session.session_key)
+    Session.objects.filter(pk=of_over).update(expire_date="2020-01-01T00:00:00Z")
     sessions.prune_sessions()
-    assert Session.objects.count() == 1 and not Session.objects.filter(pk=over.session.session_key).exists()
+    assert Session.objects.count() == 1 and not Session.objects.filter(pk=of_over).exists()
 
 
 def test_no_page_that_asks_for_a_sign_in_is_kept(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.client import ClientHandler
 
+from annotation.common.session_store import stored_key
 from annotation.models import Account
 from annotation.quality.controls import control_pool
 from annotation.selectors import answers, spelling
@@ -176,7 +177,7 @@ def _episode(outcome: Outcome, turns: Iterator[Step], rng: Random) -> bool:
         call = operation.make(at)
         _send(outcome, client, operation, change(call, rng) if change else call, bad=change is not None)
         held = client.cookies["session"].value if "session" in client.cookies else ""
-        if held != session or (session and not Session.objects.filter(pk=session).exists()):
+        if held != session or (session and not Session.objects.filter(pk=stored_key(session)).exists()):
             return True
     return created == EPISODE
 

@@ -8,6 +8,8 @@ import json
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -17,7 +19,8 @@ from annotation.datasets.uploads import PART_BYTES
 from annotation.images.decoding import MAX_BYTES
 from annotation.models import Account, Flag
 from annotation.protocol import questions as q
-from config.middleware import LARGEST_BODY, LARGEST_FROM_ANYBODY, ReadableForms
+from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY
+from config.middleware import ReadableForms
 from config.wsgi import application
 from tests.crowd import platform
 from tests.hostile.attack import Visitor
@@ -228,14 +231,21 @@ def raw_request(path: str, length: int | None, **headers: str) -> tuple[str, dic
         **({"CONTENT_LENGTH": str(length)} if length is not None else {"HTTP_TRANSFER_ENCODING": "chunked"}),
         **headers,
     }
-    answer: Any = application(environ, lambda status, value, *rest: lines.append((status, dict(value))))
-    text = b"".join(answer)
-    answer.close()
+    for signal in (request_started, request_finished):  # which end the connection that a test has
+        signal.disconnect(close_old_connections)
+    try:
+        answer: Any = application(environ, lambda status, value, *rest: lines.append((status, dict(value))))
+        text = b"".join(answer)
+        answer.close()
+    finally:
+        for signal in (request_started, request_finished):
+            signal.connect(close_old_connections)
     return lines[0][0][:3], lines[0][1], text, body.taken
 
 
-SESSION = {"HTTP_COOKIE": "session=anybodycanwritethis"}
-TOKEN = {"HTTP_AUTHORIZATION": "Bearer any"}
+def with_session() -> dict[str, str]:
+    """The header of a request in a session of somebody who is signed in."""
+    return {"HTTP_COOKIE": f"session={people.signed_in('ada', 'researcher').session.session_key}"}
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/", "/prolific/webhook/", "/"])
@@ -247,14 +257,28 @@ def test_nothing_is_read_of_a_form_that_is_larger_than_anybody_may_send(path: st
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/evaluation/systems/upload/"])
 def test_nothing_is_read_of_a_form_that_is_larger_than_any_page_takes(path: str) -> None:
-    status, _headers, text, taken = raw_request(path, LARGEST_BODY + 1, **SESSION)
+    session = with_session()
+    status, _headers, text, taken = raw_request(path, LARGEST_BODY + 1, **session)
     assert (status, taken) == ("413", 0) and "imported by command" in text.decode()
-    assert raw_request(path, 2**20, **SESSION)[0] != "413"
+    assert raw_request(path, 2**20, **session)[0] != "413"
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"HTTP_COOKIE": "session=anybodycanwritethis"},
+        {"HTTP_AUTHORIZATION": "Bearer any"},
+        {"HTTP_AUTHORIZATION": "Token any"},
+    ],
+)
+def test_what_only_looks_like_a_session_or_a_token_lets_no_large_body_in(forged: dict[str, str]) -> None:
+    status, _headers, _text, taken = raw_request("/sign-in/", LARGEST_FROM_ANYBODY + 1, **forged)
+    assert (status, taken) == ("413", 0)
 
 
 @pytest.mark.parametrize("path", [NEXT, "/api/v1/corpora", "/api/v1/systems"])
 def test_a_call_that_is_too_large_is_refused_as_a_problem(path: str) -> None:
-    for length, headers in [(LARGEST_FROM_ANYBODY + 1, {}), (LARGEST_BODY + 1, TOKEN)]:
+    for length, headers in [(LARGEST_FROM_ANYBODY + 1, {}), (LARGEST_BODY + 1, with_session())]:
         status, about, text, taken = raw_request(path, length, **headers)
         assert (status, taken) == ("413", 0) and about["Content-Type"] == "application/problem+json"
         assert json.loads(text)["code"] == "too_large"

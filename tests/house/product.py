@@ -31,11 +31,14 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
 #: For how many seconds the migrated databases of other states of the code are kept.
 LIFETIME = 3600.0
+#: No Redis, but a server that is told of one leaves the jobs to others.
+NO_BROKER = "redis://127.0.0.1:1/0"
 #: What production asks for, and gets.
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
     "SECRET_KEY": "long-enough-and-known-to-this-test-only-0123456789-abcdefghij",
     "SITE_URL": "https://phrasebox.example",
+    "CONTACT_EMAIL": "people@phrasebox.example",
     "ALLOWED_HOSTS": "127.0.0.1",
 }
 

@@ -40,7 +40,7 @@ NAMED_BY_NOBODY = {
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
     **dict.fromkeys(
-        ("get_template_sources", "corpus_formats", "job_kinds"),
+        ("get_template_sources", "_get_session_from_db", "corpus_formats", "job_kinds"),
         "Django calls it",
     ),
     **dict.fromkeys(("startElement", "endElement"), "the XML parser calls it"),

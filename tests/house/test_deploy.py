@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from config.middleware import LARGEST_BODY
+from config.bodies import LARGEST_BODY
 from tests.crowd.test_secrets import ways_in
 from tests.house.product import REPOSITORY
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -12,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from models_core.extras import EXTRAS
+from tests import audit
 from tests.house.product import REPOSITORY
 
 #: The lists of packages.
@@ -101,6 +103,27 @@ def test_what_is_needed_elsewhere_is_pinned_too(python: str, system: str) -> Non
 
 def test_later_models_find_their_pins() -> None:
     assert {name: pins()[name] for name in LATER} == LATER
+
+
+FAULTY = {"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}
+SOUND, UNKNOWN = {"name": "b", "version": "1", "vulns": []}, {"name": "c", "skip_reason": "not there"}
+
+
+@pytest.mark.parametrize(
+    ("packages", "status", "line"),
+    [
+        ([SOUND], 0, "No known vulnerabilities in 1 packages."),
+        ([SOUND, FAULTY, UNKNOWN], 1, "a 1: X-1, mended in 2"),
+        ([SOUND, UNKNOWN], 2, "1 of 2 packages could not be looked up"),
+        (None, 2, "The service of known vulnerabilities cannot be reached"),
+    ],
+)
+def test_an_audit_passes_only_where_every_package_was_looked_up(
+    packages: object, status: int, line: str
+) -> None:
+    answer = json.dumps({"dependencies": packages}) if packages else ""
+    result, lines = audit.verdict(answer)
+    assert result == status and lines[0].startswith(line)
 
 
 def test_no_list_says_where_packages_come_from() -> None:

@@ -17,11 +17,8 @@ from django.core.management import CommandError
 
 from annotation.management.commands import serve
 from annotation.management.commands.serve import Command, run_server
-from tests.house.product import PATIENCE, PRODUCTION, REPOSITORY, Server, manage, migrated, serving
+from tests.house.product import NO_BROKER, PATIENCE, PRODUCTION, REPOSITORY, Server, manage, migrated, serving
 from tests.services import free_port
-
-#: No Redis, but a server that is told of one leaves the jobs to others.
-NOWHERE = "redis://127.0.0.1:1/0"
 
 #: Processes are looked at in /proc.
 linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
@@ -156,7 +153,7 @@ def test_unless_told_otherwise_only_this_machine_is_served() -> None:
 
 def test_static_files_are_served_from_where_they_lie(tmp_path: Path) -> None:
     file = next((REPOSITORY / "static").rglob("*.css"))
-    with serving(tmp_path, REDIS_URL=NOWHERE) as server:
+    with serving(tmp_path, REDIS_URL=NO_BROKER) as server:
         answer = server.get(f"/static/{file.relative_to(REPOSITORY / 'static').as_posix()}")
         assert (answer.status, answer.body) == (200, file.read_text())
 
@@ -167,7 +164,7 @@ def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tm
     assert collected.returncode == 0, collected.stderr
     root = tmp_path / "data" / "static"
     named = next(path for path in root.rglob("*.css") if path.stem.count(".") == 1)
-    with serving(tmp_path, port=None, **{**PRODUCTION, "REDIS_URL": NOWHERE}) as server:
+    with serving(tmp_path, port=None, **{**PRODUCTION, "REDIS_URL": NO_BROKER}) as server:
         answer = server.get(f"/static/{named.relative_to(root).as_posix()}", X_Forwarded_Proto="https")
         assert answer.status == 200
         assert "immutable" in answer.headers["Cache-Control"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import ssl
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -175,6 +177,26 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
     with listening(certificate) as receiver:
         assert send(receiver.address, {}, b"{}").why == CERTIFICATE
     assert not receiver.got
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 20", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Le"]
+)
+def test_an_answer_that_is_cut_off_in_its_head_is_none(to_loopback, certificate: Path, answer: bytes) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def cut_off() -> None:
+            with context.wrap_socket(listener.accept()[0], server_side=True) as tls:
+                tls.recv(2**16)
+                tls.sendall(answer)
+
+        thread = threading.Thread(target=cut_off)
+        thread.start()
+        outcome = send(f"https://localhost:{listener.getsockname()[1]}/hook", {}, b"{}")
+        thread.join()
+    assert (outcome.status, outcome.why) == (None, NO_ANSWER)
 
 
 def test_a_receiver_that_never_ends_its_answer_is_left(to_loopback, monkeypatch) -> None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from annotation.api.requests import WorkerCall
 from annotation.api.urls import urlpatterns
-from annotation.common.operations import all_operations, json_schema, requests
+from annotation.common.operations import Invalid, all_operations, json_schema, operation_named, requests
 
 #: A value of every type that JSON has, and the usual words for others.
 VALUES: list[Any] = [None, True, 0, 3, -1, 10**9, 1.5, "", "off", "3", "a b", "x" * 3000]
@@ -54,3 +54,37 @@ def test_a_request_takes_what_its_schema_allows(kind: Any, db: None) -> None:
         for value in VALUES:
             taken = name not in {field for field, _code in errors_of(kind, {name: value})}
             assert taken == allowed.is_valid(value), f"{name}: {value!r}"
+
+
+def lists_in(schema: Any) -> Iterator[dict[str, Any]]:
+    """The schemas of lists in a schema."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "array":
+            yield schema
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            yield from lists_in(part)
+
+
+@pytest.mark.parametrize("kind", [*every_request()])
+def test_every_list_of_a_request_has_a_longest_length_and_one_more_is_refused_first(
+    kind: Any, db: None
+) -> None:
+    schema = json_schema(kind)
+    assert all("maxItems" in part for part in lists_in(schema))
+    for name, of in schema["properties"].items():
+        for most in {part["maxItems"] for part in (of, *of.get("anyOf", ())) if part.get("type") == "array"}:
+            with pytest.raises(Invalid) as error:
+                requests.read_request(kind, {name: [{"none": 1}] * (most + 1)})
+            assert [(one.field, one.code) for one in error.value.errors] == [(name, "too_long")]
+
+
+def test_a_list_within_a_list_has_a_longest_length_too_and_errors_are_named_up_to_a_number() -> None:
+    kind = operation_named("add_control_items").request
+    with pytest.raises(Invalid) as error:
+        requests.read_request(kind, {"items": [{}, {"mentions": ["x"] * 1000}]})
+    assert [(one.field, one.code) for one in error.value.errors] == [("items.1.mentions", "too_long")]
+    with pytest.raises(Invalid) as error:
+        requests.read_request(kind, {"items": [{"nothing": 1}] * 500})
+    assert len(error.value.errors) == requests.MOST_ERRORS

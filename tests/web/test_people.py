@@ -158,6 +158,22 @@ def test_with_a_mail_server_the_link_is_sent(admin: Client, settings: Any):
     assert [email.to for email in mail.outbox] == [["bob@harbour.example"]]
 
 
+def test_no_letter_or_link_begins_with_the_host_that_a_request_names(admin: Client, settings: Any):
+    settings.SENDS_MAIL, settings.EMAIL_BACKEND = True, "django.core.mail.backends.locmem.EmailBackend"
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.SITE_URL = "https://phrasebox.example"
+    admin.defaults["HTTP_HOST"] = "forged.example"
+    bob = people.account("bob", RESEARCHER)
+    page = press(admin, page_of(bob), "Make a link to a new password")
+    assert "https://phrasebox.example/forgotten/" in page.content.decode()
+    Account.objects.filter(pk=bob.pk).update(email="bob@harbour.example")
+    press(admin, page_of(bob), "Send a link to a new password")
+    assert jobs.run_queued_job(Job.objects.get().pk) == Job.DONE
+    assert "https://phrasebox.example/forgotten/" in mail.outbox[0].body
+    letter = f"{mail.outbox[0].subject} {mail.outbox[0].body} {page.content.decode()}"
+    assert "forged.example" not in letter
+
+
 def test_without_a_mail_server_nothing_is_offered_that_needs_one(admin: Client, settings: Any):
     settings.SENDS_MAIL = False
     bob = people.account("bob", RESEARCHER)

@@ -45,6 +45,7 @@ from annotation.common.operations import (
     request_fields,
     result_to_dict,
 )
+from annotation.common.roles import WHOLE_SERVER
 from annotation.jobs.status import job_status
 from annotation.models import Account, Job
 from annotation.workers.picture_addresses import signed_picture_address
@@ -310,7 +311,9 @@ def _key_of(endpoint: Endpoint, account: Account, request: HttpRequest) -> CallK
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_key", detail, field=KEY_HEADER)
     body = _form_as_bytes(request) if request.content_type == _FORM else request.body
     digest = digest_of_call(request.get_full_path(), body)
-    return CallKey(account, f"{endpoint.rest.method} {endpoint.route}", key, digest)
+    # What a token for one corpus or campaign may not do, it is not told the answer of either.
+    scope = "" if account.limit == WHOLE_SERVER else " {}:{}".format(*account.limit)
+    return CallKey(account, f"{endpoint.rest.method} {endpoint.route}{scope}", key, digest)
 
 
 def _form_as_bytes(request: HttpRequest) -> bytes:

@@ -28,6 +28,23 @@ KINDS_IN_WORDS = {
     balance.BOXES: _("boxes"),
     balance.LABELS: _("labels"),
     balance.OUTLINES: _("outlines"),
+    # What other tools have beside boxes (`annotation.formats.layers`).
+    "masks": _("masks"),
+    "lines": _("lines"),
+    "points": _("points"),
+    "ellipses": _("ellipses"),
+    "cuboids": _("cuboids"),
+    "skeletons": _("skeletons"),
+    "tracks": _("tracks of a video"),
+    "crowds": _("masks of crowds"),
+    "rotations": _("rotations of boxes"),
+    "attributes": _("attributes of boxes"),
+    "groups": _("groups of boxes"),
+    "relations": _("relations between boxes"),
+    "image_labels": _("answers about whole images"),
+    "splits": _("splits of references"),
+    "further_annotations": _("further annotations of an image"),
+    "predictions": _("predictions"),
     balance.PAIRS: _("pairs"),
     balance.VECTORS: _("vectors"),
     balance.PARSES: _("parses"),
@@ -47,6 +64,9 @@ REASONS_IN_WORDS = {
     balance.UNKNOWN: _("%(count)s without a match in the corpus"),
     balance.OTHER_WORDS: _("%(count)s whose words are not those of their caption"),
     balance.NOT_KEPT: _("%(count)s that no layer can hold"),
+    balance.OTHER_SIZE: _("%(count)s that the corpus has in another size, which no EXIF turn explains"),
+    balance.NO_AREA: _("%(count)s without an area"),
+    balance.WITHOUT_BOX: _("%(count)s without a box in the files"),
 }
 #: What is said of so many things that were taken.
 NOTES_IN_WORDS = {

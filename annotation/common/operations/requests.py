@@ -4,8 +4,10 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from django.utils.functional import Promise
@@ -32,6 +34,11 @@ _TRUTHS = {"true": True, "false": False}
 _LARGEST = 2**63 - 1
 #: Brackets within brackets, at most; nothing that we ask for needs a third of them.
 DEEPEST = 30
+#: Entries of a list in a request whose field says nothing else (`Field(max_length=...)`).
+LONGEST_LIST = 1_000
+#: Errors that one answer names, at most.
+MOST_ERRORS = 100
+_REFERENCE = "#/components/schemas/{model}"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -86,6 +93,18 @@ class SchemaWithoutTitles(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         """Never."""
         return False
+
+
+class RequestSchema(SchemaWithoutTitles):
+    """Writes the schemas of requests: each of their lists has a longest length."""
+
+    def tuple_schema(self, schema: Any) -> dict[str, Any]:
+        """The schema of a list."""
+        return {"maxItems": LONGEST_LIST, **super().tuple_schema(schema)}
+
+    def list_schema(self, schema: Any) -> dict[str, Any]:
+        """The schema of a list."""
+        return {"maxItems": LONGEST_LIST, **super().list_schema(schema)}
 
 
 def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
@@ -177,15 +196,36 @@ def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
         raise Invalid(*(FieldError(name, "finite_number") for name in endless))
     if nulls := [name for name, value in data.items() if _has_null(value)]:
         raise Invalid(*(FieldError(name, "null_character") for name in nulls))
+    # Before each entry is looked at, and each error described.
+    schema = _request_schema(cast(Any, kind))
+    if too_long := list(islice(_too_long(schema, schema, data, ()), MOST_ERRORS)):
+        raise Invalid(*too_long)
     try:
         values = _model(cast(Any, kind)).model_validate_json(json.dumps(data))
     except ValidationError as error:
         known = ", ".join(request_fields(kind))
-        raise Invalid(*_field_errors(error, known)) from None
+        raise Invalid(*islice(_field_errors(error, known), MOST_ERRORS)) from None
     request: Any = kind(**{name: getattr(values, name) for name in request_fields(kind)})
     if hasattr(request, "problems") and (problems := tuple(request.problems())):
         raise Invalid(*problems)
     return cast(R, request)
+
+
+def _too_long(schema: Any, whole: Any, value: Any, place: tuple[str, ...]) -> Iterator[FieldError]:
+    """Errors for lists in `value` that are longer than a part of a request's schema allows."""
+    schema = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    for choice in schema.get("anyOf", ()):
+        yield from _too_long(choice, whole, value, place)
+    if isinstance(value, dict):
+        for name in schema.get("properties", {}).keys() & value.keys():
+            yield from _too_long(schema["properties"][name], whole, value[name], (*place, name))
+    elif isinstance(value, list | tuple):
+        most = schema.get("maxItems")
+        if most is not None and len(value) > most:
+            yield FieldError(".".join(place), "too_long", {"max_length": most})
+        elif "items" in schema:
+            for number, entry in enumerate(value):
+                yield from _too_long(schema["items"], whole, entry, (*place, str(number)))
 
 
 def _is_json(value: Any) -> bool:
@@ -239,19 +279,21 @@ def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
 
 def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
     """The JSON schema of a request, or of a result; schemas that it refers to are in "$defs"."""
-    template = "#/components/schemas/{model}"
     if result:
         row: Any = list.__class_getitem__(kind)  # a dataclass alone takes no configuration
         adapter: TypeAdapter[Any] = TypeAdapter(row, config=_ALL_REQUIRED)
         rows = adapter.json_schema(
-            ref_template=template, mode="serialization", schema_generator=SchemaWithoutTitles
+            ref_template=_REFERENCE, mode="serialization", schema_generator=SchemaWithoutTitles
         )
         parts = rows.get("$defs", {})
         schema = parts.pop(kind.__name__) if "$ref" in rows["items"] else rows["items"]
         return {**schema, "$defs": parts} if parts else schema
-    return _model(cast(Any, kind)).model_json_schema(
-        ref_template=template, schema_generator=SchemaWithoutTitles
-    )
+    return deepcopy(_request_schema(cast(Any, kind)))
+
+
+@cache
+def _request_schema(kind: Any) -> Any:
+    return _model(kind).model_json_schema(ref_template=_REFERENCE, schema_generator=RequestSchema)
 
 
 @cache

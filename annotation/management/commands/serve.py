@@ -20,6 +20,7 @@ from gunicorn.arbiter import Arbiter
 
 from annotation.common import database
 from annotation.common.locks import Busy, at_work
+from annotation.common.private_files import close_to_others, open_to_others
 from annotation.common.readers import readers_have_no_network
 from annotation.selectors import spelling
 from annotation.workers.accounts import first
@@ -139,6 +140,9 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
         os.putenv("SITE_URL", settings.SITE_URL)
     if not readers_have_no_network():
         log.warning("the system does not let us keep readers of files from the network (docs/operation.md)")
+    close_to_others()
+    for path in open_to_others():
+        log.warning("other users of this machine can read %s: take it from them with chmod", path)
     token = _first_token()
     _load_dictionary()
     # A connection must not be shared with the processes that are forked below.
@@ -149,7 +153,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             "workers": workers,
             # Loaded once, before the fork: processes share its memory, and all are ready at once.
             "preload_app": True,
-            "worker_class": "gthread",
+            "worker_class": "config.buffered_worker.BufferedWorker",
             "threads": THREADS,
             "graceful_timeout": GRACE,
             "logconfig_dict": settings.LOGGING,

@@ -69,7 +69,6 @@ class Command(ReportCommand):
                     parses = files.enter_context(part.open("w", encoding="utf-8"))
                 records = sample_records(count, seed=options["seed"], out=partial / PICTURES, parses=parses)
                 written = writer.write(with_progress(records, what="images", total=count), partial)
-            os.chmod(partial, 0o755)
             os.replace(partial, out)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

@@ -107,6 +107,26 @@ def test_a_key_belongs_to_its_account(ada: Caller) -> None:
     assert answer.status_code == 201 and answer.json()["campaign"] == "pier"
 
 
+def test_a_key_belongs_to_what_its_token_is_for(ada: Caller, harbour: Corpus) -> None:
+    key = {"Idempotency-Key": "k-1"}
+    assert ada.post("campaigns", DRAFT, **key).status_code == 201
+    narrow = Caller(ada.token.account, corpus=Corpus.objects.get(name="other"))
+    assert codes(narrow.post("campaigns", DRAFT, **key)) == (400, "bad_request")
+    wide = Caller(ada.token.account, corpus=harbour).post("campaigns", DRAFT, **key)
+    assert wide.status_code == 201 and "Idempotent-Replayed" not in wide.headers
+
+
+@pytest.mark.parametrize(
+    "address", ["v1/jobs/-1", "assignments/-1/answer", "v1/corpora/a%01b", "v1/corpora/a%0Ab"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_address_of_nothing_is_a_problem(ada: Caller, address: str, method: str) -> None:
+    answer = ada.client.generic(method, f"/api/{address}")
+    assert (answer.status_code, answer["Content-Type"]) in [
+        (status, "application/problem+json") for status in (404, 405)
+    ]
+
+
 def test_a_call_that_failed_leaves_its_key_free(ada: Caller) -> None:
     key = {"Idempotency-Key": "k-1"}
     assert codes(ada.post("campaigns", {**DRAFT, "corpus": "nothing"}, **key)) == (400, "bad_request")

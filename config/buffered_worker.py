@@ -1,0 +1,435 @@
+"""Gunicorn's worker process that waits for no client: one loop receives and sends, threads compute.
+
+A thread sees a request once all of it is there, and is free again once it has computed the response. So a
+client that sends or reads a byte every few seconds holds up nobody, and whoever is slower than SLOWEST is cut
+off. The bytes of a body are counted as they come; more than anybody may send is received only from an
+account. Each account has so many requests at a time, and so much CPU: the others do not wait for one that
+sends on sixteen connections (`Turns`).
+
+Requests are read and responses are framed by Gunicorn's own classes.
+"""
+
+import errno
+import io
+import resource
+import selectors
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import IO, Any
+
+from django.utils.translation import gettext as _
+from gunicorn.http import wsgi
+from gunicorn.http.body import ChunkedReader
+from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import IterUnreader
+from gunicorn.workers.gthread import ThreadWorker
+
+from annotation.api.problems import Problem
+from config.bodies import LARGEST_FROM_ANYBODY, largest_body_of
+from config.outgoing import Outgoing
+from config.turns import CALLER, Slot, Turns, slot_of
+
+#: Seconds in which the head of a request has come; and how much longer a body or a response may take that
+#: goes at SLOWEST, in bytes a second.
+HEAD_SECONDS, SLOWEST = 10.0, 16 * 2**10
+#: Seconds for which a refused client is heard out: cut off in the midst of sending, it may never read why.
+HEARD_OUT = 5.0
+#: Bytes of the longest head; and of a body, from which it waits on the disk.
+LONGEST_HEAD, IN_MEMORY = 2**16, 2**18
+#: Bytes received at once; seconds between two looks for clients that are too slow.
+_AT_ONCE, _LOOK = 2**18, 0.5
+#: Files that are open beside connections, at most.
+_OTHER_FILES = 192
+
+
+class ClientConnection:
+    """A client's connection: a request comes, is computed, its response goes, and the next one comes."""
+
+    def __init__(self, connection: socket.socket, client: Any, server: Any, call_loop: Any) -> None:
+        self.connection, self.client, self.server = connection, client, server
+        self.sock = Outgoing(connection, partial(call_loop, self))
+        self.received = bytearray()
+        self.requests = 0
+        self.request: Any = None
+        self.missing = 0
+        self.body: IO[bytes] = io.BytesIO()
+        self.slot: Slot | None = None
+        #: What the application says of the caller (`CALLER`).
+        self.caller: dict[str, Any] = {}
+        #: When it is cut off; None while a thread computes.
+        self.deadline: float | None = None
+        self.registered = 0
+        self.computing = self.lingers = self.closed = False
+        self.keeps, self.expects = True, False
+
+
+class BufferedWorker(ThreadWorker):
+    """See above. Of Gunicorn's worker with threads it has the pool, the queue of calls and the signals."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.connections: set[ClientConnection] = set()
+        self.turns = Turns()
+        files, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.most = min(self.worker_connections, max(files - _OTHER_FILES, 16))
+        self._looked = 0.0
+
+    # The loop -----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Serve until the master says that it is enough; then answer what has begun to come."""
+        queue = self.method_queue
+        self.poller.register(queue.fileno(), selectors.EVENT_READ, queue.run_callbacks)
+        self.set_accept_enabled(True)
+        while self.alive and self.is_parent_alive():
+            self._turn()
+        self.set_accept_enabled(False)
+        until = time.monotonic() + self.cfg.graceful_timeout
+        for connection in list(self.connections):
+            if not (connection.received or connection.request):
+                connection.deadline = time.monotonic() + _LOOK  # a request may be under way
+        while self.connections and time.monotonic() < until:
+            self._turn()
+        for connection in list(self.connections):
+            self._close(connection)
+        self.tpool.shutdown(wait=False)
+
+    def _turn(self) -> None:
+        self.notify()
+        self.wait_for_and_dispatch_events(self.turns.seconds_until_next(_LOOK))
+        for start in self.turns.due():
+            start()
+        if time.monotonic() - self._looked > _LOOK:
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        """End the connections that took too long."""
+        now = self._looked = time.monotonic()
+        for connection in list(self.connections):
+            outgoing = connection.sock
+            if outgoing.since and now > outgoing.since + HEAD_SECONDS + outgoing.sent / SLOWEST:
+                outgoing.fail()
+            late = connection.deadline is not None and now > connection.deadline
+            if late and (connection.received or connection.request) and not connection.lingers:
+                detail = _("The request took too long to come. Send it again.")
+                self._refuse(connection, Problem(HTTPStatus.REQUEST_TIMEOUT, "too_slow", detail))
+            elif late or (outgoing.broken and not connection.computing):
+                self._close(connection)
+
+    def accept(self, listener: socket.socket) -> None:
+        """Take a connection; where there are too many, that one ends for it which is to end first anyway."""
+        try:
+            taken, client = listener.accept()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._make_room()
+            elif error.errno not in (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK):
+                raise
+            return
+        taken.setblocking(False)
+        if len(self.connections) >= self.most and not self._make_room():
+            taken.close()
+            return
+        connection = ClientConnection(taken, client, listener.getsockname(), self._call_to_send)
+        connection.deadline = time.monotonic() + HEAD_SECONDS
+        self.connections.add(connection)
+        self._watch(connection, selectors.EVENT_READ)
+
+    def _make_room(self) -> bool:
+        waiting = [(one.deadline, id(one), one) for one in self.connections if one.deadline is not None]
+        if waiting:
+            self._close(min(waiting)[2])
+        return bool(waiting)
+
+    def _watch(self, connection: ClientConnection, event: int) -> None:
+        """Call us when `connection` can be read from or written to; 0: not at all."""
+        if connection.registered == event:
+            return
+        if connection.registered:
+            self.poller.unregister(connection.connection)
+        if event:
+            called = self._receive if event == selectors.EVENT_READ else self._send
+            step = partial(self._do, connection, partial(called, connection))
+            self.poller.register(connection.connection, event, lambda _file: step())
+        connection.registered = event
+
+    def _do(self, connection: ClientConnection, step: Callable[[], None]) -> None:
+        """Whatever goes wrong with one connection (a full disk, a fault) ends that one alone."""
+        try:
+            step()
+        except Exception:
+            self.log.exception("a connection failed")
+            self._close(connection)
+
+    def _close(self, connection: ClientConnection) -> None:
+        if connection.closed:
+            return
+        connection.closed = True
+        self._watch(connection, 0)
+        self.connections.discard(connection)
+        connection.sock.fail()
+        connection.connection.close()
+        connection.body.close()
+        if connection.slot is not None and not connection.computing:
+            self._release(connection)
+
+    # Requests come ------------------------------------------------------------------------------
+
+    def _receive(self, connection: ClientConnection) -> None:
+        try:
+            data = connection.connection.recv(_AT_ONCE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._close(connection)
+        elif not connection.lingers:
+            if not connection.received and not connection.request:
+                connection.deadline = time.monotonic() + HEAD_SECONDS
+            connection.received += data
+            self._read(connection)
+
+    def _read(self, connection: ClientConnection) -> None:
+        """Go on with what was received: a head first, then its body, then the turn comes."""
+        if connection.request is None:
+            searched = connection.received.find(b"\r\n\r\n")
+            if searched < 0 and len(connection.received) <= LONGEST_HEAD:
+                self._watch(connection, selectors.EVENT_READ)
+                return
+            try:
+                self._read_head(connection, searched + 4 if searched >= 0 else len(connection.received))
+            except Exception as error:  # whatever Gunicorn finds wrong with it
+                self._refuse(connection, self._problem(connection, error))
+            return
+        if connection.missing:
+            taken = bytes(connection.received[: connection.missing])
+            del connection.received[: len(taken)]
+            connection.missing -= len(taken)
+            connection.body.write(taken)
+        if connection.missing:
+            self._watch(connection, selectors.EVENT_READ)
+            return
+        connection.body.seek(0)
+        connection.request.body = connection.body
+        self._enqueue(connection, self._respond)
+
+    def _read_head(self, connection: ClientConnection, end: int) -> None:
+        head = bytes(connection.received[:end])
+        if len(head) > LONGEST_HEAD:
+            raise LimitRequestHeaders("limit request headers")
+        connection.requests += 1
+        request = Request(self.cfg, IterUnreader([head]), connection.client, connection.requests)
+        del connection.received[:end]
+        connection.request, connection.keeps = request, True
+        # We tell its sender to go on, not Gunicorn.
+        connection.expects, request._expected_100_continue = request._expected_100_continue, False
+        if isinstance(request.body.reader, ChunkedReader):
+            detail = _("Say how long the body is: Content-Length.")
+            self._refuse(connection, Problem(HTTPStatus.LENGTH_REQUIRED, "length_required", detail))
+            return
+        connection.missing = request.body.reader.length
+        connection.deadline = time.monotonic() + HEAD_SECONDS + connection.missing / SLOWEST
+        if connection.missing > LARGEST_FROM_ANYBODY:
+            self._watch(connection, 0)
+            self._enqueue(connection, self._may_send)
+        else:
+            self._receive_body(connection)
+
+    def _may_send(self, connection: ClientConnection) -> Callable[[], None]:
+        """In a thread: whether so large a body is received. Where it is not, the application says why."""
+        _response, environ = wsgi.create(
+            connection.request,
+            connection.sock,
+            connection.client,
+            connection.server,
+            self.cfg,
+        )
+        try:
+            most = largest_body_of(environ)
+        except Exception:
+            most = 0  # the application meets the same error
+        if connection.missing > most:
+            connection.missing, connection.keeps = 0, False
+        return partial(self._receive_body, connection)
+
+    def _receive_body(self, connection: ClientConnection) -> None:
+        if connection.missing:
+            connection.body = tempfile.SpooledTemporaryFile(IN_MEMORY)
+            if connection.expects:
+                connection.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                connection.sock.push()
+        else:
+            connection.body = io.BytesIO()
+        self._read(connection)
+
+    def _enqueue(
+        self, connection: ClientConnection, work: Callable[[ClientConnection], Callable[[], None]]
+    ) -> None:
+        """Let a thread do `work`, and then the loop what that returns, as soon as it is the caller's turn."""
+        self._watch(connection, 0)
+        connection.deadline, connection.computing = None, True
+        start = partial(self._start, connection, work)
+        if connection.slot is not None:
+            start()
+            return
+        connection.slot = slot_of(connection.request, connection.client, large=connection.missing > 0)
+        self.turns.take(connection.slot, start)
+
+    def _start(
+        self, connection: ClientConnection, work: Callable[[ClientConnection], Callable[[], None]]
+    ) -> None:
+        def do() -> None:
+            began = time.thread_time()
+            then: Callable[[], None] = partial(self._close, connection)
+            try:
+                then = work(connection)
+            except Exception:
+                self.log.exception("a request failed outside the application")
+            finally:
+                spent = time.thread_time() - began
+                self.method_queue.defer(partial(self._done, connection, then, spent))
+
+        self.tpool.submit(do)
+
+    def _done(self, connection: ClientConnection, then: Callable[[], None], spent: float) -> None:
+        connection.computing = False
+        if connection.slot is not None:
+            self.turns.charge(connection.slot, spent)
+        if connection.closed:
+            self._release(connection)
+        else:
+            self._do(connection, then)
+
+    def _release(self, connection: ClientConnection) -> None:
+        slot, connection.slot = connection.slot, None
+        if slot is not None:
+            self.turns.give_back(slot, connection.caller.get("account"))
+
+    # Responses go -------------------------------------------------------------------------------
+
+    def _respond(self, connection: ClientConnection) -> Callable[[], None]:
+        """In a thread: compute the response."""
+        request, outgoing = connection.request, connection.sock
+        outgoing.begin()
+        keeps = False
+        try:
+            keeps = self._run_application(connection)
+        except OSError as error:
+            if not outgoing.broken:
+                self.log.exception("a response could not be written: %s", error)
+        except Exception as error:
+            if outgoing.sent or outgoing:
+                self.log.exception("a response ended early")
+                outgoing.fail()
+            else:
+                outgoing.sendall(_bytes_of(self._problem(connection, error, request)))
+        outgoing.push()
+        return partial(self._computed, connection, keeps)
+
+    def _run_application(self, connection: ClientConnection) -> bool:
+        """Whether the connection may have a further request."""
+        response, environ = wsgi.create(
+            connection.request, connection.sock, connection.client, connection.server, self.cfg
+        )
+        environ["wsgi.multithread"], environ[CALLER] = True, connection.caller
+        if not (self.alive and connection.keeps):
+            response.force_close()
+        parts = self.wsgi(environ, response.start_response)
+        try:
+            if isinstance(parts, environ["wsgi.file_wrapper"]):
+                response.write_file(parts)
+            else:
+                for part in parts:
+                    response.write(part)
+            response.close()
+        finally:
+            if hasattr(parts, "close"):
+                parts.close()
+        return not response.should_close()
+
+    def _computed(self, connection: ClientConnection, keeps: bool) -> None:
+        connection.keeps = keeps and self.alive
+        connection.body.close()
+        self._release(connection)
+        self._go_on(connection)
+
+    def _call_to_send(self, connection: ClientConnection) -> None:
+        self.method_queue.defer(lambda: None if connection.closed else self._go_on(connection))
+
+    def _send(self, connection: ClientConnection) -> None:
+        connection.sock.push()
+        self._go_on(connection)
+
+    def _go_on(self, connection: ClientConnection) -> None:
+        """After a response, or a part of it."""
+        if connection.sock.broken:
+            if not connection.computing:
+                self._close(connection)
+        elif connection.sock:
+            self._watch(connection, selectors.EVENT_WRITE)
+        elif connection.computing:
+            self._watch(connection, 0)
+        elif connection.keeps:
+            connection.request, connection.caller = None, {}
+            connection.deadline = time.monotonic() + (
+                HEAD_SECONDS if connection.received else self.cfg.keepalive
+            )
+            self._read(connection)
+        else:
+            self._linger(connection)
+
+    def _linger(self, connection: ClientConnection) -> None:
+        """Our half of the connection ends; for a moment what still comes is dropped."""
+        connection.lingers = True
+        connection.deadline = time.monotonic() + (HEARD_OUT if self.alive else _LOOK)
+        try:
+            connection.connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._close(connection)
+            return
+        self._watch(connection, selectors.EVENT_READ)
+
+    def _refuse(self, connection: ClientConnection, problem: Problem) -> None:
+        """Answer with a problem that the application need not be asked about, and end the connection."""
+        connection.keeps, connection.request, connection.deadline = False, None, time.monotonic() + HEARD_OUT
+        connection.received.clear()
+        connection.sock.begin()
+        connection.sock.sendall(_bytes_of(problem))
+        connection.sock.push()
+        if connection.slot is not None:
+            self._release(connection)
+        self._go_on(connection)
+
+    def _problem(self, connection: ClientConnection, error: Exception, request: Any = None) -> Problem:
+        """What Gunicorn says of an error, as problem details."""
+        written = _Written()
+        self.handle_error(request, written, connection.client, error)
+        status = HTTPStatus(int(written.data[9:12] or b"500"))
+        fault = status is HTTPStatus.INTERNAL_SERVER_ERROR
+        return Problem(status, "fault" if fault else "bad_request", status.description or status.phrase)
+
+
+class _Written:
+    """Where Gunicorn writes what it says of an error."""
+
+    data = b""
+
+    def gettimeout(self) -> float:
+        return 0.0
+
+    def sendall(self, data: bytes) -> None:
+        self.data += data
+
+
+def _bytes_of(problem: Problem) -> bytes:
+    """A problem as a whole response, after which the connection ends."""
+    response = problem.response()
+    head = [f"HTTP/1.1 {problem.status.value} {problem.status.phrase}", "Connection: close"]
+    head += [f"Content-Length: {len(response.content)}", f"Content-Type: {response['Content-Type']}"]
+    return "\r\n".join([*head, "", ""]).encode() + response.content

@@ -1,0 +1,306 @@
+"""The worker process of `serve`, within the tests: its loop runs in a thread, over an application of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+
+from config import buffered_worker, turns
+from config.bodies import LARGEST_FROM_ANYBODY
+from config.buffered_worker import BufferedWorker
+from config.turns import CALLER, Slot, Turns
+
+THREADS = 2
+
+
+def echo(environ: dict[str, Any], start: Any) -> list[bytes]:
+    """Answers with what was asked for, and how many bytes the body had."""
+    body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    text = f"{environ['PATH_INFO']} {len(body)}".encode()
+    start("200 OK", [("Content-Length", str(len(text)))])
+    return [text]
+
+
+@contextlib.contextmanager
+def served(application: Callable[..., Any] = echo) -> Iterator[int]:
+    """The port of a worker that serves `application`."""
+    config = Config()
+    for name, value in {"threads": THREADS, "graceful_timeout": 5}.items():
+        config.set(name, value)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        worker = BufferedWorker(1, os.getppid(), [listener], None, 30, config, Logger(config))
+        worker.wsgi = application
+        worker.tpool, worker.poller = worker.get_thread_pool(), buffered_worker.selectors.DefaultSelector()
+        worker.method_queue.init()
+        loop = threading.Thread(target=worker.run)
+        loop.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            worker.handle_exit(None, None)
+            loop.join(30)
+            assert not loop.is_alive() and not worker.connections
+            worker.poller.close()
+            worker.method_queue.close()
+
+
+@pytest.fixture(autouse=True)
+def accounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is known yet."""
+    monkeypatch.setattr(turns, "_accounts", type(turns._accounts)())
+
+
+def connected(port: int, sent: bytes = b"") -> socket.socket:
+    client = socket.create_connection(("127.0.0.1", port), timeout=30)
+    client.sendall(sent)
+    return client
+
+
+def all_of(client: socket.socket) -> bytes:
+    """What comes until the server ends the connection."""
+    parts = []
+    with contextlib.suppress(ConnectionResetError):
+        while part := client.recv(2**16):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def ask(port: int, path: str = "/healthz", body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    with contextlib.closing(connection):
+        connection.request("POST" if body is not None else "GET", path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+def test_requests_come_in_any_pieces_and_one_after_the_other_on_a_connection() -> None:
+    request = b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+    with served() as port, connected(port) as client:
+        for at in range(0, len(request), 7):
+            client.sendall(request[at : at + 7])
+            time.sleep(0.001)
+        assert client.recv(2**16).endswith(b"\r\n\r\n/a 5")
+        # Two at once; the second says that it is the last.
+        client.sendall(request + b"GET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        answers = all_of(client)
+        assert b"/a 5HTTP/1.1 200" in answers and answers.endswith(b"/b 0")
+
+
+def test_clients_that_send_nothing_or_too_slowly_hold_up_nobody() -> None:
+    head = b"POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n"
+    with served() as port, contextlib.ExitStack() as stack:
+        for sent in (b"", b"GET /slow HTT", head, head + b"\r\n12345") * 10:
+            stack.enter_context(connected(port, sent))
+        began = time.monotonic()
+        for _ in range(20):
+            assert ask(port) == (200, b"/healthz 0")
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nX-", b"POST / HTTP/1.1\r\nContent-Length: 90\r\n\r\n"])
+def test_a_client_that_drips_meets_a_deadline(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffered_worker, "HEAD_SECONDS", 0.6)
+    monkeypatch.setattr(buffered_worker, "_LOOK", 0.05)
+    with served() as port, connected(port, sent) as client:
+        began = time.monotonic()
+        client.settimeout(0.05)
+        answer = b""
+        while not answer:
+            assert time.monotonic() - began < 10, "it may drip for ever"
+            client.sendall(b"a")
+            with contextlib.suppress(TimeoutError):
+                answer = client.recv(2**16)
+        assert 0.5 < time.monotonic() - began
+        assert (
+            answer.startswith(b"HTTP/1.1 408 ")
+            and json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "too_slow"
+        )
+
+
+@pytest.mark.parametrize("kind", ["bytes", "file"])
+def test_a_client_that_reads_nothing_is_cut_off_and_holds_no_thread_for_longer(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buffered_worker, "HEAD_SECONDS", 0.6)
+    monkeypatch.setattr(buffered_worker, "_LOOK", 0.05)
+    size = 40 * 2**20
+    (tmp_path / "large").write_bytes(bytes(size))
+    ended = threading.Event()
+
+    def large(environ: dict[str, Any], start: Any) -> Any:
+        if environ["PATH_INFO"] != "/large":
+            return echo(environ, start)
+        start("200 OK", [("Content-Length", str(size))])
+        if kind == "file":
+            ended.set()
+            return environ["wsgi.file_wrapper"]((tmp_path / "large").open("rb"))
+        return stream()
+
+    def stream() -> Iterator[bytes]:
+        try:
+            for _ in range(40):
+                yield bytes(2**20)
+        finally:
+            ended.set()
+
+    request = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
+    with served(large) as port, contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(connected(port, request)) for _ in range(THREADS)]
+        assert ask(port, "/other") == (200, b"/other 0")
+        assert ended.wait(10)
+        time.sleep(1.5)
+        assert all(len(all_of(client)) < size for client in idle)
+        # One that reads gets all of it.
+        status, body = ask(port, "/large")
+        assert (status, len(body)) == (200, size)
+
+
+def test_a_body_without_a_length_is_refused_before_it_is_received() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with served() as port, connected(port, head) as client:
+        answer = client.recv(2**16)
+    assert answer.startswith(b"HTTP/1.1 411 ") and b"application/problem+json" in answer
+
+
+def test_of_a_body_that_is_too_large_for_its_sender_nothing_is_received(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allowed: list[dict[str, Any]] = []
+
+    def largest(environ: dict[str, Any]) -> int:
+        allowed.append(environ)
+        return 2**20 if environ["HTTP_COOKIE"] == "session=known" else LARGEST_FROM_ANYBODY
+
+    monkeypatch.setattr(buffered_worker, "largest_body_of", largest)
+    body = bytes(2**20)
+    with served() as port:
+        assert ask(port, "/", body, Cookie="session=known") == (200, b"/ 1048576")
+        head = f"POST / HTTP/1.1\r\nCookie: session=any\r\nContent-Length: {2**20}\r\n"
+        head += "Expect: 100-continue\r\n\r\n"
+        with connected(port, head.encode()) as client:
+            answer = all_of(client)
+        # The application saw an empty body: it refuses by what the head says.
+        assert b"100 Continue" not in answer and answer.endswith(b"/ 0") and b"Connection: close" in answer
+        assert len(allowed) == 2
+        # Who waits for it is told to go on.
+        with connected(port, head.replace("any", "known").encode()) as client:
+            assert client.recv(2**16) == b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", 414),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 9000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 20_000, 431),
+        (b"GET /\x01 HTTP/1.1\r\n\r\n", 400),
+        (b"\x16\x03\x01\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
+    ],
+)
+def test_what_is_no_request_is_refused_as_a_problem(sent: bytes, status: int) -> None:
+    with served() as port:
+        with connected(port, sent) as client:
+            head, _separator, body = all_of(client).partition(b"\r\n\r\n")
+        assert head.startswith(f"HTTP/1.1 {status} ".encode())
+        assert b"Content-Type: application/problem+json" in head and json.loads(body)["status"] == status
+        assert ask(port)[0] == 200
+
+
+def test_an_application_that_fails_is_a_problem_and_a_response_that_breaks_off_ends_the_connection() -> None:
+    def application(environ: dict[str, Any], start: Any) -> Iterator[bytes]:
+        if environ["PATH_INFO"] == "/late":
+            start("200 OK", [("Content-Length", "200000")])
+            yield bytes(100_000)
+        raise ValueError("a fault")
+
+    with served(application) as port:
+        assert ask(port)[0] == 500
+        with connected(port, b"GET /late HTTP/1.1\r\nHost: a\r\n\r\n") as client:
+            assert len(all_of(client)) < 200_000
+
+
+def test_what_is_under_way_is_answered_after_the_signal_to_stop() -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def application(environ: dict[str, Any], start: Any) -> list[bytes]:
+        began.set()
+        assert go_on.wait(30)
+        return echo(environ, start)
+
+    with contextlib.ExitStack() as stack:
+        server = served(application)
+        port = server.__enter__()
+        client = stack.enter_context(connected(port, b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n"))
+        assert began.wait(30)
+        threading.Timer(0.3, go_on.set).start()
+        server.__exit__(None, None, None)
+        assert all_of(client).endswith(b"/a 0")
+
+
+def test_connections_of_one_account_wait_for_each_other_and_nobody_waits_for_them() -> None:
+    inside: dict[str, int] = {}
+    most: dict[str, int] = {}
+    go_on = threading.Event()
+    lock = threading.Lock()
+
+    def application(environ: dict[str, Any], start: Any) -> list[bytes]:
+        who = environ["HTTP_COOKIE"].removeprefix("session=")[0]
+        environ[CALLER]["account"] = who
+        with lock:
+            inside[who] = inside.get(who, 0) + 1
+            most[who] = max(most.get(who, 0), inside[who])
+        if environ["PATH_INFO"] == "/tasks/wait":
+            go_on.wait(30)
+        with lock:
+            inside[who] -= 1
+        return echo(environ, start)
+
+    with served(application) as port, contextlib.ExitStack() as stack:
+        # Two sessions of one account, which are known from their first request on.
+        for session in ("a1", "a2"):
+            ask(port, "/tasks/", Cookie=f"session={session}")
+        for number in range(16):
+            request = f"GET /tasks/wait HTTP/1.1\r\nCookie: session=a{1 + number % 2}\r\n\r\n"
+            stack.enter_context(connected(port, request.encode()))
+        for _ in range(10):
+            assert ask(port, "/tasks/", Cookie="session=b1")[0] == 200
+        assert (most, inside["a"]) == ({"a": 1, "b": 1}, 1)
+        go_on.set()
+
+
+def test_who_computed_more_than_their_pace_waits_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(turns.time, "monotonic", lambda: now[0])
+    order, started = Turns(), []
+    busy, other = Slot("1", "page", "s"), Slot("2", "page", "t")
+
+    def take(slot: Slot) -> None:
+        order.take(slot, lambda: started.append(slot.caller))
+
+    take(busy)
+    order.charge(busy, turns.SAVED + 60)
+    order.give_back(busy)
+    take(busy)
+    take(other)
+    assert started == ["1", "2"] and 0 < order.seconds_until_next(9.0) <= turns.LONGEST_DEBT
+    now[0] += turns.LONGEST_DEBT
+    for start in order.due():
+        start()
+    assert started == ["1", "2", "1"]
+    # What was in debt is saved up again with time.
+    now[0] += 60
+    take(busy)
+    assert started == ["1", "2", "1", "1"]
