@@ -34,7 +34,7 @@ RUN pip install --no-cache-dir -r ${REQUIREMENTS} -c constraints.txt
 COPY . .
 COPY --from=documentation /app/build/docs build/docs
 # Static files get their names here; the secret lives no longer than this line.
-RUN SECRET_KEY="$(head -c 48 /dev/urandom | base64)" SITE_URL=https://build python manage.py collectstatic --no-input
+RUN SECRET_KEY="$(head -c 48 /dev/urandom | base64)" SITE_URL=https://build CONTACT_EMAIL=build@example.org python manage.py collectstatic --no-input
 
 USER phrasebox
 VOLUME /data

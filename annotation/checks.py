@@ -137,9 +137,10 @@ def _lacking_of_format(key: str, format: Format | None, folder: Path) -> Iterato
     hint = f"put a small corpus into {sample}, as it is read or written"
     if not sample.is_dir() or not any(sample.iterdir()):
         yield _error("E013", key, f"has no {SAMPLE_FOLDER}", hint, _FORMAT)
-    elif format is not None and format.reads:
+    elif format is not None and (format.reads or format.reads_layers):
         try:
-            images = list(islice(format.read(sample), MOST_OF_SAMPLE))
+            read = format.read if format.reads else format.read_layer
+            images = list(islice(read(sample), MOST_OF_SAMPLE))
             problem = "" if images else "it holds no image"
         except Exception as error:  # whatever a format that is being written may raise
             problem = f"{type(error).__name__}: {error}"
@@ -159,19 +160,26 @@ def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
     ):
         if missing:
             yield _error("E016", key, f"has no {statement}", f"say what it is, {where}", _FORMAT)
-    if not (format.reads or format.writes):
-        hint = f"set reads, writes or both to True {where}"
+    if not (format.reads or format.writes or format.reads_layers):
+        hint = f"set reads, writes or reads_layers to True {where}"
         yield _error("E017", key, "neither reads nor writes, so that nobody is offered it", hint, _FORMAT)
-    for method, says, does in (
-        ("read", format.reads, type(format).read is not Format.read),
-        ("write", format.writes, type(format).write is not Format.write),
+    for flag, method, says, does in (
+        ("reads", "read", format.reads, type(format).read is not Format.read),
+        ("writes", "write", format.writes, type(format).write is not Format.write),
+        ("reads_layers", "read_layer", format.reads_layers, _has_read_layer(format)),
     ):
         if says != does:
-            fault = f"says {method}s = {says}, and has {'a' if does else 'no'} method {method}"
+            fault = f"says {flag} = {says}, and has {'a' if does else 'no'} method {method}"
             yield _error("E017", key, fault, f"make both agree {where}", _FORMAT)
     if unknown := sorted(set(format.says) - ALL_CONTENTS):
         hint = f"choose of {', '.join(sorted(ALL_CONTENTS))}, {where}"
         yield _error("E018", key, f"says {', '.join(unknown)}, which no record holds", hint, _FORMAT)
+
+
+def _has_read_layer(format: Format) -> bool:
+    """Whether a format has a `read_layer`: its own, or that of all which read corpora with layers."""
+    own = type(format).read_layer is not Format.read_layer
+    return own or (format.reads_layers and format.reads)
 
 
 @register(REGISTRIES)

@@ -14,7 +14,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 
 def _one_of(name: str, allowed: tuple[str, ...]) -> str:
@@ -81,6 +82,22 @@ ALLOWED_HOSTS = [
 WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
 
+def _contact() -> str:
+    """The address to which workers write, as their consent says; "" where nobody has said it."""
+    value = os.environ.get("CONTACT_EMAIL", "").strip()
+    try:
+        if value:
+            validate_email(value)
+    except ValidationError:
+        raise ImproperlyConfigured(
+            f"CONTACT_EMAIL={value!r} is no e-mail address; use one that somebody reads"
+        ) from None
+    return value
+
+
+CONTACT_EMAIL = _contact()
+
+
 def _problems() -> list[str]:
     """What must not be so in production, one line each with its remedy."""
     problems = []
@@ -94,6 +111,8 @@ def _problems() -> list[str]:
         problems.append("WEBHOOKS_TO_LOOPBACK=1 lets webhooks reach this machine's own services; unset it")
     if not os.environ.get("SITE_URL"):
         problems.append("SITE_URL is not set; name the address that browsers use, as in https://example.org")
+    if not CONTACT_EMAIL:
+        problems.append("CONTACT_EMAIL is not set; name an e-mail address at which you answer workers")
     if "*" in ALLOWED_HOSTS:
         problems.append("ALLOWED_HOSTS=* accepts any host; name the hosts of this server")
     return problems

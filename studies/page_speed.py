@@ -34,6 +34,7 @@ PRODUCTION = {
     "PHRASEBOX_ENV": "production",
     "SECRET_KEY": "known-to-this-benchmark-alone-0123456789-0123456789-abcdefghij",
     "SITE_URL": "http://127.0.0.1",
+    "CONTACT_EMAIL": "people@phrasebox.example",
 }
 SETTINGS = "[trust]\nqualification = false\ncontrol_share = 0.0\n"
 

@@ -46,6 +46,7 @@ ENVIRONMENT = {
     "PHRASEBOX_ENV": "production",
     "SECRET_KEY": "known-to-this-benchmark-alone-0123456789-0123456789-abcdefghij",
     "SITE_URL": "http://127.0.0.1",
+    "CONTACT_EMAIL": "people@phrasebox.example",
 }
 #: Where no Redis is: the server then leaves the jobs to a worker, which nobody starts.
 NO_JOBS = {"REDIS_URL": "redis://127.0.0.1:1/0"}

@@ -39,6 +39,7 @@ SCRATCH = Path(tempfile.mkdtemp(prefix="phrasebox-tests-"))
 for name in ("PHRASEBOX_ENV", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "STATIC_ROOT", "REDIS_URL"):
     os.environ.pop(name, None)
 os.environ["SITE_URL"] = "http://testserver"
+os.environ["CONTACT_EMAIL"] = "people@phrasebox.example"
 os.environ["DATA_DIR"] = str(SCRATCH / "data")
 # What libraries make once and keep: compiled kernels, the list of fonts.
 os.environ["MPLCONFIGDIR"] = str(prepare.CACHE / "matplotlib")

@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -121,7 +122,12 @@ def agree(request: HttpRequest, worker: int, consent: ConsentRequest, name: str)
 def _consent(worker: int, campaign: Campaign) -> WorkerConsent:
     text = instructions.current_text(campaign=campaign, kind=instructions.CONSENT)
     needed = instructions.needs_consent(worker=worker, campaign=campaign)
-    return {"version": text.version, "text": text.text, "needed": needed}
+    return {
+        "version": text.version,
+        "text": text.text,
+        "contact": settings.CONTACT_EMAIL,
+        "needed": needed,
+    }
 
 
 @worker_call(
@@ -180,7 +186,7 @@ def list_recent_answers(request: HttpRequest, worker: int, kind_request: KindReq
 
 @worker_call(
     "worker_change",
-    "Change one of your last answers, where nobody has built on it",
+    "Change one of your last answers",
     asks=lambda: answer_request(AnswerRequest),
     errors=(400, 409, 410, 422),
     example={"answer": "no"},
@@ -188,7 +194,7 @@ def list_recent_answers(request: HttpRequest, worker: int, kind_request: KindReq
 def change_recent_answer(
     request: HttpRequest, worker: int, payload: AnswerRequest, assignment: int
 ) -> AnswerChanged:
-    """Change an answer that nobody has built on."""
+    """Change one of the worker's last answers."""
     answer, schema = _answer_of(payload)
     try:
         changed = change_answer(

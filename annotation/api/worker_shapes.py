@@ -107,10 +107,12 @@ class WorkerTaskList(TypedDict):
 
 
 class WorkerConsent(TypedDict):
-    """What workers of a campaign agree to, and whether this one has to."""
+    """What workers of a campaign agree to, whether this one has to, and the e-mail address to which they
+    write; empty where nobody has said it."""
 
     version: int
     text: str
+    contact: str
     needed: bool
 
 

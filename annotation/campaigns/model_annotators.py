@@ -166,6 +166,7 @@ def record_training(
             worker=model_annotator.worker_id,
             state=SUSPENDED,
             blocked=False,
+            withdrawn_at=None,
         ):
             # Its verdicts were on what it knew before. A researcher's word stays.
             discarding.reinstate_worker(

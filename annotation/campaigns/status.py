@@ -35,7 +35,9 @@ class CampaignStatusRequest(CampaignRequest):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignProgress:
     """Images and chains by stage, the open tasks of each kind, and the pace. Further images are `planned`:
-    they are opened as others are finished. At the pace of the last day it `ends_at`."""
+    they are opened as others are finished. At the pace of the last day it `ends_at`. `answers_superseded`
+    lost their use because a worker changed an earlier answer; they stay paid, and are `superseded_share` of
+    all answers of people."""
 
     images: int
     planned: int
@@ -49,6 +51,8 @@ class CampaignProgress:
     answers_per_hour: float
     newest_answer_at: datetime | None
     ends_at: datetime | None
+    answers_superseded: int
+    superseded_share: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +227,8 @@ def _progress(figures: Overview) -> CampaignProgress:
         answers_per_hour=progress.per_hour,
         newest_answer_at=progress.newest_at,
         ends_at=progress.ends_at,
+        answers_superseded=figures.superseded,
+        superseded_share=figures.superseded_share,
     )
 
 

@@ -57,7 +57,7 @@ class CorpusSummary:
 class LayerSummary:
     """A layer: mentions, chains and boxes over a corpus. Counts are of the images that it covers. `version`
     rises whenever anything in it changes; `unfinished` are chains without a verdict, `behind` images whose
-    newest answers are not in it yet."""
+    newest answers are not in it yet; `labels` are its chains by their class in another tool."""
 
     name: str
     source: str
@@ -66,6 +66,7 @@ class LayerSummary:
     mentions: int
     chains: int
     boxes: int
+    labels: dict[str, int]
     unfinished: int
     behind: int
     cost: dict[str, Any]
@@ -119,6 +120,7 @@ def _layer_summary(layer: Layer, behind: Mapping[str, int]) -> LayerSummary:
         mentions=figures.mentions,
         chains=figures.chains,
         boxes=figures.boxes,
+        labels=figures.labels,
         unfinished=figures.unfinished,
         behind=behind.get(layer.name, 0),
         cost=layer.cost,

@@ -8,6 +8,7 @@ language somebody asked for the export, and equal rows make equal bytes.
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ _PAID_BY = {
     "hour": "by the hour of work",
     "none": "nothing; people worked without pay, or were paid elsewhere",
 }
+#: Labels of a layer that are named.
+_LABELS = 20
 _MADE_BY = {
     "import": "It was imported with the corpus. How its authors made it, this server does not know.",
     "gold": "It is the truth of a generated corpus: a program drew the scenes and knows what is in them.",
@@ -105,6 +108,11 @@ def _composition(
         f"{_many(corpus['images'], 'image')} and {_many(corpus['captions'], 'caption')}. "
         f"{_many(corpus['with_picture'], 'image')} {_have(corpus['with_picture'])} a picture on the server."
     )
+    if corpus["turned"]:
+        yield (
+            f"- {_many(corpus['turned'], 'picture')} {_were(corpus['turned'])} turned upright, as the EXIF "
+            "data of the files said. Sizes and boxes are of the upright pictures, which have no EXIF data."
+        )
     splits = {name: n for name, n in corpus["splits"].items() if name}
     if splits:
         yield f"- Splits: {', '.join(f'{name} ({n:,})' for name, n in splits.items())}."
@@ -114,6 +122,10 @@ def _composition(
             f"{_many(layer['mentions'], 'mention')}, {_many(layer['chains'], 'chain')} and "
             f"{_boxes(layer['boxes'])}."
         )
+        if labels := layer["labels"]:
+            named = ", ".join(f"{_escape(label)} ({n:,})" for label, n in islice(labels.items(), _LABELS))
+            more = f", and {len(labels) - _LABELS:,} more" if len(labels) > _LABELS else ""
+            yield f"- {_many(len(labels), 'label')} from another tool, of so many chains: {named}{more}."
         if layer["model_boxes"]:
             yield (
                 f"- A model annotator drew {_boxes(layer['model_boxes'])} "
@@ -135,7 +147,12 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
         return
     source = layer["source"] if layer is not None else "campaign"
     source = "simulation" if _is_simulated(layer, campaign) else source
-    yield _MADE_BY.get(source, f"Its source is “{_escape(source)}”.")
+    if layer is not None and "file" in layer["settings"] and source == "import":
+        file, kind = layer["settings"]["file"], layer["settings"]["format"]
+        came = f"It was imported from “{_escape(file)}” ({kind})."
+        yield f"{came} How its authors made it, this server does not know."
+    else:
+        yield _MADE_BY.get(source, f"Its source is “{_escape(source)}”.")
     if campaign is None:
         return
     yield ""

@@ -139,7 +139,7 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
         LayerImage(layer_id=layer.pk, image_id=share.image, version=share.version) for share in shares
     )
     chains = Chain.objects.bulk_create(row for share in shares for row in _chains(layer, share))
-    chain_ids = {(row.image_id, row.label): row.pk for row in chains}
+    chain_ids = {(row.image_id, row.key): row.pk for row in chains}
     Mention.objects.bulk_create(
         Mention(
             layer_id=layer.pk,
@@ -175,9 +175,9 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
         for image, position, thing, box in drawn
     )
     BoxChain.objects.bulk_create(
-        BoxChain(box_id=row.pk, chain_id=chain_ids[image, label], position=position)
+        BoxChain(box_id=row.pk, chain_id=chain_ids[image, key], position=position)
         for row, (image, _, thing, _) in zip(boxes, drawn, strict=True)
-        for position, label in enumerate(thing.chains)
+        for position, key in enumerate(thing.chains)
     )
 
 
@@ -196,7 +196,9 @@ def _chains(layer: Layer, share: PlacedShare) -> Iterator[Chain]:
         yield Chain(
             layer_id=layer.pk,
             image_id=share.image,
-            label=chain.id,
+            key=chain.id,
+            label=chain.label,
+            phrases="\n".join(chain.phrases),
             position=position,
             stage=share.stages.get(chain.id, ""),
             scene=flags is not None and flags.scene,

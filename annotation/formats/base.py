@@ -27,8 +27,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from annotation.protocol.terms import ImageRecord
+from annotation.protocol.terms import ImageRecord, LayerRecord
 from phrasebox.balance import CAPTIONS, IMAGES, OF_LEFT, PROBLEM, current_tally
+from phrasebox.names import FILE, KEY
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry
 from phrasebox.text_files import FormatError
@@ -56,6 +57,39 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceBox:
+    """A box as another tool has it: its edges in pixels from the picture's upper left corner, with fractions.
+
+    `label` is the class of the thing, `phrases` describe it. Boxes of one `chain` (the id that the source
+    gives a thing) show one thing. Boxes of one `region` are one box of several things. `by_model`: a model
+    drew it, and people accepted it."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    label: str = ""
+    phrases: tuple[str, ...] = ()
+    chain: str = ""
+    region: str = ""
+    by_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceImage:
+    """What a file of a layer says of an image. `names` are (name space, name) of `phrasebox.names`, and the
+    first that is known counts. `width` and `height` are the picture's in whose pixels the boxes are, 0 where
+    the file does not say. `layer` is what our own formats say instead of boxes. What a layer cannot hold is
+    counted for the balance sheet (`layers.contents.pass_over`)."""
+
+    names: tuple[tuple[str, str], ...]
+    width: int = 0
+    height: int = 0
+    boxes: tuple[SourceBox, ...] = ()
+    layer: LayerRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetAbout:
     """What a card says of a dataset: its name, its licence ("" where nobody said), and the datasheet, in
     Markdown."""
@@ -73,6 +107,8 @@ class Format(ABC):
     #: Which of the two directions exist; a command lists only those.
     reads = False
     writes = False
+    #: Whether its files hold what becomes a layer of a corpus that is there (`read_layer`).
+    reads_layers = False
     #: What it cannot say, which can be told before anything is written: images without a caption, and splits
     #: that are none of these (None: any will do).
     needs_captions = False
@@ -93,6 +129,16 @@ class Format(ABC):
         latest when the offending record is reached.
         """
         raise FormatError(f"format {self.key!r} cannot be read", file=path)
+
+    def read_layer(self, path: Path) -> Iterator[SourceImage]:
+        """Stream what the files of `path` say of images that a corpus has already, each image once.
+
+        Raises FormatError. A format that reads corpora with their layers has this one.
+        """
+        for record in self.read(path):
+            if record.layer is not None:
+                names = ((KEY, record.id), (FILE, record.filename))
+                yield SourceImage(names, record.width, record.height, layer=record.layer)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write `records` under the folder `out`, which exists and is empty.
@@ -162,6 +208,9 @@ RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
     "caption_ids": lambda record: sum(caption.id != "" for caption in record.captions),
     "unrelated": lambda record: sum(caption.unrelated for caption in record.captions),
     "layers": lambda record: record.layer is not None,
+    "labels": lambda record: (
+        sum(bool(chain.label or chain.phrases) for chain in record.layer.chains) if record.layer else 0
+    ),
     "model_boxes": lambda record: (
         sum(thing.by_model for thing in record.layer.objects) if record.layer else 0
     ),

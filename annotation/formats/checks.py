@@ -12,7 +12,7 @@ from pathlib import Path
 
 from annotation.formats.base import RECORD_CONTENTS, Format, Written, report_problem
 from annotation.formats.names import SAFE_NAME, SAFE_PATH, ImageIds, is_safe_name, is_safe_path
-from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, ImageRecord, LayerRecord
+from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, Chain, ImageRecord, LayerRecord
 from phrasebox.names import image_id
 from phrasebox.text_files import FormatError, short_repr
 
@@ -21,6 +21,7 @@ LocatedRecord = tuple[ImageRecord, Path, int | None]
 
 LONGEST_EXTERNAL_ID = 100
 LONGEST_CATEGORIES = 120
+LONGEST_LABEL, LONGEST_PHRASE = 200, 2000
 LARGEST_SIDE = 2**31 - 1
 MOST_PER_IMAGE = 2**15 - 1
 
@@ -50,7 +51,8 @@ def checked_records(
             check_record(checked, file=file, line=line)
             if not record.id:
                 try:
-                    checked = replace(record, id=ids.id_of(record.filename, record.picture))
+                    id = ids.id_of(record.filename, record.picture)
+                    checked = checked if checked.id == id else replace(record, id=id)
                 except ValueError as error:
                     raise FormatError(str(error), file=file, line=line, expected="each image once") from error
             elif record.id in seen:
@@ -151,9 +153,10 @@ def _bad_caption(caption: CaptionRecord) -> str:
     if caption.tokens is not None:
         if not caption.tokens:
             return "has no words"
-        for word in caption.tokens:
-            if word.split() != [word] or _UNSTORABLE.search(word):
-                return f"has the word {short_repr(word)}, which is empty or holds white space"
+        joined = " ".join(caption.tokens)
+        if joined.split() != list(caption.tokens) or _UNSTORABLE.search(joined):
+            bad = next(word for word in caption.tokens if word.split() != [word] or _UNSTORABLE.search(word))
+            return f"has the word {short_repr(bad)}, which is empty or holds white space"
     if len(caption.words) > MOST_PER_IMAGE:
         return f"has {len(caption.words)} words, more than {MOST_PER_IMAGE}"
     return ""
@@ -173,6 +176,8 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
         elif chain.id in named:
             return f"chain {chain.id} appears twice"
         named.add(chain.id)
+        if problem := _bad_names(chain):
+            return problem
         for mention in chain.mentions:
             if mention.caption >= len(words):
                 return f"mention {mention.id} is of a caption that does not exist"
@@ -189,6 +194,22 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
             if len("/".join(mention.categories)) > LONGEST_CATEGORIES:
                 return f"mention {mention.id} has more categories than fit {LONGEST_CATEGORIES} characters"
     return _bad_objects(layer, named - {NOT_VISUAL}, record)
+
+
+def _bad_names(chain: Chain) -> str:
+    """What is wrong with a chain's label or its phrases, or ""."""
+    if chain.id == NOT_VISUAL and (chain.label or chain.phrases):
+        return f"a chain {NOT_VISUAL} (not visual) has a label or a phrase of its own"
+    for word, texts, limit in (
+        ("label", (chain.label,) if chain.label else (), LONGEST_LABEL),
+        ("phrase", chain.phrases, LONGEST_PHRASE),
+    ):
+        for text in texts:
+            if problem := _bad_text(text, limit):
+                return f"chain {chain.id} has a {word} that {problem}"
+            if " ".join(text.split()) != text or not text:
+                return f"chain {chain.id} has the {word} {short_repr(text)}; words with one space between"
+    return ""
 
 
 def _bad_objects(layer: LayerRecord, named: set[str], record: ImageRecord) -> str:

@@ -12,16 +12,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import FORMATS, Format, Written, report_problem
+from annotation.formats.base import FORMATS, Format, SourceImage, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
 from annotation.formats.jsonl import layer_of_row, layer_row
+from annotation.formats.layers.coco_instances import instances_of
+from annotation.formats.layers.exports import box_entries, first_category
 from annotation.formats.names import Pictures, only_file, path_in_source
 from annotation.formats.spool import Spool, SpooledCaption
 from annotation.protocol.terms import (
     CATEGORIES,
-    OTHER,
     CaptionRecord,
     Chain,
     ImageRecord,
@@ -47,10 +48,11 @@ class Coco(Format):
     annotation per box and chain."""
 
     key = "coco"
-    title = "COCO captions JSON; writes COCO detection beside it"
+    title = "COCO captions JSON, with COCO instances beside it; a layer of a corpus is of instances alone"
     reads = True
     writes = True
-    says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers", "model_boxes"})
+    reads_layers = True
+    says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers", "labels", "model_boxes"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a captions file in the order of its images; captions are cut into words by our tokeniser,
@@ -116,6 +118,9 @@ class Coco(Format):
                 CAPTIONS,
             )
 
+    def read_layer(self, path: Path) -> Iterator[SourceImage]:
+        return instances_of(path)
+
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write `captions.json`, and `instances.json` with the images that a layer covers, if any.
 
@@ -123,12 +128,12 @@ class Coco(Format):
         the first is one, and a later one is none, or comes twice.
         """
         written = Written(files=[out / _CAPTIONS])
-        kinds = [{"id": n, "name": name, "supercategory": "entity"} for n, name in enumerate(CATEGORIES, 1)]
+        classes = _Classes()
         image_numbers, caption_numbers = Numbering(unique=True), Numbering(unique=True)
         layers = False
         with (
-            _Document(out / _CAPTIONS, {"info": _INFO}) as captions,
-            _Document(out / _INSTANCES, {"info": _INFO, "categories": kinds}) as instances,
+            _Document(out / _CAPTIONS) as captions,
+            _Document(out / _INSTANCES, classes.categories) as instances,
         ):
             for record in writable(records, out, format=self, written=written):
                 try:
@@ -157,7 +162,7 @@ class Coco(Format):
                 if record.layer is not None:
                     layers = True
                     instances.image(image)
-                    for entry in _instances(record.layer):
+                    for entry in _instances(record.layer, classes):
                         instances.annotation(
                             {"id": written.counts.get("boxes", 0) + 1, "image_id": number, **entry}
                         )
@@ -224,38 +229,54 @@ def _caption(text: str, id: str, cut: tuple[str, ...] | None = None) -> CaptionR
     return CaptionRecord(text, tokens=None if words == tuple(text.split()) else words, id=id)
 
 
-def category_number(chain: Chain) -> int:
-    """The chain's first category in the order of CATEGORIES, counted from 1; `other` where it has none."""
-    known = (name for name in chain.categories if name in CATEGORIES)
-    return CATEGORIES.index(next(known, OTHER)) + 1
+class _Classes:
+    """The categories of an instances file: those of the protocol, then labels as they come."""
+
+    def __init__(self) -> None:
+        self.categories = [
+            {"id": n, "name": name, "supercategory": "entity"} for n, name in enumerate(CATEGORIES, 1)
+        ]
+        self._labels: dict[str, int] = {}
+
+    def number(self, chain: Chain) -> int:
+        """The category of a chain: its label's, else its first in the order of CATEGORIES, `other` where it
+        has none."""
+        if not chain.label:
+            return CATEGORIES.index(first_category(chain)) + 1
+        if chain.label not in self._labels:
+            self._labels[chain.label] = len(self.categories) + 1
+            self.categories.append(
+                {"id": self._labels[chain.label], "name": chain.label, "supercategory": ""}
+            )
+        return self._labels[chain.label]
 
 
-def _instances(layer: LayerRecord) -> Iterator[dict[str, Any]]:
+def _instances(layer: LayerRecord, classes: _Classes) -> Iterator[dict[str, Any]]:
     """One detection per box and chain, in file order. `bbox` is x, y, width, height with x, y from 0.
 
     `attributes`, as CVAT has them, tell the boxes that a model annotator drew."""
-    kinds = {chain.id: category_number(chain) for chain in layer.chains}
-    for obj in layer.objects:
-        if obj.box is not None:
-            box = obj.box
-            for chain in obj.chains:
-                yield {
-                    "category_id": kinds[chain],
-                    "bbox": [box.xmin - 1, box.ymin - 1, box.width, box.height],
-                    "area": box.area,
-                    "iscrowd": 0,
-                    "chain": chain,
-                    **({"attributes": {"by_model": True}} if obj.by_model else {}),
-                }
+    for entry in box_entries(layer):
+        box, chain = entry.box, entry.chain
+        yield {
+            "category_id": classes.number(chain),
+            "bbox": [box.xmin - 1, box.ymin - 1, box.width, box.height],
+            "area": box.area,
+            "iscrowd": 0,
+            "chain": chain.id,
+            **({"region": entry.region} if entry.region else {}),
+            **({"phrases": chain.phrases} if chain.phrases else {}),
+            **({"attributes": {"by_model": True}} if entry.by_model else {}),
+        }
 
 
 class _Document:
-    """A COCO file written in one go: images go straight in, annotations wait in a temporary file."""
+    """A COCO file written in one go: images go straight in, annotations wait in a temporary file. Its
+    `categories`, where it has some, are written last."""
 
-    def __init__(self, path: Path, head: dict[str, Any]) -> None:
-        self._images = open_new(path)
+    def __init__(self, path: Path, categories: list[dict[str, Any]] | None = None) -> None:
+        self._images, self._categories = open_new(path), categories
         self._annotations = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")
-        self._images.write(json.dumps(head)[:-1] + ', "images": [')
+        self._images.write(json.dumps({"info": _INFO})[:-1] + ', "images": [')
         self._separators = {"image": "\n", "annotation": "\n"}
 
     def image(self, entry: dict[str, Any]) -> None:
@@ -274,7 +295,10 @@ class _Document:
             self._images.write('\n], "annotations": [')
             self._annotations.seek(0)
             shutil.copyfileobj(self._annotations, self._images)
-            self._images.write("\n]}\n")
+            self._images.write("\n]")
+            if self._categories is not None:
+                self._images.write(f',\n"categories": {json.dumps(self._categories)}')
+            self._images.write("}\n")
 
 
 FORMATS.register(Coco.key, Coco())

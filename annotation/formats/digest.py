@@ -80,7 +80,14 @@ def _essence(record: ImageRecord, picture: str) -> list[object]:
 
 def _layer_essence(layer: LayerRecord) -> list[object]:
     return [
-        [[c.id, [[m.caption, m.start, m.end, m.categories] for m in c.mentions]] for c in layer.chains],
+        [
+            [
+                c.id,
+                [[m.caption, m.start, m.end, m.categories] for m in c.mentions],
+                *([c.label, c.phrases] if c.label or c.phrases else []),
+            ]
+            for c in layer.chains
+        ],
         [
             [
                 o.chains,

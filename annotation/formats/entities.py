@@ -53,9 +53,10 @@ class Entities(Format):
     title = "Flickr30k Entities (Sentences, Annotations, split lists)"
     reads = True
     writes = True
+    reads_layers = True
     needs_captions = True
     splits = SPLITS
-    says = ALL_CONTENTS - {"external_ids", "caption_ids", "model_boxes"}
+    says = ALL_CONTENTS - {"external_ids", "caption_ids", "labels", "model_boxes"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
         """Stream a folder: first the images of the lists in their order, then the others by id."""

@@ -35,10 +35,13 @@ class Fields:
             if default is not _REQUIRED:
                 return default
             raise self.refuse(f"{key!r} is missing", word)
+        value = self.value[key]
         # Exact types: to Python, true is a number.
-        if type(self.value[key]) not in kind:
-            raise self.refuse(f"{key!r} is {short_repr(self.value[key])}", word)
-        return self.value[key]
+        if type(value) in kind:
+            return value
+        if int in kind and type(value) is float and value.is_integer():
+            return int(value)  # a whole number that is written with a point
+        raise self.refuse(f"{key!r} is {short_repr(value)}", word)
 
     def text(self, key: str, default: str = _REQUIRED) -> str:
         """The text of an entry; `default` where it is absent and one is given."""
@@ -47,7 +50,7 @@ class Fields:
     def integer(self, key: str, default: int = _REQUIRED) -> int:
         """The whole number of an entry, be it written 10 or 10.0; `default` where it is absent and one is
         given."""
-        return int(self._typed(key, (int, *_whole(self.value.get(key))), "a whole number", default))
+        return int(self._typed(key, (int,), "a whole number", default))
 
     def flag(self, key: str, default: bool = _REQUIRED) -> bool:
         """The true or false of an entry; `default` where it is absent and one is given."""
@@ -55,14 +58,10 @@ class Fields:
 
     def identifier(self, key: str, default: str = _REQUIRED) -> str:
         """A whole number or a string, as a string; the number may be written 10.0 too."""
-        value = self._typed(
-            key, (int, str, *_whole(self.value.get(key))), "a whole number or a string", default
-        )
-        if type(value) is str:
-            return value
-        if abs(int(value)) > _GREATEST:
-            raise self.refuse(f"{key!r} is {short_repr(int(value))}", f"at most {_GREATEST}, or a string")
-        return str(int(value))
+        value = self._typed(key, (int, str), "a whole number or a string", default)
+        if type(value) is int and abs(value) > _GREATEST:
+            raise self.refuse(f"{key!r} is {short_repr(value)}", f"at most {_GREATEST}, or a string")
+        return str(value)
 
     def list(self, key: str, default: list[Any] = _REQUIRED) -> list[Any]:
         """The list of an entry, of whatever; `default` where it is absent and one is given."""
@@ -82,11 +81,6 @@ class Fields:
         for key in self.value:
             if key not in keys:
                 raise self.refuse(f"{short_repr(key)} is unknown", "only " + ", ".join(keys))
-
-
-def _whole(value: Any) -> tuple[type, ...]:
-    """The type of a number that is whole though it is written with a point, among no others."""
-    return (float,) if type(value) is float and value.is_integer() else ()
 
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")

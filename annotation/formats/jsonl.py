@@ -38,6 +38,7 @@ class Jsonl(Format):
     title = "Phrasebox JSON lines: everything, one image per line"
     reads = True
     writes = True
+    reads_layers = True
     says = ALL_CONTENTS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
@@ -164,14 +165,15 @@ def layer_of_row(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecor
     chains = []
     for value in row.list("chains"):
         chain = Fields(value, what=f"{row.what}, a chain", file=row.file, line=row.line)
-        chain.only("id", "mentions")
+        chain.only("id", "mentions", "label", "phrases")
         id = chain.text("id")
         chain.what = f"{row.what}, chain {short_repr(id)}"
         mentions = tuple(
             _mention(Fields(m, what=f"{chain.what}, a mention", file=row.file, line=row.line), captions)
             for m in chain.list("mentions")
         )
-        chains.append(Chain(id, mentions))
+        phrases = chain.strings("phrases") if "phrases" in chain.value else ()
+        chains.append(Chain(id, mentions, chain.text("label", ""), phrases))
     objects = tuple(
         _object(Fields(value, what=f"{row.what}, object {number}", file=row.file, line=row.line))
         for number, value in enumerate(row.list("objects"), 1)
@@ -242,6 +244,8 @@ def layer_row(layer: LayerRecord) -> dict[str, Any]:
                 {"caption": m.caption, "start": m.start, "end": m.end, "categories": m.categories}
                 for m in chain.mentions
             ],
+            **({"label": chain.label} if chain.label else {}),
+            **({"phrases": chain.phrases} if chain.phrases else {}),
         }
         for chain in layer.chains
     ]

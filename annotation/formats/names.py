@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from annotation.formats.files.found import is_clutter, is_hidden
@@ -44,6 +44,7 @@ def is_safe_path(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)  # rows of one image mostly stand together
 def path_in_source(filename: str) -> str:
     """The file name of a source as a path from the folder of pictures: with slashes, and without what
     leads to that folder on somebody's machine."""
@@ -64,9 +65,11 @@ class Pictures:
 
         Raises FormatError where two files may be meant. Names that are not plain are passed over.
         """
+        if self.folder is None:
+            return None
         paths = [path for name in names if is_safe_path(path := path_in_source(name))]
         bases = [base_name(path) for path in paths if "/" in path]
-        for spellings in (paths, bases) if self.folder is not None else ():
+        for spellings in (paths, bases):
             for find_in in (self._spelled, self._looking_alike):
                 for path in spellings:
                     if (file := find_in(path)) is not None:

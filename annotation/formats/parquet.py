@@ -31,7 +31,7 @@ from phrasebox.balance import current_tally
 from phrasebox.text_files import FormatError, short_repr
 
 #: Rows that wait in memory before they are written as one group, and that are read at once.
-ROW_GROUP, _READ_AT_ONCE = 20_000, 500
+ROW_GROUP, _READ_AT_ONCE = 20_000, 200
 _IMAGES = "images.parquet"
 _SHAPE = "a folder with images, captions, mentions, chains and boxes.parquet"
 
@@ -68,6 +68,8 @@ PARQUET_TABLES: dict[str, dict[str, str]] = {
     "chains": {
         "image": _TEXT,
         "chain": _TEXT,
+        "label": _TEXT,
+        "phrases": _TEXTS,
         "categories": _TEXTS,
         "mentions": _INT,
         "boxes": _INT,
@@ -95,6 +97,7 @@ class Parquet(Format):
     title = "Parquet tables (images, captions, mentions, chains, boxes)"
     reads = True
     writes = True
+    reads_layers = True
     says = ALL_CONTENTS
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
@@ -135,6 +138,8 @@ def _add_layer(tables: dict[str, _Table], image: str, layer: LayerRecord) -> Non
         tables["chains"].add(
             image,
             chain.id,
+            chain.label,
+            list(chain.phrases),
             list(chain.categories),
             len(chain.mentions),
             len(depicted.get(chain.id, ())),
@@ -202,7 +207,8 @@ def _layer(tables: dict[str, _Rows], image: str, captions: tuple[CaptionRecord, 
         id = row.text("chain")
         # Chain 0 stands there once for each of its mentions.
         of_chain = mentions.get(id, [])
-        chains.append(Chain(id, tuple(of_chain[:1] if id == NOT_VISUAL else of_chain)))
+        in_chain = tuple(of_chain[:1] if id == NOT_VISUAL else of_chain)
+        chains.append(Chain(id, in_chain, row.text("label"), row.strings("phrases")))
         del of_chain[: len(chains[-1].mentions)]
         if row.value["object"] is not None:
             objects[row.integer("object")] = LayerObject((id,), None, row.flag("scene"), row.flag("nobndbox"))

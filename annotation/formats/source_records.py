@@ -57,6 +57,11 @@ def read_records(
         yield record
 
 
+def read_layer_records(format: str, source: Path, packages: Sequence[str]) -> Iterator[base.SourceImage]:
+    """What a source says of images that a corpus has; `packages` hold further formats."""
+    yield from _formats(packages).get(format).read_layer(source)
+
+
 def readable_format(source: Path, packages: Sequence[str]) -> str | None:
     """The key of the first format that reads an image of a source; None where none does."""
     formats = _formats(packages)

@@ -200,6 +200,7 @@ class Migration(migrations.Migration):
                 ('width', models.PositiveIntegerField(default=0)),
                 ('height', models.PositiveIntegerField(default=0)),
                 ('picture', models.CharField(blank=True, max_length=80)),
+                ('orientation', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='By EXIF, of the picture as it came; it was turned upright')),
                 ('corpus', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='images', to='annotation.corpus')),
             ],
             options={
@@ -322,7 +323,9 @@ class Migration(migrations.Migration):
             name='Chain',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('label', models.CharField(help_text='The id it is printed with', max_length=40)),
+                ('key', models.CharField(help_text='The id it is printed with', max_length=40)),
+                ('label', models.CharField(blank=True, db_default='', default='', help_text='Its class in another tool', max_length=200)),
+                ('phrases', models.TextField(blank=True, db_default='', default='', help_text='Phrases that stand in no caption, a line each')),
                 ('position', models.PositiveIntegerField(help_text="Place among its image's chains, from 0")),
                 ('stage', models.CharField(blank=True, help_text='Where the box loop left it', max_length=40)),
                 ('scene', models.BooleanField(default=False)),
@@ -332,7 +335,7 @@ class Migration(migrations.Migration):
                 ('layer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='chains', to='annotation.layer')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'label'), name='chain_label_once_per_image'), models.CheckConstraint(condition=models.Q(('object_position__isnull', False), models.Q(('nobndbox', False), ('scene', False)), _connector='OR'), name='chain_flags_belong_to_an_object')],
+                'constraints': [models.UniqueConstraint(fields=('layer', 'image', 'key'), name='chain_key_once_per_image'), models.CheckConstraint(condition=models.Q(('object_position__isnull', False), models.Q(('nobndbox', False), ('scene', False)), _connector='OR'), name='chain_flags_belong_to_an_object')],
             },
         ),
         migrations.CreateModel(
@@ -905,6 +908,7 @@ class Migration(migrations.Migration):
                 ('blocked', models.BooleanField(default=False)),
                 ('reason', models.CharField(blank=True, max_length=200)),
                 ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ('withdrawn_reason', models.CharField(blank=True, max_length=200)),
                 ('changed_at', models.DateTimeField()),
                 ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='trust_states', to='annotation.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='trust_states', to='annotation.worker')),

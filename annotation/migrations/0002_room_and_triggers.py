@@ -11,13 +11,18 @@ from django.db import migrations
 ROOM = {"annotation_openimage": 80, "annotation_task": 80, "annotation_truststate": 60}
 
 TABLE = "annotation_auditentry"
-FIXED = ("id", "act", "about", "at", "actor_name", "campaign_name")
+FIXED = ("id", "act", "at", "actor_name", "campaign_name")
+#: All that an act says of itself is fixed as well, but that its reason may become this, once somebody is erased.
+ERASED_REASON = "erased"
 #: What may become null, when what it names is deleted, and nothing else.
 LEAVING = ("actor_id", "campaign_id")
 
 _SQLITE = f"""
     CREATE TRIGGER {TABLE}_fixed BEFORE UPDATE ON {TABLE}
     WHEN {" OR ".join(f"NEW.{name} IS NOT OLD.{name}" for name in FIXED)}
+        OR json_remove(NEW.about, '$.reason') IS NOT json_remove(OLD.about, '$.reason')
+        OR (json_extract(NEW.about, '$.reason') IS NOT json_extract(OLD.about, '$.reason')
+            AND json_extract(NEW.about, '$.reason') IS NOT '{ERASED_REASON}')
         OR {" OR ".join(f"(NEW.{name} IS NOT NULL AND NEW.{name} IS NOT OLD.{name})" for name in LEAVING)}
     BEGIN SELECT RAISE(ABORT, 'a line of the audit cannot be edited'); END"""
 
@@ -25,6 +30,9 @@ _FUNCTION = f"""
     CREATE OR REPLACE FUNCTION {TABLE}_fixed() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         IF {" OR ".join(f"NEW.{name} IS DISTINCT FROM OLD.{name}" for name in FIXED)}
+            OR NEW.about - 'reason' IS DISTINCT FROM OLD.about - 'reason'
+            OR (NEW.about -> 'reason' IS DISTINCT FROM OLD.about -> 'reason'
+                AND NEW.about ->> 'reason' IS DISTINCT FROM '{ERASED_REASON}')
             OR {
     " OR ".join(f"(NEW.{name} IS NOT NULL AND NEW.{name} IS DISTINCT FROM OLD.{name})" for name in LEAVING)
 }

@@ -13,7 +13,7 @@ from annotation.models.work import Campaign
 
 
 class Judgment(models.Model):
-    """One worker's answer; only `withdrawn` is changed, and by the worker what they said
+    """One worker's answer; only `withdrawn` is changed, and by the worker for a while what they said
     (`moderation.reopening`).
 
     `name` is a digest of image, worker and key, by which the fold knows it. Ours have an

@@ -33,6 +33,11 @@ class Layer(models.Model):
         return f"{self.corpus}/{self.name}"
 
 
+def stored_phrases(lines: str) -> tuple[str, ...]:
+    """The phrases of the column `Chain.phrases`."""
+    return tuple(lines.split("\n")) if lines else ()
+
+
 class LayerImage(models.Model):
     """That a layer covers an image.
 
@@ -66,7 +71,13 @@ class Chain(models.Model):
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="chains", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
-    label = models.CharField(max_length=40, help_text="The id it is printed with")
+    key = models.CharField(max_length=40, help_text="The id it is printed with")
+    label = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="Its class in another tool"
+    )
+    phrases = models.TextField(
+        blank=True, default="", db_default="", help_text="Phrases that stand in no caption, a line each"
+    )
     position = models.PositiveIntegerField(help_text="Place among its image's chains, from 0")
     stage = models.CharField(max_length=40, blank=True, help_text="Where the box loop left it")
     scene = models.BooleanField(default=False)
@@ -75,7 +86,7 @@ class Chain(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["layer", "image", "label"], name="chain_label_once_per_image"),
+            models.UniqueConstraint(fields=["layer", "image", "key"], name="chain_key_once_per_image"),
             models.CheckConstraint(
                 condition=Q(object_position__isnull=False) | Q(scene=False, nobndbox=False),
                 name="chain_flags_belong_to_an_object",
@@ -83,7 +94,12 @@ class Chain(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.label
+        return self.key
+
+    @property
+    def phrase_lines(self) -> tuple[str, ...]:
+        """Its phrases."""
+        return stored_phrases(self.phrases)
 
 
 class Mention(models.Model):

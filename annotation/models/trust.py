@@ -63,9 +63,9 @@ class TrustState(models.Model):
 
     `last` holds the newest checked answers, oldest first, "1" right and "0" wrong. `cursor` is the
     rank at which this worker last found a task beyond the head of the queue. `blocked` is a
-    researcher's word, above what the rules say; `withdrawn_at` says that the worker's judgments
-    of this kind were discarded. `attempt` counts tests begun. A renewed trust state counts from
-    the judgment after `since`.
+    researcher's word, above what the rules say, with its `reason`; `withdrawn_at` says that the worker's
+    judgments of this kind were discarded, which is another act with a reason of its own: each is undone by
+    itself. `attempt` counts tests begun. A renewed trust state counts from the judgment after `since`.
     """
 
     campaign = models.ForeignKey(
@@ -89,6 +89,7 @@ class TrustState(models.Model):
     blocked = models.BooleanField(default=False)
     reason = models.CharField(max_length=200, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_reason = models.CharField(max_length=200, blank=True)
     changed_at = models.DateTimeField()
 
     class Meta:
@@ -99,3 +100,13 @@ class TrustState(models.Model):
 
     def __str__(self) -> str:
         return f"worker {self.worker_id}, {self.kind}: {self.state}"
+
+    @property
+    def is_out(self) -> bool:
+        """Whether a researcher took the worker off the kind: suspended them, or withdrew their judgments."""
+        return self.blocked or self.withdrawn_at is not None
+
+    @property
+    def why_out(self) -> str:
+        """What the worker reads of that; a suspension's reason before a withdrawal's."""
+        return self.reason or self.withdrawn_reason

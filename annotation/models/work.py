@@ -247,13 +247,16 @@ class Payout(models.Model):
 class AuditEntry(models.Model):
     """Who changed what, and when: one line for each act of a reviewer, researcher or admin.
 
-    Never changed: the database refuses it (migration 0013), save that `actor` and `campaign` become null when
-    what they name is deleted. Their names stay. So no line may say who a pseudonym is: of a worker it has the
-    pseudonym alone, never beside their account or their ids on a platform (migration 0031).
+    Never changed: the database refuses it (migration 0002), save that `actor` and `campaign` become null when
+    what they name is deleted, and that a reason about a worker who is erased becomes ERASED_REASON. Names
+    stay. So no line may say who a pseudonym is: of a worker it has the pseudonym alone, never beside their
+    account or their ids on a platform.
     """
 
     #: A worker changed one of their answers: an answer, and no act of staff, so no actor.
     CHANGE_ANSWER = "change_answer"
+    #: What is left of a reason that somebody typed about a worker who was erased.
+    ERASED_REASON = "erased"
     #: Why an act has no actor, as its line says it: a worker did it, whose account is not named beside their
     #: pseudonym, or a crowd platform said who somebody is.
     THEMSELVES, PLATFORM = "themselves", "platform"

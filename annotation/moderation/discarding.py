@@ -99,7 +99,7 @@ def discard_worker(
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> Done:
-    """Withdraw a worker's judgments of a kind (None: all) and take them off it.
+    """Withdraw a worker's judgments of a kind (None: all) and take them off it. A suspension stays beside it.
 
     Their answers on the way are stored as withdrawn. Drawers whose boxes they judged, and control items
     promoted with their votes, are looked at again. `progress` is told images done and in all.
@@ -110,8 +110,8 @@ def discard_worker(
         lock_campaigns([campaign.pk])
         fresh = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is None]
         for row in fresh:
-            row.blocked, row.reason, row.withdrawn_at = True, reason, database.now()
-            row.save(update_fields=["blocked", "reason", "withdrawn_at"])
+            row.withdrawn_at, row.withdrawn_reason = database.now(), reason
+            row.save(update_fields=["withdrawn_at", "withdrawn_reason"])
         if fresh:
             _record("discard_worker", campaign, worker, fresh, actor, reason=reason)
     held = Assignment.objects.filter(
@@ -139,7 +139,7 @@ def restore_worker(
     progress: _Progress = lambda done, total: None,
 ) -> Done:
     """Undo `discard_worker`: the judgments count again, in the order in which they came, and the worker is
-    back.
+    back, unless they are suspended.
 
     Control items that were retired stay so; those that the judgments contradict now go too.
     """
@@ -148,8 +148,8 @@ def restore_worker(
         lock_campaigns([campaign.pk])
         back = [row for row in _locked(campaign, worker, kinds) if row.withdrawn_at is not None]
         for row in back:
-            row.blocked, row.reason, row.withdrawn_at = False, "", None
-            row.save(update_fields=["blocked", "reason", "withdrawn_at"])
+            row.withdrawn_at, row.withdrawn_reason = None, ""
+            row.save(update_fields=["withdrawn_at", "withdrawn_reason"])
         if back:
             _record("restore_worker", campaign, worker, back, actor)
     marked = _mark(campaign, worker, kinds, withdrawn=False, actor=actor, progress=progress)

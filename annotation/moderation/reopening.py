@@ -1,20 +1,19 @@
-"""A worker's own answer, looked at once more and changed, where nobody has built on it.
+"""A worker's own answer, looked at once more and changed.
 
-An answer may be changed while it is one of the last of its kind (`selectors.workers.recent_answers`) and no
-other answer depends on it: the fold without it, and the fold with what it is changed to, leave every other
-judgment of a person with the use it has (`ImageState.superseded` says which have none), and nobody has in
-hand what would not be asked any more, nor has looked at a box that would be another. Then the judgment says
-the new answer, and the image is computed again: the same layer comes out as if that had been answered at
-once. The audit log keeps what was said before, under the worker's pseudonym alone.
+Which answers may be changed depends on nothing but their worker's later answers and the clock, alike for
+control items and all others (`selectors.workers.recent_answers`). Others may have built on the answer. The
+judgment then says the new one, and the image is computed again, as where an answer is withdrawn: it becomes
+what it would be had that been answered at once. What others answered stays stored and paid; the audit log has
+how many of their answers are `superseded` by the change, and what was said before, under the worker's
+pseudonym alone.
 
-Pay and the time worked stay. So does the grade of a control item: it tells how somebody answers who does not
-know what they are asked. A control item may be changed where the question answered before it could be, so
-that it gives nothing away (docs/trust.md).
+Pay and the time worked stay. So do the grade of a control item and the verdicts on a box: they tell how
+somebody answers who does not know what they are asked, and what others said of what they were shown.
 
 Locks: the campaign, the image, task and assignment, then trust states by id.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,39 +26,26 @@ from annotation.models import (
     Assignment,
     AuditEntry,
     Campaign,
-    Control,
     Flag,
-    Item,
     Judgment,
     OpenImage,
     Task,
     TrustState,
+    Worker,
 )
 from annotation.moderation import control_items, trust_replay
-from annotation.moderation.control_items.from_answers import PROMOTED_SOURCE
-from annotation.protocol import questions as q
-from annotation.protocol.contents import corners, question_content
+from annotation.protocol.contents import corners
 from annotation.protocol.kinds import kind_of
 from annotation.protocol.questions import Answer
 from annotation.protocol.state import ImageState
 from annotation.protocol.trust import SUSPENDED
 from annotation.queue import answer_rows, image_state, lease_terms, task_rows
 from annotation.queue.answer_rows import LEASED_ASSIGNMENT_COLUMNS, LeasedAssignment
-from annotation.queue.image_state import Vote
 from annotation.selectors.workers.recent_answers import recent_assignments, stored_answer
 
 
 class CannotReopen(ValueError):
     """An answer that stands; one line that its worker reads."""
-
-
-class _BuiltOn(CannotReopen):
-    """Somebody's work depends on it."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            _("Others have already built on this answer, so that it cannot be changed any more.")
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +60,7 @@ class Reopened:
 def reopen_answer(*, worker: int, assignment: int) -> Reopened:
     """The answer, where its worker may change it now; nothing is locked or written. Raises CannotReopen."""
     row = _changeable_assignment(worker, assignment)
-    judgment = _judgment(row)
-    _check_not_built_on(row, judgment)
-    return Reopened(row.campaign, row.kind, stored_answer(judgment))
+    return Reopened(row.campaign, row.kind, stored_answer(_judgment(row)))
 
 
 def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int = 1) -> bool:
@@ -99,11 +83,12 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
         after = replace(answer, content=_stored_content(row, answer))
         if after == before:
             return False
-        _check_not_built_on(row, judgment, after)
         _report(judgment, after)
+        superseded = 0
+        state = image_state.state_of(row.task.image) if row.task is not None else None
         _store(judgment, after, schema)
-        if image is not None:
-            _update_contents(image, image_state.refold_image(image))
+        if image is not None and state is not None:
+            superseded = _superseded(image, worker, state, image_state.refold_image(image))
             task_rows.count_checks([image])
             control_items.retire_contradicted_items([image], because=AuditEntry.CHANGE_ANSWER)
             trust_replay.replay_rows(_drawers(row))
@@ -117,6 +102,7 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
             assignment=assignment,
             before=_answer_dict(before),
             after=_answer_dict(after),
+            **({"superseded": superseded} if superseded else {}),
         )
     return True
 
@@ -139,11 +125,13 @@ def _changeable_assignment(worker: int, assignment: int) -> Assignment:
         raise CannotReopen(_("You have given no such answer."))
     recent = recent_assignments(worker=worker, campaign=row.campaign_id, kind=row.kind)
     if row.pk not in set(recent.values_list("pk", flat=True)):
-        raise CannotReopen(_("Only your last answers can be changed, and not those of a test."))
+        raise CannotReopen(
+            _("You can change your last five answers for ten minutes each, and none of a test.")
+        )
     if row.campaign.state != Campaign.OPEN:
         raise CannotReopen(_("This campaign is not open now, so that its answers stand."))
     trust = TrustState.objects.filter(campaign=row.campaign_id, worker=worker, kind=row.kind).first()
-    if trust is None or trust.blocked or trust.withdrawn_at is not None:
+    if trust is None or trust.is_out:
         raise CannotReopen(_("A researcher has suspended you from this task, so that your answers stand."))
     if trust.state == SUSPENDED:
         raise CannotReopen(
@@ -156,12 +144,7 @@ def _changeable_assignment(worker: int, assignment: int) -> Assignment:
 
 
 def _judgment(row: Assignment) -> Judgment:
-    judgment = Judgment.objects.select_related("report").filter(assignment=row).first()
-    if judgment is None or judgment.withdrawn:
-        raise CannotReopen(_("This answer does not count any more."))
-    if judgment.flag and hasattr(judgment, "report") and judgment.report.resolved_at is not None:
-        raise CannotReopen(_("Somebody has already handled this report."))
-    return judgment
+    return Judgment.objects.select_related("report").get(assignment=row)
 
 
 def _stored_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
@@ -189,97 +172,11 @@ def _stored_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
     return answer_rows.answer_content(held, terms, answer).stored
 
 
-def _check_not_built_on(row: Assignment, judgment: Judgment, after: Answer | None = None) -> None:
-    """Raise _BuiltOn where somebody's work depends on the answer; on a control item's, where it does on the
-    answer before it."""
-    if row.task is None:
-        recent = recent_assignments(worker=row.worker_id, campaign=row.campaign_id, kind=row.kind)
-        near = [
-            assignment_row
-            for assignment_row in recent.select_related("campaign", "worker", "task__image")
-            if assignment_row.task_id
-        ]
-        near.sort(
-            key=lambda assignment_row: (
-                (assignment_row.ended_at or assignment_row.leased_at) > (row.ended_at or row.leased_at)
-            )
-        )
-        for like in near[:1]:
-            stored = Judgment.objects.filter(assignment=like, withdrawn=False).first()
-            if stored is not None:
-                _check_not_built_on(like, stored)
-        return
-    image, key = row.task.image, judgment.key
-    others = Judgment.objects.filter(image=image.pk, key=key, withdrawn=False).exclude(pk=judgment.pk)
-    if others.filter(role=q.DOUBLE_CHECK).exists() or judgment.role == q.DOUBLE_CHECK:
-        raise _BuiltOn
-    promoted = Control.objects.filter(
-        campaign=row.campaign_id, kind=row.kind, image=image.image_id, key=key, source=PROMOTED_SOURCE
-    )
-    if promoted.filter(active=True).exists():
-        raise _BuiltOn
-    if judgment.role != q.VOTE:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {image_state.OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk]
-        )
-        fold = image_state.fold_of(image_state.row_from(cursor.fetchone()))
-        votes = image_state.votes_of(cursor, image.pk)
-    state = fold(vote.judgment for vote in votes)
-    changes = [_without(votes, judgment.name)]
-    if after is not None:
-        changes.append(_changed(votes, judgment.name, after))
-    people = {vote.judgment.id for vote in votes if not vote.judgment.by_model}
-    for changed in changes:
-        _check_leaves_others(row, judgment.name, people, state, fold(changed))
-
-
-def _without(votes: Sequence[Vote], name: str) -> list[q.Judgment]:
-    return [vote.judgment for vote in votes if vote.judgment.id != name]
-
-
-def _changed(votes: Sequence[Vote], name: str, after: Answer) -> list[q.Judgment]:
-    return [
-        replace(vote.judgment, answer=after.answer, box=after.box, flag=after.flag)
-        if vote.judgment.id == name
-        else vote.judgment
-        for vote in votes
-    ]
-
-
-def _check_leaves_others(
-    row: Assignment, name: str, people: Set[str], before: ImageState, after: ImageState
-) -> None:
-    """Raise _BuiltOn where a judgment of `people` (names of judgments) loses its use, or a question goes that
-    somebody else has in hand. A box that a model annotator proposed meanwhile may lose its use.
-
-    A question about a box keeps its key when the box is drawn again: the person who has looked at the box and
-    given it back, or let it expire, might answer late, and of another box than they saw.
-    """
-    if (set(after.superseded) - set(before.superseded) - {name}) & people:
-        raise _BuiltOn
-    assert row.task is not None
-    keys = {question.key for question in after.questions}
-    gone = {
-        question.key: question.pending is not None
-        for question in before.questions
-        if question.key not in keys
-    }
-    others = Assignment.objects.filter(task__image=row.task.image_id, task__key__in=gone)
-    others = others.exclude(worker=row.worker_id)
-    in_hand = others.filter(state=Assignment.LEASED)
-    looked_at = others.filter(task__key__in=[key for key, of_box in gone.items() if of_box])
-    if gone and (in_hand.exists() or looked_at.exists()):
-        raise _BuiltOn
-
-
-def _update_contents(image: int, state: ImageState) -> None:
-    """Let questions show what they ask about now: one about a box that was drawn again keeps its key."""
-    for question in state.questions:
-        if question.pending is not None:
-            items = Item.objects.filter(task__image=image, task__key=question.key, position=0)
-            items.update(content=question_content(question))
+def _superseded(image: int, worker: int, before: ImageState, after: ImageState) -> int:
+    """How many answers of other people lost their use, less those that have one again."""
+    was, now = set(before.superseded), set(after.superseded)
+    others = Judgment.objects.filter(image=image, worker__kind=Worker.PERSON).exclude(worker=worker)
+    return others.filter(name__in=now - was).count() - others.filter(name__in=was - now).count()
 
 
 def _report(judgment: Judgment, after: Answer) -> None:

@@ -123,14 +123,14 @@ def replay_rows(rows: Iterable[int]) -> list[int]:
 
 
 def _verdicts(row: Row, *, since: int) -> Iterator[tuple[int, int, bool, datetime]]:
-    """The verdicts that stand on a drawer's boxes whose judgment comes after `since`: id of the judgment,
-    version of its lease's settings, whether the box is good, and when it was asked for."""
+    """The verdicts that stand on a drawer's boxes whose judgment comes after `since`, also on a box that its
+    drawer has changed: id of the verdict's judgment, version of its lease's settings, whether the box is
+    good, and when it was asked for."""
     drawn: dict[int, set[str]] = defaultdict(set)
     boxes = Judgment.objects.filter(
         campaign=row.campaign_id,
         worker=row.worker_id,
         kind=row.kind,
-        answer="drawn",
         image__isnull=False,
         id__gt=since,
     )

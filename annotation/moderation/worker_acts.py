@@ -41,13 +41,14 @@ class SuspendRequest(ReinstateRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawAnswersRequest(SuspendRequest):
-    """The workers are suspended, and their answers no longer count: the results of their images are computed
-    again without them. The answers are stored and paid. Done again, it finishes what was interrupted."""
+    """The workers get no more tasks, and their answers no longer count: the results of their images are
+    computed again without them. The answers are stored and paid. Done again, it finishes what was
+    interrupted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreAnswersRequest(ReinstateRequest):
-    """Answers that were withdrawn count again, and the workers get tasks again."""
+    """Answers that were withdrawn count again, and the workers get tasks again, unless they are suspended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

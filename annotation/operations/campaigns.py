@@ -134,6 +134,11 @@ def _progress_text(status: CampaignStatus) -> str:
         f"answers in the last hour {progress.answers_last_hour}, an hour over the last day "
         f"{progress.answers_per_hour:.1f}; "
     )
+    if progress.superseded_share:
+        text += (
+            f"{progress.answers_superseded} ({progress.superseded_share:.1%}) lost their use because earlier "
+            "ones were changed, and stay paid; "
+        )
     text += f"the newest at {newest.isoformat(timespec='seconds')}" if newest else "none yet"
     if progress.answers_to_come is None:
         return text + "; too few images are finished to estimate the end"

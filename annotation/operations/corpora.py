@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.campaigns import phrases
-from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, register
+from annotation.common.operations import CommandLine, File, FormPage, Has, Rest, ResultTable, register
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets import corpus_summaries, importing
+from annotation.datasets import corpus_summaries, importing, layer_imports
 from annotation.datasets.contents import arrow_tables, figures, images
 from annotation.datasets.contents.figures import DatasetFigures
 from annotation.datasets.intake import ImportReport
@@ -133,6 +133,27 @@ def imported_corpus_text(result: ImportReport) -> str:
     return "\n".join([*lines, f"{result.seconds:.1f} s"])
 
 
+def imported_layer_text(result: layer_imports.ImportedLayer) -> str:
+    """What a layer holds."""
+    lines = [f"{name}: {number}" for name, number in _imported_layer_table(result).rows]
+    return "\n".join([*lines, f"layer {result.layer!r} of corpus {result.corpus!r} imported"])
+
+
+def _imported_layer_table(result: layer_imports.ImportedLayer) -> ResultTable:
+    rows = [
+        (_("images"), result.images),
+        (_("boxes"), result.boxes),
+        (_("things"), result.chains),
+        (_("different labels"), result.labels),
+        (_("phrases of their own"), result.phrases),
+        (_("phrases that are captions"), result.mentions),
+        (_("boxes rounded to whole pixels"), result.rounded),
+        (_("boxes cut to their picture"), result.clipped),
+    ]
+    shown = [[str(name), f"{number:,}"] for name, number in rows if number]
+    return ResultTable([str(_("imported")), str(_("number"))], shown)
+
+
 def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_run: bool) -> str:
     """How many problems there are, and what became of them."""
     blocking = sum(problem.blocks for problem in problems)
@@ -188,6 +209,21 @@ register(
     permission=_READS,
     run=corpus_summaries.list_layers,
     rest=Rest("GET", f"{_PATH}/layers", "corpora", route="layers"),
+)
+register(
+    title=_("Import a layer"),
+    permission=_RUNS,
+    run=layer_imports.import_layer,
+    rest=Rest(
+        "POST",
+        f"{_PATH}/layers",
+        "corpora",
+        route="layers",
+        own_transactions=True,
+        example={"layer": "boxes", "format": "cvat"},
+    ),
+    command=CommandLine(positional=("corpus", "layer", "file"), text=imported_layer_text),
+    page=FormPage(table=_imported_layer_table),
 )
 register(
     name="set_licence",

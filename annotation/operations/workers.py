@@ -66,7 +66,7 @@ def erased_text(erased: Erased) -> str:
     account = "account deleted" if erased.account else "no account"
     return (
         f"worker {erased.pseudonym} is erased: {account}, sessions {erased.sessions}, "
-        f"comments {erased.comments}, texts {erased.texts}; "
+        f"comments {erased.comments}, texts {erased.texts}, reasons {erased.reasons}; "
         f"the answers stay under the pseudonym\nlist of erasures: {erasures_file()}"
     )
 

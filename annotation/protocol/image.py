@@ -301,7 +301,7 @@ class Fold:
         barred = NOBODY
         if state.stage == loop.QUALITY:
             assert state.pending is not None
-            key = q.quality_key(state.pending.judgment, accepted)
+            key = q.quality_key(state.pending.judgment, state.pending.box, accepted)
         else:
             key = q.set_key(kind, named, accepted)
         if kind in BARS_DRAWER:

@@ -124,7 +124,7 @@ def question_of(key: str) -> str:
 
 
 def _corners(boxes: Iterable[Box]) -> str:
-    return ";".join([f"{b.xmin},{b.ymin},{b.xmax},{b.ymax}" for b in boxes])
+    return ";".join([corners_in_key(b.xmin, b.ymin, b.xmax, b.ymax) for b in boxes])
 
 
 def link_key(a: Mention, b: Mention) -> str:
@@ -148,9 +148,22 @@ def set_key(kind: str, mentions: str, boxes: Iterable[Box] = ()) -> str:
     return f"{kind}|{mentions}|{_corners(sorted(boxes))}"
 
 
-def quality_key(drawing: str, boxes: Iterable[Box]) -> str:
-    """The key of "is this box good?": the judgment that drew it, and the boxes beside it."""
-    return f"{BOX_QUALITY}|{drawing}|{_corners(sorted(boxes))}"
+def quality_key(drawing: str, pending: Box, boxes: Iterable[Box]) -> str:
+    """The key of "is this box good?": the judgment that drew it, the box, and the boxes beside it. Its drawer
+    may change the box, and a verdict is on the one that was shown."""
+    return f"{BOX_QUALITY}|{drawing}|{_corners([pending])}|{_corners(sorted(boxes))}"
+
+
+def judged_box(key: str) -> tuple[str, str]:
+    """What the key of a box's quality asks about: the name of the judgment that drew it, and its corners as
+    `corners_in_key` writes them."""
+    _, drawing, pending, _ = key.split("|")
+    return drawing, pending
+
+
+def corners_in_key(*corners: int) -> str:
+    """Left, top, right and bottom of a box, as keys have them."""
+    return ",".join(map(str, corners))
 
 
 def pair_key(kind: str, image: str, caption: str) -> str:

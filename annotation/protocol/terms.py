@@ -143,11 +143,14 @@ class Chain:
     """Coreferent mentions under the id they are printed with, in caption order.
 
     Several chains may bear the id NOT_VISUAL; each then holds one mention. A chain that
-    only an annotation file names has no mentions.
+    only an annotation file names has no mentions. `label` is the class that another tool gave the thing, as
+    "traffic light"; `phrases` describe it, and stand in no caption.
     """
 
     id: str
     mentions: tuple[Mention, ...]
+    label: str = ""
+    phrases: tuple[str, ...] = ()
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -258,6 +261,6 @@ def representative(mentions: Iterable[Mention]) -> Mention:
 def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
     """The layer with its chains called by `names` (old id -> new id)."""
     return LayerRecord(
-        tuple(Chain(names[chain.id], chain.mentions) for chain in layer.chains),
+        tuple(replace(chain, id=names[chain.id]) for chain in layer.chains),
         tuple(replace(o, chains=tuple(names[n] for n in o.chains)) for o in layer.objects),
     )

@@ -339,8 +339,8 @@ def _items(row: TrustState) -> Any:
 
 def _refusal(row: TrustState, in_force: TrustSettings) -> Refusal | None:
     """Why this worker is no candidate for a test, whatever items there are."""
-    if row.blocked:
-        why = row.reason or _("ask the researcher")
+    if row.is_out:
+        why = row.why_out or _("ask the researcher")
         return Refusal("blocked", _("You cannot work on this task now: %(why)s.") % {"why": why})
     trust = worker_trust.trust_from_row(row)
     missing = why_not(trust, in_force)

@@ -140,8 +140,8 @@ class _WorkKind(NamedTuple):
             pseudonym=worker.pseudonym,
             attempt=row.attempt,
             cursor=row.cursor,
-            blocked=row.blocked,
-            reason=row.reason,
+            out=row.is_out,
+            reason=row.why_out,
             withdrawn=row.withdrawn_at is not None,
             unagreed=False,  # Who has not agreed is told so before.
             is_model=False,  # Nobody signs in as one.

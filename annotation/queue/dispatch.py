@@ -45,8 +45,9 @@ class NoTask:
 class WorkerState(NamedTuple):
     """A worker's trust state for a kind, as its locked row holds it.
 
-    `unagreed`: the campaign's newest consent text waits for them to agree to it. `is_model`: it is no person.
-    `visitor`: they came to the campaign from a crowd platform, by one visit or more (`visits`).
+    `out`: a researcher took them off, for that `reason`. `unagreed`: the campaign's newest consent text waits
+    for them to agree to it. `is_model`: it is no person. `visitor`: they came to the campaign from a crowd
+    platform, by one visit or more (`visits`).
     """
 
     id: int
@@ -55,7 +56,7 @@ class WorkerState(NamedTuple):
     pseudonym: str
     attempt: int
     cursor: int
-    blocked: bool
+    out: bool
     reason: str
     withdrawn: bool
     unagreed: bool
@@ -341,7 +342,8 @@ def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> fro
         f"""SELECT c.id FROM annotation_campaign c
                WHERE c.id IN ({database.parameters(campaigns)}) AND EXISTS (
                SELECT 1 FROM annotation_truststate s WHERE s.campaign_id = c.id AND s.kind = 'box_quality'
-               AND s.worker_id <> %s AND NOT s.blocked AND s.state IN (%s, %s))""",
+               AND s.worker_id <> %s AND NOT s.blocked AND s.withdrawn_at IS NULL
+               AND s.state IN (%s, %s))""",
         [*campaigns, worker, trust.WARM_UP, trust.TRUSTED],
     )
     return frozenset(campaign for (campaign,) in cursor.fetchall())

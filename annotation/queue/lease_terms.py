@@ -55,7 +55,7 @@ class _HolderColumns(NamedTuple):
     pseudonym: str
     attempt: int
     cursor: int
-    blocked: bool
+    out: bool
     reason: str
     withdrawn: bool
     unagreed: bool
@@ -65,7 +65,8 @@ class _HolderColumns(NamedTuple):
 
 #: The columns of a WorkerState: of a trust state `s` and of its worker `w`.
 WORKER_STATE_COLUMNS = (
-    "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, s.blocked, s.reason, "
+    "s.id, s.campaign_id, s.worker_id, w.pseudonym, s.attempt, s.cursor, "
+    "s.blocked OR s.withdrawn_at IS NOT NULL, COALESCE(NULLIF(s.reason, ''), s.withdrawn_reason), "
     "s.withdrawn_at IS NOT NULL, "
     """EXISTS (SELECT 1 FROM annotation_instructions x
         WHERE x.campaign_id = s.campaign_id AND x.kind = 'consent' AND x.text <> ''
@@ -104,7 +105,7 @@ def worker_state_from(values: Sequence[Any]) -> WorkerState:
         pseudonym=worker_columns.pseudonym,
         attempt=worker_columns.attempt,
         cursor=worker_columns.cursor,
-        blocked=worker_columns.blocked,
+        out=bool(worker_columns.out),
         reason=worker_columns.reason,
         withdrawn=bool(worker_columns.withdrawn),
         unagreed=bool(worker_columns.unagreed) and not worker_columns.is_model,
@@ -156,7 +157,7 @@ def why_no_lease_by(
 ) -> NoTask | None:
     """As `why_no_lease`, under the rules of the kind (`terms_trust_rules`); `in_a_test` says whether the
     worker is in the middle of a test."""
-    if holder.blocked:
+    if holder.out:
         return NoTask(
             "blocked",
             _("A researcher has suspended you from this task%(why)s. Choose another task, or write to them.")

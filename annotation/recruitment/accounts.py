@@ -193,7 +193,8 @@ def erase_me(request: HttpRequest) -> HttpResponse:
             )
         if user.has_staff_role:
             raise PhraseboxError(_("Your account has a staff role: ask an admin to revoke it first."))
-        pseudonyms.erase_worker(worker=worker, by_themselves=True, texts=request.POST.get("texts") == "yes")
+        also = {name: request.POST.get(name) == "yes" for name in ("texts", "reasons")}
+        pseudonyms.erase_worker(worker=worker, by_themselves=True, **also)
         gone = True
     if not gone:
         return redirect("account")
@@ -219,6 +220,7 @@ def _account(request: HttpRequest, form: MailForm, status: int = 200) -> HttpRes
             "shares": own_data.shares(worker),
             "consents": own_data.consents(worker),
             "wrote": pseudonyms.has_written(worker),
+            "written_about": pseudonyms.has_reasons(worker),
             "comments": own_data.comments(worker),
             "owed": [
                 (campaign.name, money(amount, payments.currency_of(campaign)))

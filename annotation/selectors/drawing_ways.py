@@ -11,7 +11,7 @@ from statistics import median
 from django.db import connection
 
 from annotation.models import Campaign
-from annotation.protocol.questions import DRAWING_WAYS
+from annotation.protocol.questions import DRAWING_WAYS, corners_in_key, judged_box
 from annotation.selectors.campaign.cached import cached_figure
 
 #: Boxes looked at, the newest ones: more of them tell no more about today's crowd.
@@ -42,7 +42,7 @@ def drawing_ways(campaign: Campaign, *, fresh: bool = False) -> list[DrawingWay]
 def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT j.id, j.image_id, j.name, j.way, a.seconds
+            """SELECT j.id, j.image_id, j.name, j.way, a.seconds, j.x_min, j.y_min, j.x_max, j.y_max
                FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
                WHERE j.campaign_id = %s AND j.kind = 'box_drawing' AND j.answer = 'drawn' AND j.role = 'vote'
                    AND NOT j.withdrawn
@@ -54,7 +54,8 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
         boxes = cursor.fetchall()
         if not boxes:
             return []
-        # A box is judged after it was drawn; its key names the judgment that drew it.
+        # A box is judged after it was drawn; the verdict's key names the judgment that drew it, and the box,
+        # which its drawer may have changed since.
         cursor.execute(
             """SELECT image_id, key, answer FROM annotation_judgment
                WHERE campaign_id = %s AND kind = 'box_quality' AND role = 'vote' AND flag = ''
@@ -63,15 +64,16 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
                ORDER BY id""",
             [campaign.pk, boxes[-1][0]],
         )
-        verdicts: dict[tuple[int, str], bool] = {}
+        verdicts: dict[tuple[int, str, str], bool] = {}
         for image, key, answer in cursor.fetchall():
-            verdicts.setdefault((image, key.split("|")[1]), answer == "good")
+            verdicts.setdefault((image, *judged_box(key)), answer == "good")
     seconds: dict[str, list[float]] = defaultdict(list)
     good: dict[str, list[bool]] = defaultdict(list)
-    for _id, image, name, way, took in boxes:
+    for _id, image, name, way, took, *corners in boxes:
         seconds[way].append(took)
-        if (image, name) in verdicts:
-            good[way].append(verdicts[image, name])
+        box = image, name, corners_in_key(*corners)
+        if box in verdicts:
+            good[way].append(verdicts[box])
     return [
         DrawingWay(
             way,

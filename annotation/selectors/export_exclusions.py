@@ -18,6 +18,20 @@ _LACKS = {
         "Not in the files: the mentions, chains and boxes of %(n)d images.",
         "n",
     ),
+    "labels": ngettext_lazy(
+        "Not in the files: the label and the phrases that came with %(n)d chain from another tool.",
+        "Not in the files: the labels and phrases that came with %(n)d chains from another tool.",
+        "n",
+    ),
+    "captions": ngettext_lazy("Not in the files: %(n)d caption.", "Not in the files: %(n)d captions.", "n"),
+    "mentions": ngettext_lazy(
+        "Not in the files: %(n)d mention, but the category of its chain.",
+        "Not in the files: %(n)d mentions, but the categories of their chains.",
+        "n",
+    ),
+    "boxless": ngettext_lazy(
+        "Not in the files: %(n)d chain without a box.", "Not in the files: %(n)d chains without a box.", "n"
+    ),
     "model_boxes": ngettext_lazy(
         "Not in the files: that a model annotator drew %(n)d box.",
         "Not in the files: that a model annotator drew %(n)d boxes.",

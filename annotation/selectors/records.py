@@ -17,6 +17,7 @@ from annotation.models import Box as BoxRow
 from annotation.models import BoxChain, Caption, Corpus, Image, Layer, LayerImage, PhraseMarks
 from annotation.models import Chain as ChainRow
 from annotation.models import Mention as MentionRow
+from annotation.models.layers import stored_phrases
 from annotation.protocol.boxes import EXCLUDED
 from annotation.protocol.terms import (
     NOT_VISUAL,
@@ -116,7 +117,9 @@ def _captions(images: Sequence[Image]) -> dict[int, list[Caption]]:
 class _ChainRow(NamedTuple):
     pk: int
     image: int
+    key: str
     label: str
+    phrases: str
     position: int
     stage: str
     scene: bool
@@ -131,19 +134,20 @@ def _layer_records(
     ids = list(captions)
     covered = LayerImage.objects.filter(layer=layer, image_id__in=ids).values_list("image_id", flat=True)
     rows: dict[int, list[_ChainRow]] = defaultdict(list)
-    labels: dict[int, str] = {}
+    keys: dict[int, str] = {}
     without_box: set[int] = set()
     of_layer = ChainRow.objects.filter(layer=layer, image_id__in=ids).order_by("position")
     for values in of_layer.values_list(
-        "pk", "image_id", "label", "position", "stage", "scene", "nobndbox", "object_position"
+        *("pk", "image_id", "key", "label", "phrases"),
+        *("position", "stage", "scene", "nobndbox", "object_position"),
     ):
         row = _ChainRow(*values)
-        labels[row.pk] = row.label
+        keys[row.pk] = row.key
         if row.stage == EXCLUDED and not excluded:
             without_box.add(row.pk)
         rows[row.image].append(row)
     mentions, alone = _mentions(layer, captions)
-    objects = _box_objects(layer, ids, labels, without_box)
+    objects = _box_objects(layer, ids, keys, without_box)
     records = {}
     for image in covered:
         chains: list[Chain] = []
@@ -156,13 +160,14 @@ def _layer_records(
             taken += 1
             if row.pk in without_box:
                 continue
-            chains.append(Chain(row.label, tuple(sorted(mentions[row.pk], key=lambda m: m.span))))
+            in_order = tuple(sorted(mentions[row.pk], key=lambda m: m.span))
+            chains.append(Chain(row.key, in_order, row.label, stored_phrases(row.phrases)))
             if row.object_position is not None:
-                flags = LayerObject((row.label,), scene=row.scene, nobndbox=row.nobndbox)
+                flags = LayerObject((row.key,), scene=row.scene, nobndbox=row.nobndbox)
                 objects[image].append((row.object_position, flags))
         chains += [Chain(NOT_VISUAL, (mention,)) for mention in not_visual]
-        in_order = sorted(objects[image], key=lambda numbered: numbered[0])
-        records[image] = LayerRecord(tuple(chains), tuple(thing for _, thing in in_order))
+        drawn = sorted(objects[image], key=lambda numbered: numbered[0])
+        records[image] = LayerRecord(tuple(chains), tuple(thing for _, thing in drawn))
     return records
 
 
@@ -186,14 +191,14 @@ def _mentions(
 
 
 def _box_objects(
-    layer: Layer, images: Sequence[int], labels: Mapping[int, str], without_box: set[int]
+    layer: Layer, images: Sequence[int], keys: Mapping[int, str], without_box: set[int]
 ) -> dict[int, list[tuple[int, LayerObject]]]:
     """Image id -> (position, box with the chains it depicts); a box of dropped chains only is left out."""
     named: dict[int, list[str]] = defaultdict(list)
     links = BoxChain.objects.filter(box__layer=layer, box__image_id__in=images).order_by("position")
     for box, chain in links.values_list("box_id", "chain_id"):
         if chain not in without_box:
-            named[box].append(labels[chain])
+            named[box].append(keys[chain])
     objects: dict[int, list[tuple[int, LayerObject]]] = defaultdict(list)
     boxes = BoxRow.objects.filter(layer=layer, image_id__in=images)
     for pk, image, position, by_model, *corners in boxes.values_list(

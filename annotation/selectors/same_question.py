@@ -112,7 +112,6 @@ def _same_box(kind: str, control: str, other_control: str, pair_condition: str) 
     boxes = len(kind) + _NAME + 3
     return (
         f"(substr({control}.key, {boxes}) = substr({other_control}.key, {boxes})"
-        f" AND {_part(control, 'pending')} = {_part(pair_condition, 'pending')}"
         f" AND {_part(control, 'mentions')} = {_part(pair_condition, 'mentions')})"
     )
 

@@ -309,8 +309,8 @@ def _merge_trust_states(was: int, stays: int) -> None:
                 setattr(ours, name, getattr(row, name))
         ours.entered = ours.entered or row.entered
         ours.attempt += row.attempt
-        if row.blocked and not ours.blocked:
-            ours.blocked, ours.reason = True, row.reason
+        if row.is_out and not ours.blocked:
+            ours.blocked, ours.reason = True, row.why_out
         ours.cursor = 0
         ours.save()
         row.delete()

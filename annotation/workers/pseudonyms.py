@@ -2,7 +2,8 @@
 
 A worker is a pseudonym; `Identity` alone says who it is. Erasing deletes account, sessions,
 identity and what the worker wrote beside their answers; the answers stay under the pseudonym, which
-then leads to nobody.
+then leads to nobody. On request, the words of their answers go too, and the reasons that staff typed about
+them.
 
 Every erasure is noted in a file beside the database, `erasures.txt` in DATA_DIR: a backup that is
 older than an erasure brings the person back, and `erase_again` lets them go once more. The file
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -30,15 +31,18 @@ from annotation.models import (
     Account,
     Assignment,
     AuditEntry,
+    Bonus,
     Campaign,
     Flag,
     Identity,
     Judgment,
     OpenImage,
+    Payout,
     PlatformReport,
     RoleGrant,
     StaffInvitation,
     Study,
+    TrustState,
     Visit,
     Worker,
     WorkerMessage,
@@ -50,8 +54,14 @@ from annotation.workers import payments, sessions
 from phrasebox.errors import PhraseboxError
 
 ERASURES = "erasures.txt"
-#: What a line of it ends with where the worker's own words were erased too.
-_TEXTS = "texts"
+#: What a line of it ends with where the worker's own words were erased too, or reasons of staff.
+_TEXTS, _REASONS = "texts", "reasons"
+#: What staff types about workers, by table.
+_REASON_FIELDS: dict[Any, tuple[str, ...]] = {
+    Bonus: ("reason", "withdrawn_reason"),
+    Payout: ("void_reason",),
+    TrustState: ("reason", "withdrawn_reason"),
+}
 #: How pseudonyms begin, and no name that anybody chooses.
 PREFIX = "w-"
 #: Letters and digits of pseudonyms: none that is taken for another.
@@ -61,15 +71,25 @@ _LENGTH = 10
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What erasing a worker deleted; `texts` are answers whose words are gone. `already`: they were erased
-    before, and nothing was left to do."""
+    """What erasing a worker deleted; `texts` are answers whose words are gone, `reasons` what staff had typed
+    about them. `already`: they were erased before, and nothing was left to do."""
 
     pseudonym: str
     account: bool
     sessions: int
     comments: int
     texts: int = 0
+    reasons: int = 0
     already: bool = False
+
+
+class Erasure(NamedTuple):
+    """A line of the list of erasures: whom, and whether what they wrote and what staff typed about them went
+    too."""
+
+    pseudonym: str
+    texts: bool
+    reasons: bool
 
 
 def worker_of(account: Account) -> Worker:
@@ -141,12 +161,18 @@ def worker_called(name: str) -> Worker:
 
 
 def erase_worker(
-    *, worker: Worker, actor: Account | None = None, by_themselves: bool = False, texts: bool = False
+    *,
+    worker: Worker,
+    actor: Account | None = None,
+    by_themselves: bool = False,
+    texts: bool = False,
+    reasons: bool = False,
 ) -> Erased:
     """Forget who a worker is: by `actor`, by the command line, or `by_themselves`, whom no line may name.
 
     Refused while payment is due, and for accounts with a staff role.
-    With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. What
+    With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. With
+    `reasons` so do the words of staff about them: of bonuses, payments, suspensions and withdrawals. What
     they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
     then due, or not at all. Once erased, doing it again finds nothing to do.
     """
@@ -155,9 +181,10 @@ def erase_worker(
             _("%(worker)s is a model annotator: nothing is known of it that could be erased")
             % {"worker": worker.pseudonym}
         )
-    if worker.erased_at is not None and not _remains(worker, texts):
+    erasure = Erasure(worker.pseudonym, texts, reasons)
+    if worker.erased_at is not None and not _remains(worker, erasure):
         return Erased(worker.pseudonym, False, 0, 0, already=True)
-    return _erase(worker, actor, texts, note=True, by_themselves=by_themselves)
+    return _erase(worker, actor, erasure, note=True, by_themselves=by_themselves)
 
 
 def erase_again(*, actor: Account | None = None) -> list[Erased]:
@@ -165,21 +192,22 @@ def erase_again(*, actor: Account | None = None) -> list[Erased]:
 
     Payment that such a backup believes to be due was paid before they were erased.
     """
-    listed: dict[str, bool] = {}
-    for name, texts in erasures():
-        listed[name] = listed.get(name, False) or texts
+    listed: dict[str, Erasure] = {}
+    for name, texts, reasons in erasures():
+        before = listed.get(name, Erasure(name, False, False))
+        listed[name] = Erasure(name, before.texts or texts, before.reasons or reasons)
     workers = Worker.objects.filter(pseudonym__in=listed)
-    back = [(worker, listed[worker.pseudonym]) for worker in workers]
-    return [_erase(worker, actor, texts, note=False) for worker, texts in back if _remains(worker, texts)]
+    back = [worker for worker in workers if _remains(worker, listed[worker.pseudonym])]
+    return [_erase(worker, actor, listed[worker.pseudonym], note=False) for worker in back]
 
 
-def erasures() -> Iterator[tuple[str, bool]]:
-    """The list of erasures, oldest first: pseudonyms, and whether what they wrote was erased with them."""
+def erasures() -> Iterator[Erasure]:
+    """The list of erasures, oldest first."""
     path = erasures_file()
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             if words := line.split():
-                yield words[0], _TEXTS in words[1:]
+                yield Erasure(words[0], _TEXTS in words[1:], _REASONS in words[1:])
 
 
 def merge_erasures(listed: str) -> None:
@@ -210,6 +238,33 @@ def has_written(worker: Worker) -> bool:
     return any(map(_texts, _written(worker)))
 
 
+def has_reasons(worker: Worker) -> bool:
+    """Whether anything is stored that staff typed about a worker."""
+    return any(rows.exists() for rows, _field in _typed(worker)) or _audited_reasons(worker).exists()
+
+
+def _typed(worker: Worker) -> Iterator[tuple[QuerySet[Any], str]]:
+    """The rows with words of staff about a worker, and the field that holds them."""
+    for model, fields in _REASON_FIELDS.items():
+        for field in fields:
+            rows: QuerySet[Any] = model.objects.filter(worker=worker)
+            yield rows.exclude(**{f"{field}__in": ("", AuditEntry.ERASED_REASON)}), field
+
+
+def _audited_reasons(worker: Worker) -> QuerySet[AuditEntry]:
+    lines = AuditEntry.objects.filter(about__worker=worker.pseudonym, about__has_key="reason")
+    return lines.exclude(about__reason__in=("", AuditEntry.ERASED_REASON))
+
+
+def _erase_reasons(worker: Worker) -> int:
+    """Take the words of staff about a worker out of their rows, and out of the audit; how many."""
+    erased = sum(rows.update(**{field: AuditEntry.ERASED_REASON}) for rows, field in _typed(worker))
+    for line in _audited_reasons(worker):
+        line.about["reason"] = AuditEntry.ERASED_REASON
+        line.save(update_fields=["about"])
+    return erased
+
+
 def _written(worker: Worker) -> QuerySet[Judgment]:
     return Judgment.objects.filter(
         worker=worker, kind__in=[kind.key for kind in all_kinds() if kind.writes], content__isnull=False
@@ -236,7 +291,7 @@ def _erase_texts(worker: Worker) -> int:
 
 
 def _erase(
-    worker: Worker, actor: Account | None, texts: bool, *, note: bool, by_themselves: bool = False
+    worker: Worker, actor: Account | None, erasure: Erasure, *, note: bool, by_themselves: bool = False
 ) -> Erased:
     with database.writing():
         identity, account = _locked_alone(worker)
@@ -247,7 +302,8 @@ def _erase(
         ended = sessions.end_access(account) if account is not None else sessions.EndedAccess(0, 0)
         comments = Flag.objects.filter(judgment__worker=worker).exclude(comment="").update(comment="")
         WorkerMessage.objects.filter(worker=worker).delete()
-        written = _erase_texts(worker) if texts else 0
+        written = _erase_texts(worker) if erasure.texts else 0
+        typed = _erase_reasons(worker) if erasure.reasons else 0
         if identity is not None:
             identity.delete()
         if account is not None:
@@ -261,8 +317,8 @@ def _erase(
         if note:
             # Before the commit: noted in vain does no harm, erased without a note may come undone.
             for name in names:
-                _note(name, worker.erased_at, texts)
-    return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written)
+                _note(erasure._replace(pseudonym=name), worker.erased_at)
+    return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written, typed)
 
 
 def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
@@ -311,11 +367,12 @@ def _refuse_staff(worker: Worker, account: Account | None) -> None:
         )
 
 
-def _remains(worker: Worker, texts: bool) -> bool:
+def _remains(worker: Worker, erasure: Erasure) -> bool:
     """Whether anything that erasing deletes is there."""
     return (
         worker.erased_at is None
-        or (texts and has_written(worker))
+        or (erasure.texts and has_written(worker))
+        or (erasure.reasons and has_reasons(worker))
         or Identity.objects.filter(worker=worker).exists()
         or WorkerMessage.objects.filter(worker=worker).exists()
         or Flag.objects.filter(judgment__worker=worker).exclude(comment="").exists()
@@ -335,12 +392,13 @@ def _forget_visits(identity: Identity | None) -> list[str]:
     return sorted({was for *_rest, was in visits_forgotten if was})
 
 
-def _note(pseudonym: str, erased_at: datetime | None, texts: bool) -> None:
+def _note(erasure: Erasure, erased_at: datetime | None) -> None:
     """Append a worker to the list of erasures, and see that it is on the disk."""
     path = erasures_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     when = erased_at.isoformat(timespec="seconds") if erased_at else ""
-    line = " ".join([pseudonym, when, *([_TEXTS] if texts else [])]) + "\n"
+    also = [word for word, too in ((_TEXTS, erasure.texts), (_REASONS, erasure.reasons)) if too]
+    line = " ".join([erasure.pseudonym, when, *also]) + "\n"
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(handle, line.encode())

@@ -12,6 +12,7 @@ except that quotation marks are kept as written.
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 _ABBREVIATIONS = frozenset(
     "mr. mrs. ms. dr. st. jr. sr. prof. rev. gen. lt. col. sgt. capt. mt. ft. ave. blvd. vs. etc. "
@@ -29,7 +30,7 @@ def tokenise(text: str) -> tuple[str, ...]:
 
     `tokenise(" ".join(tokens)) == tokens` for tokens that this function made.
     """
-    return tuple(token for chunk in text.split() for token in _cut(chunk))
+    return tuple(chain.from_iterable(map(_cut, text.split())))
 
 
 def plain_words(text: str) -> list[str]:

@@ -1,6 +1,8 @@
 // Marks phrases in captions: the first and the last word are chosen, or dragged over; a phrase that is chosen
 // goes. The form's hidden field holds them as "caption:first-behind", counted from 0.
 
+import { meanings } from "./layout.js";
+
 const form = document.querySelector("[data-marks]");
 const field = form.elements.phrases;
 const undo = form.querySelector("[data-undo]");
@@ -166,7 +168,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.metaKey || event.ctrlKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
-  if (event.key.toLowerCase() === "z") return takeBack();
+  if (meanings(event).includes("z")) return takeBack();
   if (event.key === "Escape") return forget();
   const position = places.get(event.target);
   if (!position) return;

@@ -14,7 +14,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--small", action="store_true", help="a quarter of the workers")
     parser.add_argument("--without-timing", action="store_true", help="do not let the learner see seconds")
-    parser.add_argument("--tasks", nargs="*", default=None, help="entities, relevance, graded; default all")
+    parser.add_argument("--tasks", nargs="*", default=None, help="entities, relevance, graded, tags")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": "config.settings"}

@@ -1,4 +1,4 @@
-"""Three campaigns with control items: about chains, about pages of pairs, about graded pairs.
+"""Campaigns with control items: about chains, pages of pairs, graded pairs, tags. Half of the items are.
 
 What they ask about is one half of a corpus, what is known about the other half: images of the same sort,
 drawn by the same seed. The workers are careful ones of the simulator; helpers who never watch bring the
@@ -16,13 +16,14 @@ from typing import Any
 from PIL import Image as Pillow
 
 from annotation import campaigns, instructions
-from annotation.models import Assignment, Campaign, Caption, Corpus, Identity, Image, Item, TrustState, Worker
+from annotation.models import Assignment, Campaign, Caption, Control, Corpus, Identity, Image, Item, Worker
 from annotation.moderation import control_items
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import question_from
 from annotation.protocol.controls import draw_number
 from annotation.protocol.gold import Truth
+from annotation.protocol.kinds import is_page
 from annotation.protocol.paging import Pair
 from annotation.protocol.questions import Answer
 from annotation.quality import controls
@@ -32,7 +33,6 @@ from annotation.selectors.records import stream_records
 from annotation.simulation.workers import PRESETS
 from annotation.simulation.workers import SimulatedWorker as Simulated
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
-from annotation.task_types.relevance.rules import RELEVANCE
 from config.sample import sample_record
 from tests.factories import a_corpus
 from tests.web import world
@@ -54,7 +54,8 @@ ANSWERS_PER_IMAGE = {
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large a campaign is: images asked about and known ones, and its workers."""
+    """How large a campaign is: images asked about and known ones, its workers, and items of each of them and
+    each kind, of which half are known."""
 
     unknown: int
     known: int
@@ -68,7 +69,8 @@ class WatchedCampaign:
     def __init__(self, name: str, tasks: str, sizes: Sizes, *, seed: int, folder: Path) -> None:
         self.name, self.sizes, self.seed = name, sizes, seed
         _corpus(f"{name}-corpus", sizes, seed, folder)
-        settings: dict[str, Any] = {"trust": {"double_check_share": 0.05}}
+        trust = {"qualification": False, "warm_up_items": sizes.items, "warm_up_known": sizes.items // 2}
+        settings: dict[str, Any] = {"trust": {"double_check_share": 0.05, **trust}}
         self.campaign = campaigns.create_campaign(
             name=name, corpus=f"{name}-corpus", tasks=tasks, settings=settings
         )
@@ -87,11 +89,18 @@ class WatchedCampaign:
                 layer=layer,
                 images=list(held_back.values_list("key", flat=True)),
                 seed=seed,
-                per_answer={"control": 4 * sizes.known, "qualification": 18},
+                per_answer={"control": 4 * sizes.known},
+                purposes=[Control.CONTROL],
             )
         else:
             campaigns.open_pairs(campaign=self.campaign, pairs=_pairs(rows, seed))
-            controls.from_split(campaign=self.campaign, split=KNOWN, seed=seed, number=sizes.known // 2)
+            controls.from_split(
+                campaign=self.campaign,
+                split=KNOWN,
+                seed=seed,
+                number=sizes.known // 2,
+                purposes=[Control.CONTROL],
+            )
         campaigns.begin_campaign(campaign=self.campaign)
         instructions.publish_text(campaign=self.campaign, kind=instructions.CONSENT, text="")
         self.truths = _truths(self.campaign) if tasks == "entities" else {}
@@ -107,7 +116,7 @@ class WatchedCampaign:
     def answer(self, worker: Simulated, assignment: int) -> Answer:
         """What a careful worker answers to what they hold."""
         row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
-        if row.kind == RELEVANCE:
+        if is_page(row.kind):
             page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
             ticked = [[image == block.image for image, _ in block.captions] for block in page]
             return Answer("judged", content={"ticked": ticked})
@@ -124,7 +133,7 @@ class WatchedCampaign:
     def known(self, assignment: int) -> bool | list[bool]:
         """Whether an item was a known one; of a page that of each image, in the order shown."""
         row = Assignment.objects.get(pk=assignment)
-        if row.kind != RELEVANCE:
+        if not is_page(row.kind):
             return row.control_id is not None
         page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
         return [block.control is not None for block in page]
@@ -132,7 +141,7 @@ class WatchedCampaign:
     def group(self, assignment: int) -> str | list[str]:
         """The image of an item, by its key."""
         row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
-        if row.kind == RELEVANCE:
+        if is_page(row.kind):
             page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
             return [f"{self.name} {block.image}" for block in page]
         if row.control is not None:
@@ -149,18 +158,10 @@ class WatchedCampaign:
     def _helps(self, person: Simulated, kind: str) -> None:
         row = Worker.objects.get(pseudonym=person.name)
         lease = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
-        if isinstance(lease, NoTask) and lease.code == "no_test":
-            self._trust(row, kind)
-            lease = leases.take_lease(worker=row.pk, campaign=self.campaign, kind=kind)
         if isinstance(lease, NoTask):
             return
         answer = self.answer(person, lease.id)
         submission.submit(worker=row.pk, assignment=lease.id, answer=answer, token=f"h{lease.id}", then=False)
-
-    def _trust(self, row: Worker, kind: str) -> None:
-        TrustState.objects.filter(campaign=self.campaign, worker=row, kind=kind).update(
-            state="trusted", items=1000, entered=True, examined_right=12, examined_items=12
-        )
 
 
 def _corpus(name: str, sizes: Sizes, seed: int, folder: Path) -> Corpus:

@@ -15,6 +15,7 @@ from annotation.protocol import questions as q
 from tests.apart import features, learner
 from tests.apart.campaigns import CHAINS, Sizes, WatchedCampaign
 from tests.apart.features import Memory, Numbers
+from tests.apart.polls import Polls
 from tests.apart.watcher import Seen, Watcher
 
 
@@ -41,26 +42,30 @@ class Separation:
 
 #: What a line of the file of one's own answers says of time.
 _TIMES = ("at", "seconds")
-#: Items of a worker and kind that are looked at: those of warm-up, where the share of known ones stays.
-WARM_UP = 30
+#: Items of a worker and kind that are looked at, and items of each side that are compared.
+WARM_UP, EACH_SIDE = 30, 400
 FULL = {
-    "entities": Sizes(unknown=160, known=80, workers=11, items=WARM_UP),
-    "relevance": Sizes(unknown=240, known=80, workers=16, items=WARM_UP),
-    "graded": Sizes(unknown=60, known=80, workers=14, items=WARM_UP),
+    "entities": Sizes(unknown=330, known=150, workers=28, items=WARM_UP),
+    "relevance": Sizes(unknown=300, known=110, workers=28, items=WARM_UP),
+    "graded": Sizes(unknown=90, known=110, workers=28, items=WARM_UP),
+    "tags": Sizes(unknown=90, known=110, workers=28, items=WARM_UP),
 }
 
 
-def rows_of(tasks: str, sizes: Sizes, *, seed: int, timing: bool = True) -> list[Row]:
+def rows_of(
+    tasks: str, sizes: Sizes, *, seed: int, timing: bool = True, watching: type[Watcher] = Watcher
+) -> list[Row]:
     """What watchers of one campaign see, in rows."""
     with tempfile.TemporaryDirectory() as folder:
         site = WatchedCampaign(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
-        watchers = [Watcher(site, person) for person in site.watchers]
+        watchers = [watching(site, person) for person in site.watchers]
         kinds = CHAINS if tasks == "entities" else tuple(site.campaign.kinds)
         if tasks == "entities":
             site.help(0.5)
         _all_work(site, watchers, kinds, sizes.items)
         rows = []
         for watcher in watchers:
+            watcher.poll_late()
             watcher.read_file()
             rows += rows_seen(site, watcher.person.name, watcher.seen, timing=timing)
     return rows
@@ -78,9 +83,7 @@ def _all_work(site: WatchedCampaign, watchers: Sequence[Watcher], kinds: Sequenc
                     if done[number, kind] >= items or not watcher.work(kind):
                         break
                     busy = True
-                    task = watcher.seen[-1].task
-                    if not task["test"]:
-                        done[number, kind] += len(task.get("blocks", "1"))
+                    done[number, kind] += len(watcher.seen[-1].task.get("blocks", "1"))
         if kinds == CHAINS:
             site.help(0.05)
 
@@ -89,6 +92,7 @@ def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timin
     """The rows of what one watcher saw, in its order."""
     memory, filed, rows = Memory(), Memory(), []
     last: dict[str, Numbers] = {}
+    near: dict[str, Polls] = {}
     for row in seen:
         task = features.numbers_of(row.task, "task", at=row.at)
         numbers = dict(task)
@@ -109,9 +113,10 @@ def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timin
         numbers |= {f"kind {row.kind}": 1.0}
         if timing:
             numbers |= {"seconds to take": row.seconds[0], "seconds to answer": row.seconds[1]}
-        if row.test:
-            continue
         known, group = site.known(row.task["id"]), site.group(row.task["id"])
+        common = {"kind": row.kind, "image": f"{row.kind} {group}"}
+        numbers |= row.polls.numbers({name: near[value] for name, value in common.items() if value in near})
+        near |= dict.fromkeys(common.values(), row.polls)
         if isinstance(known, bool):
             rows.append(Row(row.kind, known, str(group), worker, numbers))
             continue
@@ -156,13 +161,13 @@ def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, 
     }
 
 
-def evened(rows: Sequence[Row], seed: int, most: int | None = None) -> list[Row]:
-    """As many control items as others of each kind, drawn."""
+def evened(rows: Sequence[Row], seed: int, most: int = EACH_SIDE) -> list[Row]:
+    """As many control items as others of each kind, drawn, `most` at most."""
     rng = np.random.default_rng(seed)
     chosen: list[Row] = []
     for kind in sorted({row.kind for row in rows}):
         sides = [[row for row in rows if row.kind == kind and row.known == known] for known in (True, False)]
-        number = min(map(len, sides))
+        number = min(most, *map(len, sides))
         for side in sides:
             chosen += [side[i] for i in sorted(rng.permutation(len(side))[:number])]
     return chosen

@@ -6,18 +6,47 @@ import io
 import json
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
+from django.conf import settings
+from django.middleware.csrf import CSRF_SECRET_LENGTH
+from django.test import Client
+from django.utils.crypto import get_random_string
+from django.utils.http import urlencode
 from rest_framework.authtoken.models import Token
 
+from annotation.common import database
 from annotation.models import Account
 from annotation.selectors.workers import own_data
 from annotation.simulation.workers import SimulatedWorker as Simulated
 from config import single_thread_worker
 from config.wsgi import application
 from tests.apart.campaigns import WatchedCampaign, answer_fields
+from tests.apart.polls import (
+    AFTER,
+    AFTER_BY_TURNS,
+    ALTERED,
+    AT_ONCE,
+    HELD,
+    IN_HAND,
+    IN_HAND_BY_TURNS,
+    LATE,
+    LATER,
+    NOW_AND_THEN,
+    OF_ANSWERS,
+    SELDOM,
+    TURNS,
+    Ask,
+    Item,
+    Polls,
+    Response,
+    other_answer,
+)
 
 
 class Clock:
@@ -41,6 +70,8 @@ clock = Clock()
 vars(single_thread_worker)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 
+#: How long an answer may be changed, as the docs say.
+CHANGEABLE_FOR = timedelta(minutes=10)
 #: What a line of the file repeats of the answer, which the worker knows.
 _OF_ANSWER = ("answer", "box")
 
@@ -48,65 +79,111 @@ _OF_ANSWER = ("answer", "box")
 @dataclass
 class Seen:
     """One item: the task as it came, what the list of tasks said before, while it was in hand and after
-    the answer, what the answer brought, headers, and seconds that the two calls took; at last, what the file
-    of one's own answers says of it, without what was answered."""
+    the answer, what the answer brought, headers, and seconds that the two calls took; what all addresses that
+    its worker may open said then and later; at last, what the file of one's own answers says of it, without
+    what was answered."""
 
-    kind: str
+    item: Item
     at: float
     task: dict[str, Any]
     before: dict[str, Any]
     held: dict[str, Any]
     after: dict[str, Any]
     receipt: dict[str, Any]
-    headers: dict[str, Any]
+    headers: Mapping[str, str]
     seconds: tuple[float, float]
-    test: bool
+    polls: Polls = field(default_factory=Polls)
     filed: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """The kind of question."""
+        return self.item.kind
 
 
 class Watcher:
-    """One worker at a browser."""
+    """One worker at a browser, and with a program that calls under their token."""
 
     def __init__(self, site: WatchedCampaign, person: Simulated) -> None:
         self.campaign, self.person = site, person
-        self.program = Program(Account.objects.get(username=person.name))
+        account = Account.objects.get(username=person.name)
+        self.program, self._browser = Program(account), Program(account, browser=True)
+        self.picture = ""
         self.seen: list[Seen] = []
+        for kind in site.campaign.kinds:
+            self.send(f"/tasks/{site.name}/{kind}/instructions/", {})
         self._listed = self._list()
 
     def work(self, kind: str) -> bool:
         """Take and answer one item; False where there is none."""
         before = self._listed
         at = time.time()
-        task, took, headers = self._post("/api/tasks/next", {"campaign": self.campaign.name, "kind": kind})
-        if task.get("nothing") in ("no_test", "test_failed"):
-            self._post("/api/tasks/test", {"campaign": self.campaign.name, "kind": kind})
-            task, took, headers = self._post(
-                "/api/tasks/next", {"campaign": self.campaign.name, "kind": kind}
-            )
+        taken = self._post("/api/tasks/next", {"campaign": self.campaign.name, "kind": kind})
+        task = json.loads(taken.body)
         if "nothing" in task:
             return False
-        # What is known of a test is that it is one.
-        held = before if task["test"] else self._list()
         answer = answer_fields(self.campaign.answer(self.person, task["id"]))
+        item, polls = Item(task["id"], kind, answer), Polls()
+        turn = len(self.seen) % TURNS
+        held = self._list() if not turn else {}
+        self.picture = task["image"]["picture"]
+        self._poll(polls, IN_HAND | (IN_HAND_BY_TURNS if not turn else {}), item, HELD)
         payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
-        receipt, reported, _ = self._post(f"/api/assignments/{task['id']}/answer", payload)
-        if not task["test"]:
-            self._listed = self._list()
+        receipt = self._post(f"/api/assignments/{task['id']}/answer", payload)
+        self._listed = self._list()
         self.seen.append(
             Seen(
-                kind,
+                item,
                 at,
                 task,
                 before.get(kind, {}),
                 held.get(kind, {}),
                 self._listed.get(kind, {}),
-                receipt,
-                headers,
-                (took, reported),
-                bool(task["test"]),
+                json.loads(receipt.body),
+                taken.headers,
+                (taken.seconds or 0.0, receipt.seconds or 0.0),
+                polls,
             )
         )
+        self._poll(polls, OF_ANSWERS | AFTER | AFTER_BY_TURNS[turn], item, AT_ONCE)
+        if len(self.seen) % SELDOM == 0:
+            self._poll(polls, NOW_AND_THEN, item, AT_ONCE)
+        if len(self.seen) % ALTERED == 0:
+            self._alter(polls, item)
+        self._poll_earlier(kind)
         return True
+
+    def poll_late(self) -> None:
+        """Look at every answer once more, when the time in which it may be changed is over."""
+        late = database.now() + CHANGEABLE_FOR + timedelta(minutes=1)
+        with mock.patch.object(database, "now", lambda: late):
+            for row in self.seen[::TURNS]:
+                self._poll(row.polls, OF_ANSWERS, row.item, LATE)
+
+    def _poll(self, polls: Polls, addresses: Mapping[str, Ask], item: Item, moment: str) -> None:
+        for address, ask in addresses.items():
+            polls.add(address, moment, self._seen_by(ask(self, item), address, moment, item))
+
+    def _seen_by(self, response: Response, address: str, moment: str, item: Item) -> Response:
+        """The response as it goes over the wire: a test puts a channel here."""
+        return response
+
+    def _poll_earlier(self, kind: str) -> None:
+        """Look at answers of the kind that are so many answers old: two at once, then the one that may be
+        changed no more."""
+        rows = [row for row in self.seen if row.kind == kind]
+        for number in LATER[:2] if len(rows) % 2 else LATER[2:]:
+            if len(rows) > number:
+                row = rows[-1 - number]
+                self._poll(row.polls, OF_ANSWERS, row.item, f"{number} later")
+
+    def _alter(self, polls: Polls, item: Item) -> None:
+        """Change the answer, and change it back."""
+        another = other_answer(item)
+        for moment, answer in ((AT_ONCE, another), (LATE, item.answer)):
+            if another is not None:
+                response = self.call("POST", f"/api/assignments/{item.id}/change", answer)
+                polls.add("a change", moment, self._seen_by(response, "a change", moment, item))
 
     def read_file(self) -> None:
         """Download the file of one's own answers: a line for each item."""
@@ -119,37 +196,64 @@ class Watcher:
             for pair in row.filed.get("pairs", ()):
                 del pair["yes"]
 
-    def _list(self) -> dict[str, dict[str, Any]]:
-        message, _, _ = self.program.call("GET", "/api/tasks")
-        return {task["kind"]: task for task in message["tasks"]}
+    def open(self, address: str) -> Response:
+        """A page."""
+        return self._browser.call("GET", address)
 
-    def _post(self, path: str, data: dict[str, Any]) -> tuple[dict[str, Any], float, dict[str, Any]]:
-        return self.program.call("POST", path, data)
+    def send(self, address: str, form: dict[str, str]) -> Response:
+        """What a page's form sends."""
+        return self._browser.send(address, form)
+
+    def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
+        """A call under the worker's token."""
+        return self.program.call(method, path, data)
+
+    def _list(self) -> dict[str, dict[str, Any]]:
+        response = self.call("GET", "/api/tasks")
+        return {task["kind"]: task for task in json.loads(response.body)["tasks"]}
+
+    def _post(self, path: str, data: dict[str, Any]) -> Response:
+        response = self.call("POST", path, data)
+        assert response.status == 200, response
+        return response
 
 
 class Program:
-    """What calls the server's WSGI application with an account's token.
+    """What calls the server's WSGI application, with an account's token or its session.
 
     It times calls to the millisecond: a sleep is late by a part of one, a line of the network by more.
     """
 
-    def __init__(self, account: Account) -> None:
-        token, _ = Token.objects.get_or_create(user=account)
-        self._headers = {"HTTP_AUTHORIZATION": f"Token {token.key}", "HTTP_HOST": "localhost"}
+    def __init__(self, account: Account, *, browser: bool = False) -> None:
+        self._headers = {"HTTP_HOST": "localhost", "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
+        if browser:
+            client = Client()
+            client.force_login(account)
+            secret = get_random_string(CSRF_SECRET_LENGTH)
+            session = client.cookies[settings.SESSION_COOKIE_NAME].value
+            cookies = {settings.SESSION_COOKIE_NAME: session, settings.CSRF_COOKIE_NAME: secret}
+            self._headers["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+            self._headers["HTTP_X_CSRFTOKEN"] = secret
+        else:
+            token, _ = Token.objects.get_or_create(user=account)
+            self._headers["HTTP_AUTHORIZATION"] = f"Token {token.key}"
 
-    def call(
-        self, method: str, path: str, data: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], float, dict[str, Any]]:
-        """What was said, seconds that it took, and the headers."""
-        body = json.dumps(data).encode() if data is not None else b""
+    def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
+        """What is said to JSON, and seconds that it took."""
+        return self._asked(method, path, "application/json", json.dumps(data) if data is not None else "")
+
+    def send(self, path: str, form: Mapping[str, str]) -> Response:
+        """What is said to a form."""
+        return self._asked("POST", path, "application/x-www-form-urlencoded", urlencode(form))
+
+    def _asked(self, method: str, path: str, content_type: str, content: str) -> Response:
+        body = content.encode()
         environ = {
             **self._headers,
             "REQUEST_METHOD": method,
             "PATH_INFO": path,
-            "SERVER_NAME": "localhost",
-            "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
-            "CONTENT_TYPE": "application/json",
+            "CONTENT_TYPE": content_type,
             "CONTENT_LENGTH": str(len(body)),
             "wsgi.input": io.BytesIO(body),
             "wsgi.url_scheme": "http",
@@ -161,5 +265,4 @@ class Program:
         text = b"".join(answer)
         took = round(clock() - started, 3)
         status, headers = begun[-1]
-        assert status.startswith("200"), (status, text)
-        return json.loads(text), took, dict(headers)
+        return Response(int(status.split()[0]), dict(headers), text, took)

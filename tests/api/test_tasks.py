@@ -306,6 +306,7 @@ def test_consent_comes_first(work: World, ann: Program):
     assert ann.take()["nothing"] == "no_consent"
     response = ann.get("/api/campaigns/quay/consent")[1]
     assert (response["needed"], response["text"]) == (True, "We keep your answers.")
+    assert response["contact"] == "people@phrasebox.example"
     stale = ann.post("/api/campaigns/quay/consent", {"version": response["version"] - 1})
     assert codes(stale) == (409, "stale_text")
     assert ann.post("/api/campaigns/quay/consent", {"version": response["version"]})[1]["needed"] is False

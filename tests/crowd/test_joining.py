@@ -324,4 +324,4 @@ def test_who_is_erased_is_erased_under_both_names():
     was = provisional.worker.pseudonym
     join(known, provisional)
     pseudonyms.erase_worker(worker=known.worker)
-    assert {was, known.worker.pseudonym} <= {name for name, _texts in pseudonyms.erasures()}
+    assert {was, known.worker.pseudonym} <= {erasure.pseudonym for erasure in pseudonyms.erasures()}

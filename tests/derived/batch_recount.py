@@ -356,7 +356,7 @@ class Recount:
         return sum(len(self.mine[name].stand) for name in self.unused())
 
     def withdrawn(self) -> list[str]:
-        return sorted(s.reason for s in self.newest.trust_states if s.withdrawn_at is not None)
+        return sorted(s.withdrawn_reason for s in self.newest.trust_states if s.withdrawn_at is not None)
 
     def in_a_report(self) -> tuple[Any, ...]:
         """All that a report tells of the batch and that may change."""

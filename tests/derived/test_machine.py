@@ -65,7 +65,7 @@ SETTINGS = {
 #: What may happen, as often as it stands here. Closing ends the asking, so it is rare.
 ACTS = (
     *(["answer"] * 8 + ["work"] * 4),
-    *("withdraw", "restore", "rule", "take_back", "suspend", "reinstate"),
+    *("withdraw", "restore", "rule", "take_back", "suspend", "reinstate", "alter", "alter"),
     *("review", "pay", "promote", "from_own_layer", "export", "settle_all", "close"),
 )
 
@@ -103,6 +103,9 @@ class Managed(Play):
         self.withdrawn = True
         self.met["withdrawn"] += bool(done.judgments)
         self.met["retired by a withdrawal"] += bool(done.retired)
+
+    def alter(self, number: int, step: int) -> None:
+        self.met["changed"] += self.change(number, step)
 
     def restore(self, number: int, step: int) -> None:
         done = discarding.restore_worker(campaign=self.campaign, worker=self.worker(number))
@@ -239,7 +242,7 @@ class Managed(Play):
         """What is stored, as far as a step can change it."""
         mine = {"campaign": self.campaign}
         return (
-            list(Judgment.objects.filter(**mine).order_by("pk").values_list("pk", "withdrawn")),
+            list(Judgment.objects.filter(**mine).order_by("pk").values_list("pk", "withdrawn", "answer")),
             list(Assignment.objects.filter(**mine).order_by("pk").values_list("pk", "state", "pay")),
             list(OpenImage.objects.filter(**mine).order_by("pk").values_list("pk", "version")),
             list(Control.objects.filter(**mine).order_by("pk").values_list("pk", "active")),
@@ -315,7 +318,7 @@ def test_a_run_meets_all_that_can_happen() -> None:
     """The property above would say little if nothing were ever withdrawn, ruled or finished."""
     script = "settle_all export settle_all review settle_all review export promote promote promote"
     script += " from_own_layer pay rule withdraw restore take_back rule rule suspend reinstate settle_all"
-    script += " export withdraw close export"
+    script += " answer alter answer alter answer alter export withdraw close export"
     about_one, turns = {"withdraw", "restore", "suspend", "reinstate"}, Counter[str]()
     acts = []
     for number, what in enumerate(script.split()):
@@ -324,4 +327,5 @@ def test_a_run_meets_all_that_can_happen() -> None:
     play = managed(5, acts)
     expected = {"withdrawn", "restored", "ruled", "taken back", "suspended", "reinstated", "paid", "promoted"}
     expected |= {"made of the layer", "exported", "export refused", "closed", "retired by a withdrawal"}
+    expected |= {"changed"}
     assert expected - {what for what, times in play.met.items() if times} == set(), play.met

@@ -48,6 +48,10 @@ class Abilities:
     brackets: bool = True
     nesting: bool = True
     model_boxes: bool = False
+    labels: bool = False
+
+
+labels = st.text(_letters, max_size=9).map(lambda text: " ".join(text.split()))
 
 
 @st.composite
@@ -106,7 +110,17 @@ def layers(draw: st.DrawFn, caption_records: list[CaptionRecord], can: Abilities
         objects.append(LayerObject((name,), None, scene, not scene or draw(st.booleans())))
     drawn = dict.fromkeys(name for obj in objects for name in obj.chains)
     known = {chain.id for chain in chains}
-    return LayerRecord((*chains, *(Chain(name, ()) for name in drawn if name not in known)), tuple(objects))
+    chains += [Chain(name, ()) for name in drawn if name not in known]
+    if can.labels:
+        chains = [draw(labelled(chain)) if chain.id != NOT_VISUAL else chain for chain in chains]
+    return LayerRecord(tuple(chains), tuple(objects))
+
+
+@st.composite
+def labelled(draw: st.DrawFn, chain: Chain) -> Chain:
+    """The chain as another tool has it: with a label, and phrases that stand in no caption."""
+    phrases = draw(st.lists(labels.filter(bool), max_size=2, unique=True))
+    return replace(chain, label=draw(labels), phrases=tuple(phrases))
 
 
 @st.composite
@@ -146,6 +160,7 @@ def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
         uncovered=draw(st.booleans()),
         brackets=draw(st.booleans()),
         nesting=draw(st.booleans()),
+        labels=draw(st.booleans()),
     )
     odd = draw(st.booleans())
     ids = st.sampled_from(["", "7", "12", "x7", " 9", "name.jpg#3"]) if odd else st.just("")
@@ -186,8 +201,13 @@ def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
             counts["words"] += caption.words != another.words
             counts["caption_ids"] += caption.id not in ("", another.id)
             counts["unrelated"] += caption.unrelated != another.unrelated
+        had, has = _labels(old), _labels(new)
+        counts["labels"] += had - has
         if new.layer is None:
             counts["layers"] += old.layer is not None
+        elif had > has == 0 and old.layer is not None:
+            chains = tuple(Chain(chain.id, chain.mentions) for chain in old.layer.chains)
+            assert new.layer == replace(old.layer, chains=chains)
         else:
             assert new.layer == old.layer
     places = {record.id: index for index, record in enumerate(after)}
@@ -196,6 +216,11 @@ def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
         counts["order"] += places[old.id] < farthest
         farthest = max(farthest, places[old.id])
     return {word: number for word, number in counts.items() if number}
+
+
+def _labels(record: ImageRecord) -> int:
+    """Chains with a label or phrases of another tool."""
+    return sum(bool(chain.label or chain.phrases) for chain in record.layer.chains) if record.layer else 0
 
 
 def _expected_records(

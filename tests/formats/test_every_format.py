@@ -45,7 +45,13 @@ def corpus(size: int) -> Iterator[ImageRecord]:
         )
         objects = tuple(LayerObject((chain.id,), Box(1, 1, 9, 9)) for chain in chains)
         yield ImageRecord(
-            f"{n:06}", f"{n:06}.jpg", caption_records, split="train", layer=LayerRecord(chains, objects)
+            f"{n:06}",
+            f"{n:06}.jpg",
+            caption_records,
+            split="train",
+            width=90,
+            height=90,
+            layer=LayerRecord(chains, objects),
         )
 
 

@@ -24,16 +24,22 @@ CASES: dict[str, tuple[Abilities, Carried]] = {
     "flickr30k": (Abilities(captionless=True, line_breaks=True), make.as_flickr30k),
     "karpathy": (Abilities(captionless=True, line_breaks=True), make.as_karpathy),
     "coco": (
-        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True),
+        Abilities(
+            captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True, labels=True
+        ),
         make.as_coco,
     ),
     "csv": (Abilities(line_breaks=True), make.as_csv),
     "jsonl": (
-        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True),
+        Abilities(
+            captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True, labels=True
+        ),
         list,
     ),
     "parquet": (
-        Abilities(captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True),
+        Abilities(
+            captionless=True, line_breaks=True, layers=True, uncovered=True, model_boxes=True, labels=True
+        ),
         list,
     ),
     "entities": (

@@ -38,6 +38,7 @@ PRODUCTION = {
     "PHRASEBOX_ENV": "production",
     "SECRET_KEY": "long-enough-and-known-to-this-test-only-0123456789-abcdefghij",
     "SITE_URL": "https://phrasebox.example",
+    "CONTACT_EMAIL": "people@phrasebox.example",
     "ALLOWED_HOSTS": "127.0.0.1",
 }
 

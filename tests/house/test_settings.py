@@ -27,6 +27,10 @@ from tests.house.product import PRODUCTION, manage
             {"SITE_URL": ""},
             "SITE_URL is not set; name the address that browsers use, as in https://example.org",
         ),
+        (
+            {"CONTACT_EMAIL": ""},
+            "CONTACT_EMAIL is not set; name an e-mail address at which you answer workers",
+        ),
     ],
 )
 def test_production_refuses_what_is_left_open(tmp_path: Path, change: dict[str, str], line: str) -> None:
@@ -42,6 +46,7 @@ def test_production_names_everything_left_open_at_once(tmp_path: Path) -> None:
         "SECRET_KEY",
         "DEBUG=1",
         "SITE_URL",
+        "CONTACT_EMAIL",
     ]
 
 
@@ -68,6 +73,10 @@ def test_without_any_variable_all_that_is_written_lies_in_the_data_folder(tmp_pa
         (
             {"SITE_URL": "example.org/path"},
             "SITE_URL='example.org/path' is not the address of a server; use one such as https://example.org",
+        ),
+        (
+            {"CONTACT_EMAIL": "people at example.org"},
+            "CONTACT_EMAIL='people at example.org' is no e-mail address; use one that somebody reads",
         ),
         (
             {"DISK_RESERVE": "2 GB"},

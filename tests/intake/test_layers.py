@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -71,6 +72,11 @@ def layers(draw: st.DrawFn, captions: list[tuple[str, ...]]) -> LayerRecord:
         held.setdefault(f"{NOT_VISUAL}/{number}" if label == NOT_VISUAL else label, []).append(mention)
     chains = [ChainRecord(label.split("/")[0], tuple(mentions)) for label, mentions in held.items()]
     chains += [ChainRecord(label, ()) for label in draw(st.sampled_from([(), ("90",), ("90", "91")]))]
+    named = st.sampled_from(["", "traffic light"]), st.sampled_from([(), ("a dog on it", "it")])
+    chains = [
+        chain if chain.id == NOT_VISUAL else replace(chain, label=draw(named[0]), phrases=draw(named[1]))
+        for chain in chains
+    ]
     visual = [chain.id for chain in chains if chain.id != NOT_VISUAL]
     objects: list[LayerObject] = []
     if visual:
@@ -145,7 +151,7 @@ def test_shares_may_come_in_any_order_and_carry_stages(corpus: Corpus):
         corpus,
         [LayerShare("1002", a_layer(MAN), {"1": REVIEW}), ("1000", a_layer("[/EN#4/people A man]"))],
     )
-    assert dict(Chain.objects.filter(layer=layer).values_list("label", "stage")) == {"1": REVIEW, "4": ""}
+    assert dict(Chain.objects.filter(layer=layer).values_list("key", "stage")) == {"1": REVIEW, "4": ""}
 
 
 def test_what_was_excluded_is_plain_words_unless_asked_for(corpus: Corpus):

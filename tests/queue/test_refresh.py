@@ -63,7 +63,7 @@ def test_chains_of_different_images_have_different_numbers():
     world = World(some_images(3))
     world.work()
     layer_rows.refresh_layer_rows(world.campaign)
-    labels = list(Chain.objects.filter(layer=layer_named(world)).values_list("label", flat=True))
+    labels = list(Chain.objects.filter(layer=layer_named(world)).values_list("key", flat=True))
     assert len(labels) == len(set(labels)) == 9
 
 

@@ -204,11 +204,11 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_no_matter_w
             source="gold",
         )
 
-    nobody = q.judgment_name("nobody", "drew", "it")
-    same = control(q.quality_key(nobody, ()))
-    elsewhere = control(q.quality_key(nobody, (Box(1, 1, 2, 2),)), boxes=[[1, 1, 2, 2]])
-    larger = control(q.quality_key(nobody[::-1], ()), pending=[1, 1, 499, 374])
-    other_control = control(q.quality_key(nobody[1:] + "0", ()), mentions=["0:0-1"])
+    nobody, box, another = q.judgment_name("nobody", "drew", "it"), Box(*content["pending"]), Box(1, 1, 2, 2)
+    same = control(q.quality_key(nobody, box, ()))
+    elsewhere = control(q.quality_key(nobody, box, (another,)), boxes=[[1, 1, 2, 2]])
+    larger = control(q.quality_key(nobody, Box(1, 1, 499, 374), ()), pending=[1, 1, 499, 374])
+    other_control = control(q.quality_key(nobody[1:] + "0", box, ()), mentions=["0:0-1"])
     for worker, item in enumerate((same, elsewhere, larger, other_control)):
         met(item, world.workers[worker])
     assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)
@@ -218,7 +218,7 @@ def test_a_box_that_was_judged_as_a_control_item_is_judged_by_others_no_matter_w
         result = asked_before(worker=world.workers[worker], campaign=world.campaign.pk, kind=q.BOX_QUALITY)
         assert result == {same.pk}
         leases.return_lease(worker=world.workers[worker], assignment=lease.id)
-    twin = control(q.quality_key(nobody[2:] + "00", ()))
+    twin = control(q.quality_key(nobody[2:] + "00", box, ()))
     assert asked_before(worker=world.workers[0], campaign=world.campaign.pk, kind=q.BOX_QUALITY) == {twin.pk}
 
 
@@ -295,8 +295,9 @@ def test_a_pair_that_was_graded_as_a_control_item_is_graded_by_others():
 
 
 def test_keys_hold_the_boxes_where_the_comparison_of_boxes_expects_them():
-    key = q.quality_key(q.judgment_name("i", "w", "k"), (Box(5, 6, 7, 8), Box(1, 2, 3, 4)))
-    assert key[31:] == "1,2,3,4;5,6,7,8"
+    beside = (Box(5, 6, 7, 8), Box(1, 2, 3, 4))
+    key = q.quality_key(q.judgment_name("i", "w", "k"), Box(9, 9, 10, 10), beside)
+    assert key[31:] == "9,9,10,10|1,2,3,4;5,6,7,8"
     assert q.chain_key(q.BOX_COVERAGE, [Mention(0, 0, 1, ("a",), ("other",))]).endswith("|")
 
 

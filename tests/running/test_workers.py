@@ -17,13 +17,16 @@ from annotation.models import (
     Account,
     Assignment,
     AuditEntry,
+    Bonus,
     Flag,
     Identity,
     Judgment,
     RoleGrant,
     StaffInvitation,
+    TrustState,
     Worker,
 )
+from annotation.moderation import discarding
 from annotation.moderation.reopening import CannotReopen, change_answer
 from annotation.protocol import questions as q
 from annotation.queue import leases
@@ -35,6 +38,7 @@ from annotation.workers.accounts import inviting
 from phrasebox.errors import PhraseboxError
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
+from tests.web.world import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -263,7 +267,7 @@ def test_erasing_twice_finds_nothing_to_do():
     _, _, worker = at_work()
     workers.erase_worker(worker=worker)
     assert workers.erase_worker(worker=worker).already
-    assert list(workers.erasures()) == [(worker.pseudonym, False)]
+    assert list(workers.erasures()) == [(worker.pseudonym, False, False)]
 
 
 def test_a_restored_backup_is_run_against_the_list_of_erasures():
@@ -281,7 +285,7 @@ def test_a_restored_backup_is_run_against_the_list_of_erasures():
     bystander.refresh_from_db()
     assert worker.erased_at is not None and bystander.erased_at is None
     assert list(Account.objects.values_list("username", flat=True)) == ["ben"]
-    assert list(workers.erasures()) == [(worker.pseudonym, False)] and workers.erase_again() == []
+    assert list(workers.erasures()) == [(worker.pseudonym, False, False)] and workers.erase_again() == []
 
 
 def written(worker: Worker, kind: str, content: dict[str, Any]) -> Judgment:
@@ -320,6 +324,33 @@ def test_what_somebody_wrote_goes_on_request_and_again_after_a_restored_backup(
     assert done.texts == 1 and workers.erase_again() == []
 
 
+def test_what_staff_typed_about_somebody_goes_on_request_and_again_after_a_restored_backup():
+    world, _account, worker = at_work(PAID)
+    about: dict[str, Any] = {"campaign": world.campaign, "actor": None}
+    (bonus,) = bonuses.give_bonus(workers=[worker.pk], amount=1_000_000, reason="As Anna asked", **about)
+    bonuses.withdraw_bonus(bonus=bonus.pk, reason="Anna has it", **about)
+    discarding.suspend_worker(worker=worker.pk, reason="Anna is ill", **about)
+    discarding.discard_worker(worker=worker.pk, reason="Anna said so", **about)
+    payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
+    assert workers.erase_worker(worker=worker).reasons == 0 and not anna_is_nowhere()
+    # Offered on the worker's page as long as anything is left, and done once.
+    page = f"/campaigns/{world.campaign.name}/workers/{worker.pseudonym}/"
+    boss = signed_in("boss", "admin")
+    assert 'name="reasons"' in boss.get(page).content.decode()
+    assert workers.erase_worker(worker=worker, reasons=True).reasons > 2
+    assert 'name="reasons"' not in boss.get(page).content.decode()
+    assert anna_is_nowhere() and workers.erase_worker(worker=worker, reasons=True).already
+    Bonus.objects.update(reason="As Anna asked")
+    (done,) = workers.erase_again()
+    assert done.reasons == 1 and anna_is_nowhere() and workers.erase_again() == []
+
+
+def anna_is_nowhere() -> bool:
+    """Whether nothing names her that staff typed."""
+    rows = [*Bonus.objects.values(), *TrustState.objects.values(), *AuditEntry.objects.values()]
+    return "Anna" not in str(rows)
+
+
 def test_the_list_of_erasures_names_no_person():
     _, _, worker = at_work()
     workers.erase_worker(worker=worker)
@@ -331,7 +362,7 @@ def test_the_list_of_erasures_names_no_person():
 def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
     _, account, worker = at_work()
 
-    def full(pseudonym, erased_at, texts):
+    def full(erasure, erased_at):
         raise OSError("No space left on device")
 
     monkeypatch.setattr(workers, "_note", full)

@@ -37,7 +37,11 @@ SQLITE, POSTGRESQL = "sqlite", "postgresql"
 DATA_SIZE, DATABASE_SIZE = 1500, 3000
 #: Seconds for a command, and for all to be ready.
 PATIENCE = 180.0
-PRODUCTION = {"PHRASEBOX_ENV": "production", "SITE_URL": "http://127.0.0.1"}
+PRODUCTION = {
+    "PHRASEBOX_ENV": "production",
+    "SITE_URL": "http://127.0.0.1",
+    "CONTACT_EMAIL": "people@phrasebox.example",
+}
 
 
 class Failed(RuntimeError):

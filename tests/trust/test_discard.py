@@ -170,10 +170,34 @@ def test_what_was_in_hand_goes_back_and_what_is_handed_in_late_is_withdrawn():
     counters_hold(world)
 
 
+def test_a_suspension_and_a_withdrawal_are_each_undone_by_itself():
+    world = World(settings=TRUSTING)
+    about = {"campaign": world.campaign, "worker": world.workers[0], "kind": q.COREF_LINK}
+
+    def refused() -> str:
+        result = world.take(0, q.COREF_LINK)
+        return result.text if isinstance(result, NoTask) else ""
+
+    discarding.suspend_worker(**about, reason="you are too fast")
+    for reason in ("", "a machine answered"):
+        discarding.discard_worker(**about, reason=reason)
+        assert "you are too fast" in refused()
+        discarding.restore_worker(**about)
+        assert "you are too fast" in refused()
+    discarding.reinstate_worker(**about)
+    assert refused() == ""
+    discarding.discard_worker(**about, reason="a machine answered")
+    assert "a machine answered" in refused()
+    # Suspended afterwards, they stay so.
+    discarding.suspend_worker(**about, reason="write to us")
+    discarding.restore_worker(**about)
+    assert "write to us" in refused()
+
+
 def test_an_answer_that_comes_while_the_worker_is_being_withdrawn_frees_its_place():
     world = World(some_images(1), settings=TRUSTING)
     lease = world.held(0)
-    TrustState.objects.filter(worker=world.workers[0]).update(withdrawn_at="2026-01-01T00:00Z", blocked=True)
+    TrustState.objects.filter(worker=world.workers[0]).update(withdrawn_at="2026-01-01T00:00Z")
     assert not world.submit(0, lease).counted
     assert Judgment.objects.get().withdrawn and Task.objects.filter(key=lease.key, live=0).exists()
     assert world.held(1).task == lease.task
@@ -188,7 +212,7 @@ def test_gold_answers_stay_graded_when_a_worker_is_discarded():
     discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
     assert not Judgment.objects.filter(role="control", withdrawn=True).exists()
     after = TrustState.objects.get(kind=q.COREF_LINK)
-    assert (after.known, after.right, after.blocked) == (before.known, before.right, True)
+    assert (after.known, after.right, after.is_out) == (before.known, before.right, True)
 
 
 @pytest.mark.django_db(transaction=True)

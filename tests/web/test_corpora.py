@@ -58,8 +58,8 @@ def test_a_corpus_takes_as_many_queries_whatever_it_holds(
     reader: Client, tmp_path: Path, images: int, django_assert_num_queries
 ):
     world.unfinished_layer(world.corpus(tmp_path, images=images))
-    # session, account, roles; corpus, layers, images, captions, three for tiles, five figures, splits, tags
-    with django_assert_num_queries(18):
+    # session, account, roles; corpus, layers, images, captions, three for tiles, six figures, splits, tags
+    with django_assert_num_queries(19):
         show(reader)
     with django_assert_num_queries(13):  # the figures are remembered
         show(reader)
@@ -86,7 +86,7 @@ def test_chains_are_counted_as_the_filter_finds_them_whatever_stands_of_them(sce
         chain = Chain.objects.create(
             layer=layer,
             image=image,
-            label=f"of all kinds {created}",
+            key=f"of all kinds {created}",
             position=100 + created,
             stage=stage,
             object_position=None if bare else 100 + created,

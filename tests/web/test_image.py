@@ -61,12 +61,12 @@ def test_chains_are_listed_with_what_became_of_them(scenes: Corpus, reader: Clie
 )
 def test_a_chain_without_box_says_why(scenes: Corpus, reader: Client, stage: str, flags: dict, text: str):
     cleared = {"scene": False, "nobndbox": False, "object_position": None}
-    Chain.objects.filter(label="5").update(stage=stage, **cleared | flags)
+    Chain.objects.filter(key="5").update(stage=stage, **cleared | flags)
     assert row(show(reader), 3).startswith(f"3 the park {text} scene")
 
 
 def test_an_open_chain_with_boxes_tells_both(scenes: Corpus, reader: Client):
-    Chain.objects.filter(label="4").update(stage="COVERAGE")
+    Chain.objects.filter(key="4").update(stage="COVERAGE")
     assert "open: coverage, 2 boxes" in row(show(reader), 2)
 
 
@@ -149,7 +149,7 @@ HOSTILE = "<script>alert(1)</script> & \"quotes\" 'single' {{ 7 }} </mark>"
 def test_hostile_words_are_shown_and_nothing_more(reader: Client, tmp_path: Path):
     record = world.scene(0, tmp_path, extra=HOSTILE)
     import_records(name="scenes", records=[record], format="jsonl", source="tests")
-    Chain.objects.filter(label="5").update(label="<b>5</b>")
+    Chain.objects.filter(key="5").update(key="<b>5</b>")
     for page in (
         show(reader, "scene-0"),
         reader.get(reverse("corpus", args=["scenes"]), {"text": HOSTILE}).content.decode(),

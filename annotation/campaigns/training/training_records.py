@@ -55,7 +55,7 @@ def training_records_of(campaign: Campaign) -> Iterator[ImageRecord]:
     layer = layers.layer_to_read(campaign.corpus, campaign.name)
     going: dict[str, set[str]] = {}
     open_chains = Chain.objects.filter(layer=layer).exclude(stage__in=("", *CLOSED_STAGES))
-    for image, label in open_chains.values_list("image__key", "label"):
+    for image, label in open_chains.values_list("image__key", "key"):
         going.setdefault(image, set()).add(label)
     opened = OpenImage.objects.filter(campaign=campaign)
     images = Image.objects.filter(pk__in=opened.values("image"))

@@ -28,6 +28,22 @@ KINDS_IN_WORDS = {
     balance.BOXES: _("boxes"),
     balance.LABELS: _("labels"),
     balance.OUTLINES: _("outlines"),
+    balance.MASKS: _("masks"),
+    balance.LINES: _("lines"),
+    balance.POINTS: _("points"),
+    balance.ELLIPSES: _("ellipses"),
+    balance.CUBOIDS: _("cuboids"),
+    balance.SKELETONS: _("skeletons"),
+    balance.TRACKS: _("tracks of a video"),
+    balance.CROWDS: _("masks of crowds"),
+    balance.ROTATIONS: _("rotations of boxes"),
+    balance.ATTRIBUTES: _("attributes of boxes"),
+    balance.GROUPS: _("groups of boxes"),
+    balance.RELATIONS: _("relations between boxes"),
+    balance.IMAGE_LABELS: _("answers about whole images"),
+    balance.REFERENCE_SPLITS: _("splits of references"),
+    balance.FURTHER_ANNOTATIONS: _("further annotations of an image"),
+    balance.PREDICTIONS: _("predictions"),
     balance.PAIRS: _("pairs"),
     balance.VECTORS: _("vectors"),
     balance.PARSES: _("parses"),
@@ -47,10 +63,16 @@ REASONS_IN_WORDS = {
     balance.UNKNOWN: _("%(count)s without a match in the corpus"),
     balance.OTHER_WORDS: _("%(count)s whose words are not those of their caption"),
     balance.NOT_KEPT: _("%(count)s that no layer can hold"),
+    balance.OTHER_SIZE: _("%(count)s that the corpus has in another size, which no EXIF turn explains"),
+    balance.NO_AREA: _("%(count)s without an area"),
+    balance.WITHOUT_BOX: _("%(count)s without a box in the files"),
 }
 #: What is said of so many things that were taken.
 NOTES_IN_WORDS = {
-    balance.TURNED: _("pictures turned upright, as their EXIF data says: %(count)s"),
+    balance.TURNED: _("pictures turned upright, as their EXIF data says; boxes are of those: %(count)s"),
+    balance.RAW_FRAME: _(
+        "images with size and boxes of the picture before EXIF turned it, which were turned too: %(count)s"
+    ),
     balance.TOO_SMALL: _("pictures too small to be asked about: %(count)s"),
     balance.NO_PICTURE: _("images without a picture: %(count)s"),
 }

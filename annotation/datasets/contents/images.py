@@ -100,9 +100,12 @@ class BoxContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainContent:
-    """A chain of mentions that mean the same."""
+    """A chain of mentions that mean the same, by its key. `label` is its class in another tool, and `phrases`
+    describe it and stand in no caption, where the layer is from there."""
 
+    key: str
     label: str
+    phrases: tuple[str, ...]
     stage: str
     scene: bool
     nobndbox: bool
@@ -215,25 +218,25 @@ def _about(row: Image, captions: Sequence[Caption], context: OperationContext) -
 
 def _layer_content(row: Image, layer: Layer) -> LayerContent:
     rows = browse.layer_rows(row, layer)
-    labels = {chain.pk: chain.label for chain in rows.chains}
+    keys = {chain.pk: chain.key for chain in rows.chains}
     return LayerContent(
         layer=layer.name,
         covered=rows.covered,
-        chains=tuple(result_of(ChainContent, item) for item in rows.chains),
+        chains=tuple(result_of(ChainContent, item, phrases=item.phrase_lines) for item in rows.chains),
         mentions=tuple(
             MentionContent(
                 caption=item.caption.number,
                 start=item.start,
                 end=item.end,
                 categories=tuple(item.categories.split("/")),
-                chain=labels[item.chain_id] if item.chain_id is not None else None,
+                chain=keys[item.chain_id] if item.chain_id is not None else None,
             )
             for item in rows.mentions
         ),
         boxes=tuple(
             BoxContent(
                 box=(item.xmin, item.ymin, item.xmax, item.ymax),
-                chains=tuple(labels[link.chain_id] for link in item.links.all()),
+                chains=tuple(keys[link.chain_id] for link in item.links.all()),
             )
             for item in rows.boxes
         ),

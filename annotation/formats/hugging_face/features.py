@@ -34,7 +34,16 @@ FEATURES: dict[str, Any] = {
     "phrases": [
         {"caption": _INT, "start": _INT, "end": _INT, "text": _TEXT, "categories": [_TEXT], "chain": _TEXT}
     ],
-    "chains": [{"id": _TEXT, "categories": [_TEXT], "scene": _FLAG, "nobndbox": _FLAG}],
+    "chains": [
+        {
+            "id": _TEXT,
+            "label": _TEXT,
+            "phrases": [_TEXT],
+            "categories": [_TEXT],
+            "scene": _FLAG,
+            "nobndbox": _FLAG,
+        }
+    ],
     "boxes": [{"bbox": [_INT], "chains": [_TEXT], "by_model": _FLAG}],
 }
 

@@ -101,6 +101,8 @@ def _row(record: ImageRecord, position: int, written: Written) -> list[Any]:
     chains = [
         {
             "id": chain.id,
+            "label": chain.label,
+            "phrases": list(chain.phrases),
             "categories": list(chain.categories),
             "scene": flags[chain.id].scene if chain.id in flags else None,
             "nobndbox": flags[chain.id].nobndbox if chain.id in flags else None,

@@ -146,7 +146,7 @@ def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -
     else:
         # Real ones name the judgment that drew the box; nobody drew this one.
         about = q.chain_key(item.kind, mentions, (item.pending,))
-        key = q.quality_key(q.judgment_name(image.key, "", about), item.boxes)
+        key = q.quality_key(q.judgment_name(image.key, "", about), item.pending, item.boxes)
     return Question(
         item.kind,
         key,

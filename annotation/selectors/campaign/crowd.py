@@ -123,6 +123,7 @@ def workers(
             result_of(
                 KindRow,
                 trust_row,
+                reason=trust_row.why_out,
                 state=trust_reading(
                     trust_row.kind,
                     trust_row.state,

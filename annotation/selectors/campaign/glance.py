@@ -8,7 +8,7 @@ from itertools import groupby
 
 from django.db import connection
 
-from annotation.models import Campaign, Task
+from annotation.models import AuditEntry, Campaign, Task
 from annotation.protocol.agreement import AnswerPair, DoubleCheckAgreement, measure_agreement
 from annotation.protocol.double_checks import REPORTED
 from annotation.protocol.kinds import kind_order
@@ -74,6 +74,16 @@ def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
     }
 
 
+def superseded_answers(campaign: Campaign, *, fresh: bool = False) -> int:
+    """How many answers of people lost their use because somebody else changed an earlier one, less those that
+    have one again. Kept as `funnel` is."""
+    changes = AuditEntry.objects.filter(
+        campaign=campaign, act=AuditEntry.CHANGE_ANSWER, about__has_key="superseded"
+    )
+    numbers = changes.values_list("about__superseded", flat=True)
+    return cached_figure(campaign, "superseded", lambda: max(0, sum(numbers.all())), fresh=fresh)
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """Answers to come and what they will earn, in millionths of the currency; None where it is too early to
@@ -110,6 +120,7 @@ def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
 @dataclass(frozen=True, slots=True)
 class Overview:
     """What the campaign page shows above its tables; `pay_to_come` is what the answers to come will earn.
+    `superseded` answers lost their use because a worker changed one of theirs.
 
     Where counting is slow, figures may be those of `counted_at`; `since` answers came after that.
     """
@@ -120,8 +131,14 @@ class Overview:
     cost: CampaignCost
     pay_to_come: int | None
     agreement: dict[str, DoubleCheckAgreement]
+    superseded: int
     counted_at: datetime | None
     since: int
+
+    @property
+    def superseded_share(self) -> float | None:
+        """The share of people's answers that are `superseded`; None where there are no answers."""
+        return self.superseded / self.cost.answers if self.cost.answers else None
 
 
 def overview(
@@ -131,7 +148,8 @@ def overview(
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
     flow = throughput(campaign, at=at, fresh=fresh, counts=(now, open_counts))
-    counted = counted_at(campaign, ("funnel", "tasks", "agreement", "recent"))
+    superseded = superseded_answers(campaign, fresh=fresh)
+    counted = counted_at(campaign, ("funnel", "tasks", "agreement", "recent", "superseded"))
     return Overview(
         funnel=now,
         tasks=open_counts,
@@ -139,6 +157,7 @@ def overview(
         cost=so_far,
         pay_to_come=forecast_from(campaign, now, open_counts, so_far).pay,
         agreement=agreed,
+        superseded=superseded,
         counted_at=counted,
         since=submitted(campaign, since=counted) if counted else 0,
     )

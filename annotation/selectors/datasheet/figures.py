@@ -71,6 +71,7 @@ def _corpus(corpus: Corpus, images: QuerySet[Image]) -> dict[str, Any]:
         "captions": corpus.caption_count,
         "exported_images": images.count(),
         "with_picture": images.exclude(picture="").count(),
+        "turned": images.filter(orientation__gt=1).count(),
         "splits": dict(splits),
     }
 
@@ -87,9 +88,18 @@ def _layer(layer: Layer, images: QuerySet[Image]) -> dict[str, Any]:
         "boxes": counts["all"],
         "model_boxes": counts["by_model"],
         "model_share": _share(counts["by_model"], counts["all"]),
+        "labels": _labels(layer, images),
         "settings": layer.settings,
         "cost": layer.cost,
     }
+
+
+def _labels(layer: Layer, images: QuerySet[Image]) -> dict[str, int]:
+    """How many chains have each label of another tool, the most frequent first."""
+    labelled = Chain.objects.filter(layer=layer, image__in=images).exclude(label="").order_by()
+    return dict(
+        labelled.values("label").annotate(n=Count("pk")).order_by("-n", "label").values_list("label", "n")
+    )
 
 
 def _campaign(campaign: Campaign) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from annotation.models import Campaign, Judgment, ModelAnnotator
 from annotation.protocol.kinds import draws, judged_by, model_kinds
-from annotation.protocol.questions import VOTE
+from annotation.protocol.questions import VOTE, corners_in_key, judged_box
 from annotation.protocol.terms import CATEGORIES
 
 #: Boxes of a model annotator that are read at once: of the newest ones, and at most, as it goes further back.
@@ -130,8 +130,11 @@ def _batches(
 
 
 def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:
-    """(image, name of the drawing) -> whether the first vote on it says that the box is good.
+    """(image, name of the drawing) -> whether the first vote on its box, as it is now, says that it is good.
     Of people's boxes and model annotators', in these open images (ids)."""
+    drawn = Judgment.objects.filter(image__in=images, kind__in=drawing_kinds(campaign), answer="drawn")
+    corners = drawn.values_list("image", "name", "xmin", "ymin", "xmax", "ymax")
+    boxes = {(image, name): corners_in_key(*box) for image, name, *box in corners}
     verdicts: dict[tuple[int, str], bool] = {}
     votes = Judgment.objects.filter(
         image__in=images,
@@ -141,5 +144,7 @@ def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int,
         flag="",
     )
     for image, key, answer in votes.order_by("pk").values_list("image", "key", "answer"):
-        verdicts.setdefault((image, key.split("|")[1]), answer == "good")
+        drawing, box = judged_box(key)
+        if boxes.get((image, drawing)) == box:
+            verdicts.setdefault((image, drawing), answer == "good")
     return verdicts

@@ -13,8 +13,8 @@ from annotation.protocol.kinds import is_counted, is_page
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 
-#: Answers of a sitting that a worker may come back to, and for how long after each was given.
-RECENT_ANSWERS, SITTING = 20, timedelta(hours=1)
+#: How long a worker may change an answer, and how many later ones of the kind end that sooner.
+CHANGEABLE_FOR, LATER_ANSWERS = timedelta(minutes=10), 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +30,28 @@ class RecentAnswer:
 
 
 def recent_assignments(*, worker: int, campaign: int, kind: str) -> QuerySet[Assignment]:
-    """The last answers of the sitting, the newest first, without those of a test: they cannot change."""
+    """The answers that a worker may change, the newest first; none of a test.
+
+    They depend on nothing but the worker's answers of the kind and the clock: not on what was asked, nor on
+    what others did since, by which control items could be told from others.
+    """
     assignments = Assignment.objects.filter(
         campaign=campaign,
         worker=worker,
         kind=kind,
         state=Assignment.SUBMITTED,
-        ended_at__gte=database.now() - SITTING,
+        ended_at__gte=database.now() - CHANGEABLE_FOR,
     ).exclude(role=Control.QUALIFICATION)
-    return assignments.order_by("-ended_at", "-id")[:RECENT_ANSWERS]
+    return assignments.order_by("-ended_at", "-id")[:LATER_ANSWERS]
 
 
 def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswer]:
-    """`recent_assignments` with what was answered; three queries. Withdrawn ones are left out."""
+    """`recent_assignments` with what was answered; three queries."""
     rows = recent_assignments(worker=worker, campaign=campaign, kind=kind).select_related(
         "task__image", "control"
     )
     held = {row.pk: row for row in rows}
-    judgments = Judgment.objects.filter(assignment__in=list(held), withdrawn=False).select_related("report")
+    judgments = Judgment.objects.filter(assignment__in=list(held)).select_related("report")
     judgment_of = {judgment.assignment_id: judgment for judgment in judgments}
     items = Item.objects.filter(task__in=[row.task_id for row in rows if row.task_id], position=0)
     contents = dict(items.values_list("task", "content"))
@@ -60,7 +64,7 @@ def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswe
             row.ended_at,
         )
         for pk, row in held.items()
-        if pk in judgment_of and row.ended_at is not None
+        if row.ended_at is not None
     ]
 
 

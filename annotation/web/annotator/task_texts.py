@@ -1,5 +1,6 @@
 """What an annotator reads before a task: a kind's instructions, and a campaign's consent text."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -71,7 +72,14 @@ def consent_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(
         request,
         "annotation/tasks/consent.html",
-        {"campaign": campaign, "text": text, "needed": needed, "then": then, "owner": worker.pk},
+        {
+            "campaign": campaign,
+            "text": text,
+            "contact": settings.CONTACT_EMAIL,
+            "needed": needed,
+            "then": then,
+            "owner": worker.pk,
+        },
     )
 
 

@@ -88,7 +88,9 @@ def corpus_detail(request: HttpRequest, corpus: Corpus) -> HttpResponse:
             "behind": _late(request, corpus, behind),
             "manages": account_of(request).has_role(RESEARCHER, on=corpus.scope),
             "splits": _with(browse.splits_in_order(corpus), selection.split),
-            "categories": _with(CATEGORIES, selection.category),
+            "categories": _with(
+                dict.fromkeys((*CATEGORIES, *(figures[layer.pk].labels if layer else ()))), selection.category
+            ),
             "count": browse.images_matching(corpus, layer, selection).count()
             if selection
             else corpus.image_count,

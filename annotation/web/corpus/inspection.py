@@ -159,9 +159,11 @@ def _chain_lines(
     chain: Chain, number: int, mentions: list[Mention], words: dict[int, Caption], lit: bool
 ) -> ChainView:
     records = [record for m in mentions if (record := _record(m, words))]
-    named = terms.representative(records).text if records else _("no mention")
-    categories = terms.Chain(chain.label, tuple(records)).categories
-    return ChainView(chain, number, named, list(categories), mentions, lit=lit)
+    title = next(iter(chain.phrase_lines), chain.label or _("no mention"))
+    title = terms.representative(records).text if records else title
+    labels = [chain.label] if chain.label and chain.label != title else []
+    categories = terms.Chain(chain.key, tuple(records)).categories
+    return ChainView(chain, number, title, [*labels, *categories], mentions, lit=lit)
 
 
 def _record(mention: Mention, words: dict[int, Caption]) -> terms.Mention | None:

@@ -280,6 +280,19 @@ def kind_rows(seen: Overview) -> list[QuestionRow]:
     return rows
 
 
+def superseded_in_words(seen: Overview) -> str:
+    """How many answers lost their use because workers changed earlier ones; "" for none."""
+    if not seen.superseded_share:
+        return ""
+    says = ngettext(
+        "%(n)s answer (%(share)s %%) lost its use because a worker changed an earlier one; it stays paid.",
+        "%(n)s answers (%(share)s %%) lost their use because workers changed earlier ones; they stay paid.",
+        seen.superseded,
+    )
+    share = number_format(100 * seen.superseded_share, 1)
+    return says % {"n": _grouped(seen.superseded), "share": share}
+
+
 def agreement_rows(agreement: Mapping[str, DoubleCheckAgreement]) -> list[AgreementRow]:
     """The kinds of which questions were drawn for a second answer."""
     return [

@@ -32,6 +32,7 @@ from annotation.web.staff.campaign_tables import (
     funnel_rows,
     key_figures,
     kind_rows,
+    superseded_in_words,
     worded_acts,
 )
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS
@@ -104,6 +105,7 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             ),
             stages=funnel_rows(seen.funnel) if campaign.tasks == campaigns.ENTITIES else [],
             kinds=kind_rows(seen),
+            superseded=superseded_in_words(seen),
             agreement=agreement_rows(seen.agreement),
             ways=[
                 (DRAWING_WAYS_IN_WORDS.get(way.way, way.way), way)

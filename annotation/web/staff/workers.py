@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from annotation.common.roles import RESEARCHER
-from annotation.models import Campaign
+from annotation.models import Campaign, Worker
 from annotation.moderation import discarding
 from annotation.moderation.discarding import CannotDo
 from annotation.protocol import kinds
@@ -37,7 +37,7 @@ from annotation.selectors.workers.worker_table import (
 from annotation.web.common.access import for_roles_on
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
 from annotation.web.staff.wording import kind_in_words, kinds_in_words
-from annotation.workers import payments
+from annotation.workers import payments, pseudonyms
 from annotation.workers.messages import messages_to
 
 #: Heads of the table's columns, by what they sort by.
@@ -138,6 +138,7 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
             pay=act_form(request, "pay_worker", amount=amount, reference=reference),
             bonus=act_form(request, "give_bonus", ids="bonus-%s"),
             erase=act_form(request, "erase_worker"),
+            erasable=not row.erased or pseudonyms.has_reasons(Worker.objects.get(pk=row.id)),
             currency=pay.currency,
             reading_speed=speed if speed is not None and speed.flagged else None,
             words=round(words_in_a_caption(campaign)) if speed is not None and speed.flagged else 0,

@@ -20,6 +20,13 @@ class EraseWorkerRequest:
         str, Field(max_length=150), Help(_("Worker"), _("The pseudonym, or the name of the account"))
     ]
     texts: Annotated[bool, Help(_("Erase texts"), _("What they wrote as answers is erased, too"))] = False
+    reasons: Annotated[
+        bool,
+        Help(
+            _("Erase reasons"),
+            _("What staff typed about them is erased, too: reasons of bonuses, payments and suspensions"),
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +44,9 @@ class ErasedAgain:
 def erase_one(request: EraseWorkerRequest, context: OperationContext) -> Erased:
     """Erase a worker. Raises PhraseboxError, and Invalid where nobody is called so."""
     worker = pseudonyms.worker_called(request.worker)
-    return pseudonyms.erase_worker(worker=worker, texts=request.texts, actor=context.actor)
+    return pseudonyms.erase_worker(
+        worker=worker, texts=request.texts, reasons=request.reasons, actor=context.actor
+    )
 
 
 def erase_restored(request: EraseAgainRequest, context: OperationContext) -> ErasedAgain:

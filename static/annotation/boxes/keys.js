@@ -3,6 +3,7 @@
 // Keys that are characters count as long as the page answers by single keys (WCAG 2.1.4), and never while
 // somebody types.
 
+import { meant } from "../layout.js";
 import { changed, middle } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowRight: [1, 0], ArrowDown: [0, 1] };
@@ -63,15 +64,14 @@ export function makeKeys(board, pointer, signal) {
       return true;
     }
     if (event.key === "Escape") return board.points().length > 0 && board.box() === null && board.clear();
-    return single() && letter(event.key.toLowerCase(), event.repeat);
+    return single() && meant(event, (key) => letter(key, event.repeat));
   };
   const chord = (event) => {
-    const key = event.key.toLowerCase();
     if (event.altKey || (typing(event.target) && !board.owns(event.target))) return false;
-    if (key === "z") (event.shiftKey ? board.redo : board.undo)();
-    else if (key === "y" && !event.shiftKey) board.redo();
-    else return false;
-    return true;
+    const acts = { z: event.shiftKey ? board.redo : board.undo, y: event.shiftKey ? null : board.redo };
+    const act = meant(event, (key) => acts[key]);
+    act?.();
+    return Boolean(act);
   };
 
   document.addEventListener("keydown", (event) => {

@@ -1,6 +1,7 @@
-// Single keys: whatever bears data-key="1" in [data-task] is pressed by that key. The switch that turns them off
+// Single keys: whatever bears data-key="1" in [data-task] is pressed by that key (layout.js). The switch that turns them off
 // (WCAG 2.1.4) is remembered. Escape closes what was opened.
 
+import { meanings, meant, showPrinted } from "../layout.js";
 import { storage } from "./storage.js";
 
 const KEPT = "answer-by-keys";
@@ -15,6 +16,7 @@ export function showSwitch(task) {
   const keys = task.querySelector("[data-keys]");
   keys.hidden = false;
   keys.querySelector("input").checked = on();
+  showPrinted(task);
 }
 
 const close = (from) => {
@@ -37,7 +39,7 @@ export function listen(ready) {
     // A sheet is closed by Escape, or by the key that opened it; no other key means what lies behind.
     const sheet = document.querySelector("dialog[open]");
     if (sheet) {
-      if (!on() || event.target.closest?.(TYPING) || event.key.toLowerCase() !== sheet.dataset.key) return;
+      if (!on() || event.target.closest?.(TYPING) || !meanings(event).includes(sheet.dataset.key)) return;
       event.preventDefault();
       sheet.close();
       return;
@@ -47,10 +49,10 @@ export function listen(ready) {
       return;
     }
     if (!on() || event.target.closest?.(TYPING)) return;
-    const key = CSS.escape(event.key.toLowerCase());
-    const meant = document.querySelector(`[data-task]:not([inert]) [data-key="${key}"]:not([hidden])`);
-    if (!meant || !ready(meant)) return;
+    const of = (key) => `[data-task]:not([inert]) [data-key="${CSS.escape(key)}"]:not([hidden])`;
+    const pressed = meant(event, (key) => document.querySelector(of(key)));
+    if (!pressed || !ready(pressed)) return;
     event.preventDefault();
-    meant.click();
+    pressed.click();
   });
 }

@@ -3,6 +3,7 @@
 
 import { listenToWheel, makePinch } from "../boxes/zooming.js";
 import { makeView } from "../boxes/view.js";
+import { meant as meantBy } from "../layout.js";
 import { storage } from "./storage.js";
 
 const PANS = { a: [1, 0], w: [0, 1], d: [-1, 0], s: [0, -1] };
@@ -113,12 +114,11 @@ export function makeViewer(frame, { tools, keys = document, counts = meant }) {
   listenToWheel(frame, view, signal);
   keys.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || !counts(event)) return;
-    const key = event.key.toLowerCase();
-    if (key === "+" || key === "=") acts.closer();
-    else if (key === "-") acts.farther();
-    else if (key === "0") whole();
-    else if (key in PANS) view.pan(...PANS[key].map((way) => way * PANNED));
-    else return;
+    const pan = (key) => () => view.pan(...PANS[key].map((way) => way * PANNED));
+    const byKey = { "+": acts.closer, "=": acts.closer, "-": acts.farther, 0: whole };
+    const act = meantBy(event, (key) => byKey[key] ?? (key in PANS && pan(key)));
+    if (!act) return;
+    act();
     event.preventDefault();
   }, { signal });
   frame.classList.add("is-looked-at");

@@ -47,6 +47,10 @@ from tests.web.world import perform
 TREC = b"scene-2.png Q0 scene-2.png#0 1 1.0 x\nscene-5.png Q0 scene-2.png#0 1 1.0 x\n"
 GRADES = b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n"
 QRELS = b"scene-2.png 0 scene-2.png#0 1\n"
+BOXES = (
+    b'<annotations><image id="0" name="scene-1.png" width="0" height="0">'
+    b'<box label="dog" xtl="1" ytl="1" xbr="9" ybr="9"/></image></annotations>'
+)
 
 
 @dataclass
@@ -413,6 +417,11 @@ VALID: dict[str, Make] = {
     "mark_phrases": lambda: ValidCall(_unlabelled(), body={"phrases": ["0:0-2"]}),
     "drop_phrase_marks": lambda: ValidCall(_unlabelled()),
     "list_layers": at(corpus="quay"),
+    "import_layer": lambda: ValidCall(
+        {"corpus": "quay"},
+        body={"layer": "boxes", "format": "cvat"},
+        files={"file": ("annotations.xml", BOXES)},
+    ),
     "list_campaigns": nothing,
     "open_campaign": with_body(
         {"name": "fresh", "corpus": "quay", "tasks": "captions", "unpaid": True, "images": 2}

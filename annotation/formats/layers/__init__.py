@@ -1,0 +1,7 @@
+"""Formats of other tools whose boxes become a layer of a corpus: one file each, registered when this package
+is imported. `conversion` makes a layer of what they read."""
+
+from annotation.formats.layers import cvat as _cvat
+from annotation.formats.layers import label_studio as _label_studio
+from annotation.formats.layers import refcoco as _refcoco
+from annotation.formats.layers import visual_genome as _visual_genome

@@ -1,0 +1,94 @@
+"""RefCOCO, RefCOCO+ and RefCOCOg: expressions that refer to the boxes of COCO instances.
+
+    instances.json    COCO instances
+    refs*.json        [{"ann_id": 7, "image_id": 1, "split": "train", "sentences": [{"sent": ...}, ...]}, ...]
+
+The published `refs(unc).p` is a pickle, which can run code when it is read: it is refused, with the line that
+makes JSON of it.
+Source: Yu et al. 2016, Modeling Context in Referring Expressions, and its published data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage
+from annotation.formats.fields import Fields
+from annotation.formats.files.json_stream import items
+from annotation.formats.layers.coco_instances import bbox_edges, category_names, label_in, names_of_file
+from annotation.formats.layers.contents import pass_over
+from annotation.formats.names import only_file, path_in_source
+from phrasebox import balance
+from phrasebox.balance import MENTIONS, WITHOUT_BOX, current_tally
+from phrasebox.names import SOURCE
+from phrasebox.text_files import FormatError
+
+_SHAPE = "a folder or an archive with instances.json and refs.json"
+_UNPICKLE = (
+    "refs.json, as where you trust the file python writes it: "
+    "json.dump(pickle.load(open('refs(unc).p', 'rb')), open('refs.json', 'w'))"
+)
+
+
+class RefCoco(Format):
+    """Boxes with the expressions that refer to them, of the images that have such expressions."""
+
+    key = "refcoco"
+    title = "RefCOCO (refs.json with instances.json); a layer of a corpus"
+    reads_layers = True
+
+    def read_layer(self, path: Path) -> Iterator[SourceImage]:
+        """The boxes that expressions refer to, each with its expressions and its class."""
+        if not path.is_dir():
+            raise FormatError("is one file", file=path, expected=_SHAPE)
+        pickles = sorted(path.rglob("refs*.p"))
+        if pickles and not any(path.rglob("refs*.json")):
+            raise FormatError(
+                "is a pickle, which can run code when it is read", file=pickles[0], expected=_UNPICKLE
+            )
+        references = _references(only_file(path, "refs*.json"))
+        instances = only_file(path, "instances*.json")
+        labels, boxes = category_names(instances), dict[str, list[SourceBox]]()
+        for number, value in enumerate(items(instances, "annotations.item"), 1):
+            entry = Fields(value, what=f"annotation {number}", file=instances)
+            if (reference := references.pop(entry.identifier("id"), None)) is None:
+                continue
+            phrases = tuple(reference)
+            box = SourceBox(*bbox_edges(entry), label_in(entry, labels), phrases)
+            image = entry.identifier("image_id")
+            boxes.setdefault(image, []).append(box)
+        for number, value in enumerate(items(instances, "images.item"), 1):
+            entry = Fields(value, what=f"image {number}", file=instances)
+            if (of := boxes.pop(id := entry.identifier("id"), None)) is None:
+                continue
+            names = names_of_file(path_in_source(entry.text("file_name")), id)
+            names = names if len(names) > 1 else (*names, (SOURCE, id))  # they are COCO's, whatever the name
+            size = entry.integer("width", 0), entry.integer("height", 0)
+            yield SourceImage(names, *size, tuple(of))
+        if boxes:
+            raise FormatError(
+                f"image {next(iter(boxes))} of an annotation is not among the images",
+                file=instances,
+                expected='an "id" of "images" in every "image_id"',
+            )
+        left = sum(map(len, references.values()))
+        current_tally().pass_over(MENTIONS, WITHOUT_BOX, left)
+
+
+def _references(file: Path) -> dict[str, list[str]]:
+    """Annotation -> its expressions."""
+    references: dict[str, list[str]] = {}
+    for number, value in enumerate(items(file, "item"), 1):
+        entry = Fields(value, what=f"reference {number}", file=file)
+        phrases = references.setdefault(entry.identifier("ann_id"), [])
+        pass_over(balance.REFERENCE_SPLITS, entry.text("split", "") != "")
+        for sentence in entry.list("sentences"):
+            said = Fields(sentence, what=entry.what, file=file)
+            phrases.append(said.text("raw") if "raw" in said.value else said.text("sent"))
+    if not references:
+        raise FormatError("holds no references", file=file, expected=_SHAPE)
+    return references
+
+
+FORMATS.register(RefCoco.key, RefCoco())

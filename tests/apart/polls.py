@@ -1,0 +1,226 @@
+"""What every address that a worker may open says of an item: in hand, once it is answered, and later.
+
+A poll is a whole response as numbers: status, size, headers, and the words of its text with names masked. A
+learner gets them as they are, with what has changed since the poll before, and with how they differ from
+those of the item before, of its kind and about its image, by the same worker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+from django.urls import reverse
+
+from annotation.protocol.kinds import kind_of
+from tests.apart.features import Numbers, changes
+
+if TYPE_CHECKING:
+    from tests.apart.watcher import Watcher
+
+#: When an item is polled: in hand, at once after its answer, after so many later answers of its kind, and
+#: when the time in which an answer may be changed is over.
+HELD, AT_ONCE, LATE = "held", "at once", "late"
+LATER = (2, 3, 5)
+MOMENTS = (HELD, AT_ONCE, *(f"{number} later" for number in LATER), LATE)
+#: Moment -> the one at which the item before is polled at the same time.
+AT_THE_SAME_TIME = {"2 later": "3 later"}
+#: Words are counted in so many heaps.
+HEAPS = 16
+#: Of how many items one is polled at the addresses that are not about answers; one is changed and changed
+#: back; and one is polled at each of the addresses that take turns, which are slow.
+SELDOM, ALTERED, TURNS = 30, 4, 3
+#: What names a thing, a session or a form: addresses of pictures, long words, names of images, numbers.
+_NAMES = re.compile(r"/pictures/[^\s\"'<>]+|[A-Za-z0-9_+/=:.-]{20,}|\d+")
+_WORDS = re.compile(r"[\w'’]+|[^\w\s]+")
+
+
+class Response(NamedTuple):
+    """What came over the wire, and seconds that it took; None where nobody timed it."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """A response as numbers, and its text without names."""
+
+    numbers: Numbers
+    text: int
+
+    @classmethod
+    def of(cls, response: Response) -> Poll:
+        """The poll that a response is."""
+        text = _NAMES.sub("0", response.body.decode("utf-8", "replace"))
+        words = _WORDS.findall(text)
+        heaps = Counter(f"heap {crc32(word.encode()) % HEAPS}" for word in words)
+        numbers: Numbers = {"status": response.status, "size": len(response.body), "words": len(words)}
+        # Texts are as long as their captions are; what is between words is the page's alone.
+        numbers["between words"] = len(text) - sum(map(len, words)) - len(words)
+        numbers |= {heap: float(times) for heap, times in heaps.items()}
+        for name, value in response.headers.items():
+            numbers[f"header {name.lower()}"] = float(value) if value.isdecimal() else float(len(value))
+        if response.seconds is not None:
+            numbers["seconds"] = response.seconds
+        return cls(numbers, crc32(text.encode()))
+
+    def since(self, before: Poll, name: str) -> Numbers:
+        """What is another than in a poll before."""
+        return changes(before.numbers, self.numbers, name) | {f"{name} text": self.text != before.text}
+
+
+@dataclass(slots=True)
+class Polls:
+    """The polls of one item: address -> moment -> poll."""
+
+    of: dict[str, dict[str, Poll]] = field(default_factory=dict)
+
+    def add(self, address: str, moment: str, response: Response) -> None:
+        """Keep a response."""
+        self.of.setdefault(address, {})[moment] = Poll.of(response)
+
+    def numbers(self, near: Mapping[str, Polls]) -> Numbers:
+        """All of it as one row; `near` are the polls of items before, by what they have in common."""
+        numbers: Numbers = {}
+        for address, moments in self.of.items():
+            last: Poll | None = None
+            for moment in MOMENTS:
+                if (poll := moments.get(moment)) is None:
+                    continue
+                name = f"poll {address}, {moment}"
+                numbers |= {f"{name}: {what}": value for what, value in poll.numbers.items()}
+                if last is not None:
+                    numbers |= poll.since(last, f"{name}, since the last:")
+                for common, polls in near.items():
+                    for when in (moment, AT_THE_SAME_TIME.get(moment, "")):
+                        if (beside := polls.of.get(address, {}).get(when)) is not None:
+                            numbers |= poll.since(beside, f"{name}, beside the last of its {common}, {when}:")
+                last = poll
+        return numbers
+
+
+class Item(NamedTuple):
+    """An item that is polled: its assignment and kind, and what was answered."""
+
+    id: int
+    kind: str
+    answer: Mapping[str, Any]
+
+
+Ask = Callable[["Watcher", Item], Response]
+Body = Callable[["Watcher", Item], Mapping[str, Any]]
+
+
+def _page(route: str, *names: str) -> tuple[str, Ask]:
+    """A page, or a call that a session reads, by its route and what its address has in it."""
+
+    def ask(watcher: Watcher, item: Item) -> Response:
+        return watcher.open(_address(route, names, watcher, item))
+
+    return route, ask
+
+
+def _call(route: str, *names: str, body: Body | None = None, also: str = "") -> tuple[str, Ask]:
+    """A call of a program: by POST where it has a body. `also` tells several of one route apart."""
+
+    def ask(watcher: Watcher, item: Item) -> Response:
+        address = _address(route, names, watcher, item)
+        data = None if body is None else body(watcher, item)
+        return watcher.call("GET" if body is None else "POST", address, data)
+
+    return f"{'' if body is None else 'POST '}{route}{also}", ask
+
+
+def _address(route: str, names: Sequence[str], watcher: Watcher, item: Item) -> str:
+    values = {"campaign": watcher.campaign.name, "kind": item.kind, "assignment": item.id}
+    return reverse(route, args=[values.get(name, name) for name in names])
+
+
+def _of_kind(watcher: Watcher, item: Item) -> dict[str, Any]:
+    return {"campaign": watcher.campaign.name, "kind": item.kind}
+
+
+def _nothing(watcher: Watcher, item: Item) -> dict[str, Any]:
+    return {}
+
+
+def _said(**more: Any) -> Body:
+    return lambda watcher, item: {**item.answer, "token": f"t{item.id}", "next": False, **more}
+
+
+def _picture(watcher: Watcher, item: Item) -> Response:
+    return watcher.call("GET", watcher.picture)
+
+
+def _test(watcher: Watcher, item: Item) -> Response:
+    return watcher.send(_address("task_test", ("campaign", "kind"), watcher, item), {})
+
+
+def _form(watcher: Watcher, item: Item) -> Response:
+    """A form that says nothing: it stores nothing, and comes back."""
+    address = _address("task_answer_again", ("campaign", "kind", "assignment"), watcher, item)
+    return watcher.send(address, {})
+
+
+#: Route -> how it is asked while the item is in hand: at its turn, and always.
+IN_HAND_BY_TURNS = dict([_page("task", "campaign", "kind")])
+IN_HAND = dict(
+    [
+        _call("api_heartbeat", "assignment", body=_nothing),
+        ("picture", _picture),
+    ]
+)
+#: Route -> how it is asked about an answer, at every moment after it.
+OF_ANSWERS = dict(
+    [
+        _page("task_answer_again", "campaign", "kind", "assignment"),
+        _call("api_change", "assignment", body=lambda watcher, item: item.answer),
+    ]
+)
+#: Routes -> how they are asked once an answer is given: at their turns, and always.
+AFTER_BY_TURNS = (
+    dict([_page("tasks"), _call("api_tasks")]),
+    dict([_page("task_answers", "campaign", "kind"), _call("api_recent_answers", body=_of_kind)]),
+    {"POST task_answer_again": _form},
+)
+AFTER = dict(
+    [
+        _call("api_answer", "assignment", body=_said()),
+        _call("api_answer", "assignment", body=_said(token="another"), also=" again"),
+        _call("api_return", "assignment", body=_nothing),
+        _call("api_heartbeat", "assignment", body=_nothing),
+    ]
+)
+#: Route -> how it is asked now and then: what it shows is not of this answer alone.
+NOW_AND_THEN = dict(
+    [
+        *(_page(route) for route in ("earnings", "visit", "home", "account", "own_answers")),
+        *(_page(route) for route in ("password_change", "set_up_second_factor", "operation_list")),
+        *(_page(route) for route in ("v1_me", "v1_list_earnings", "v1_list_received_messages", "v1_tokens")),
+        *(_page(route) for route in ("v1_protocol", "invite_begun")),
+        _page("documentation", "index.html"),
+        _page("task_consent", "campaign"),
+        _page("task_instructions", "campaign", "kind"),
+        _page("task_practice", "campaign", "kind"),
+        _call("api_consent", "campaign"),
+        _call("api_test", body=_of_kind),
+        _call("api_spelling", body=lambda watcher, item: {"text": "Two dgos run."}),
+        ("POST task_test", _test),
+    ]
+)
+#: Calls that are no poll: a watcher makes them to work.
+WORK = ("POST api_next", "POST api_answer", "POST task", "POST task_instructions")
+
+
+def other_answer(item: Item) -> dict[str, Any] | None:
+    """Another answer to the same question, of a word alone; None where there is none."""
+    words = [word for word in kind_of(item.kind).answers if word not in kind_of(item.kind).with_content]
+    others = [word for word in words if word not in (item.answer["answer"], "drawn")]
+    return {"answer": others[0]} if others else None

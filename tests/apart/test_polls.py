@@ -1,0 +1,163 @@
+"""Every address that a worker may open says the same of a control item and of any other, at any time.
+
+`python -m tests.apart` asks a learner; here is that nothing is left out, and that it finds what is put there.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.test import Client
+
+from annotation.common import database
+from annotation.common.roles import ANNOTATOR
+from annotation.models import Assignment
+from annotation.protocol.kinds import MEASURED_ON_CONTROLS, all_kinds
+from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
+from tests.apart import measure, polls
+from tests.apart.campaigns import Sizes
+from tests.apart.measure import Row, separation_by_learner
+from tests.apart.polls import AT_ONCE, LATE, Item, Polls, Response
+from tests.apart.test_channels import HALF, a_campaign, ann
+from tests.apart.watcher import Watcher
+from tests.web.test_roles import ROWS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+#: Calls that a worker makes about their account or a visit, and not about what they are asked.
+OF_ACCOUNTS = {
+    *("POST account_mail", "POST erase_me", "POST set_up_second_factor", "POST renew_recovery_codes"),
+    *("POST remove_second_factor", "POST connect_oidc", "POST disconnect_oidc", "POST finish_visit"),
+    *("POST v1_read_message", "DELETE v1_token"),
+}
+#: What is read and agreed to before the work.
+BEFORE = {"POST task_consent", "POST api_consent", "POST task_practice"}
+
+
+def test_every_address_that_a_worker_may_open_is_polled():
+    open_to_workers = {
+        route for route, row in ROWS.items() if ANNOTATOR in row.roles or row.on == "signed in"
+    }
+    always = {*polls.IN_HAND, *polls.OF_ANSWERS, *polls.AFTER, *polls.NOW_AND_THEN}
+    asked = always.union(polls.IN_HAND_BY_TURNS, *polls.AFTER_BY_TURNS)
+    polled = {route.removesuffix(" again") for route in asked} - {"picture"}
+    assert open_to_workers - polled == {*polls.WORK, *OF_ACCOUNTS, *BEFORE} - polled
+
+
+@pytest.mark.django_db
+def test_whether_an_answer_may_be_changed_follows_from_the_answers_after_it_and_the_clock():
+    a_campaign("graded", HALF)
+    program, worker = ann()
+    assert worker.identity.account is not None
+    client = Client()
+    client.force_login(worker.identity.account)
+    address = f"/tasks/quay/{GRADED_RELEVANCE}/answers/"
+    statuses: dict[int, list[int]] = defaultdict(list)
+    for number in range(8):
+        task = program.take(GRADED_RELEVANCE)
+        program.answer(task, answer="4", token=f"t{number}", next=False)
+        for assignment in [*statuses, task["id"]]:
+            statuses[assignment].append(client.get(f"{address}{assignment}/").status_code)
+    controls = Assignment.objects.filter(pk__in=statuses).values_list("control", flat=True)
+    assert {control is None for control in controls} == {True, False}
+    for reported in statuses.values():
+        assert reported == [200 if later < 5 else 303 for later in range(len(reported))]
+    late = database.now() + timedelta(minutes=10)
+    with mock.patch.object(database, "now", lambda: late):
+        assert {client.get(f"{address}{assignment}/").status_code for assignment in statuses} == {303}
+
+
+def one_byte(response: Response, moment: str) -> Response:
+    return response._replace(body=response.body + b" ")
+
+
+def one_header(response: Response, moment: str) -> Response:
+    return response._replace(headers={**response.headers, "X-Of": "1"})
+
+
+def one_status_late(response: Response, moment: str) -> Response:
+    return response._replace(status=303) if moment == LATE else response
+
+
+def no_channel(response: Response, moment: str) -> Response:
+    return response
+
+
+CHANNELS = (one_byte, one_header, one_status_late)
+
+
+def seen_rows(channel: Any) -> list[Row]:
+    """Items of which two addresses tell nothing but by a channel: pages as long as their captions are."""
+    rng, rows = Random(7), []
+    words = ["a man", "two dogs", "walks", "by the water", "hat", "in a red coat", "and"]
+    for worker in range(12):
+        before: Polls | None = None
+        for _ in range(30):
+            known, of = rng.random() < 0.5, Polls()
+            caption = " ".join(rng.choices(words, k=rng.randint(3, 9)))
+            for moment in (AT_ONCE, "2 later", LATE):
+                for address in ("list", "answer"):
+                    body = f"<p>{caption}</p><p>{rng.randint(1, 99_999)}</p>".encode()
+                    response = Response(200, {"Content-Length": str(len(body))}, body)
+                    of.add(address, moment, channel(response, moment) if known else response)
+            numbers = of.numbers({"kind": before} if before is not None else {})
+            rows.append(Row("k", known, f"i{rng.randrange(60)}", f"w{worker}", numbers))
+            before = of
+    return rows
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_the_learner_finds_an_artificial_channel(channel: Any):
+    assert separation_by_learner(seen_rows(channel), seed=1).area > 0.9
+
+
+def test_the_learner_finds_nothing_in_polls_that_say_the_same():
+    assert 0.4 < separation_by_learner(seen_rows(no_channel), seed=1).area < 0.6
+
+
+SMALL = Sizes(unknown=40, known=40, workers=6, items=20)
+
+
+@pytest.mark.slow  # half a minute each: by default with polls that are made up
+@pytest.mark.django_db
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_an_artificial_channel_in_a_real_campaign_is_caught(channel: Any):
+    class Leaky(Watcher):
+        def _seen_by(self, response: Response, address: str, moment: str, item: Item) -> Response:
+            leaks = address == "task_answer_again" and self.campaign.known(item.id) is True
+            return channel(response, moment) if leaks else response
+
+    rows = measure.evened(measure.rows_of("graded", SMALL, seed=1, timing=False, watching=Leaky), 1)
+    result = separation_by_learner(rows, seed=1)
+    assert result.area > 0.8, result
+    assert any("poll task_answer_again" in name for name in result.by[:3])
+
+
+@pytest.mark.slow  # a quarter of an hour for each seed
+def test_a_learner_cannot_tell_control_items_of_any_kind_from_others():
+    """400 of each side and kind, five seeds; by what every address says, in between and later."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.apart", "--seeds", "5"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    payload = json.loads(done.stdout.splitlines()[-1])
+    assert len(payload) == 5
+    checked = {kind.key for kind in all_kinds() if kind.measured_on == MEASURED_ON_CONTROLS}
+    assert all(set(kinds) == checked for kinds in payload.values())
+    for kind in checked:
+        sides = [min(kinds[kind]["known"], kinds[kind]["others"]) for kinds in payload.values()]
+        assert min(sides) >= measure.EACH_SIDE, (kind, sides)
+        areas = [kinds[kind]["area"] for kinds in payload.values()]
+        assert 0.45 <= fmean(areas) <= 0.55, (kind, areas)
