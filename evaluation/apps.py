@@ -1,4 +1,4 @@
-"""Django's handle on the evaluation app."""
+"""The Django app configuration of evaluation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,26 +13,27 @@ from phrasebox.metrics.table import METRIC_FOLDERS
 
 
 def check_registries(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
-    """What `evaluation.checks` finds. It needs all of evaluation, so it is imported when Django checks."""
+    """Return the messages of `evaluation.checks`. That module imports all of evaluation, so it is only
+    imported when Django runs its checks."""
     from evaluation import checks
 
     return list(checks.lacking_entries())
 
 
 class EvaluationConfig(AppConfig):
-    """Evaluation as Django starts it: its part of the pages, of backups and of what runs by the clock."""
+    """The evaluation app: registers its part of the pages, of backups and of the periodic work."""
 
     name = "evaluation"
     verbose_name = "Evaluation"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Once the models are there: what a site adds, what is checked, and the app's parts elsewhere."""
+        """Register a site's additions, the checks, and the app's parts elsewhere, once models are loaded."""
         from annotation.backups import contents
         from annotation.campaigns import setting_checks
         from annotation.checks import REGISTRIES
         from annotation.datasets import deleting
-        from annotation.jobs import schedule  # its rows are there only now
+        from annotation.jobs import schedule  # its models are only available here
         from annotation.web.common import access, first_steps, parts
         from evaluation.selectors import runs_exist
         from evaluation.services.batches import scheduler
@@ -46,7 +47,7 @@ class EvaluationConfig(AppConfig):
         METRIC_FOLDERS.add_packages(settings.METRIC_PACKAGES)
         METRIC_FOLDERS.load()
         if settings.METHOD_PACKAGES:
-            # Numbers of its own: not loaded where no site asks for it.
+            # It imports numpy: not loaded where no site uses it.
             from models_core.estimators.discovery import load_methods
 
             for package in settings.METHOD_PACKAGES:

@@ -1,11 +1,12 @@
-"""System checks of evaluation's registries: what an entry lacks that nobody would meet before using it.
+"""System checks of evaluation's registries, for errors in entries that would otherwise appear only when they
+are used.
 
-Measures that a site adds have a folder with all that belongs to them (`phrasebox.metrics.table`); measures,
-figures, formats, origins and recipes of systems, strategies of pooling, rules and layouts of tables say of
-themselves what pages, commands and reports make use of. Each kind of entry has error ids of its own.
+A measure that a site adds has a folder with all of its parts (`phrasebox.metrics.table`); measures, figures,
+formats, origins and recipes of systems, strategies of pooling, rules and layouts of tables have attributes
+that pages, commands and reports use. Each kind of entry has its own error ids.
 
-`evaluation.apps` imports this module when Django checks, and not before. Django checks the addresses too, so
-that the pages are loaded in any case, and with them all that is looked at here.
+`evaluation.apps` imports this module only when Django runs its checks. Django checks the URLs too, which
+loads the pages and with them everything that is checked here.
 """
 
 import inspect
@@ -39,14 +40,14 @@ from phrasebox.registry import Registry
 from phrasebox.relevance.grades import GRADED_RULES
 from phrasebox.relevance.qrels import RELEVANCE_RULES
 
-#: What pages, commands and tables can print of rankings: shares as per cent, ranks as they are.
+#: Units of ranking measures that pages, commands and tables can print: shares as per cent, ranks unchanged.
 PRINTED_UNITS = ("share", "rank")
-#: How many arguments the function of a measure is called with, by family: (ranked, k), (captions).
+#: The number of arguments of a measure's function, by family: (ranked, k), (captions).
 ARGUMENTS = {"ranking": 2, FAMILY: 1}
 
 
 def lacking_entries() -> Iterator[Error]:
-    """What every registry's entries lack."""
+    """Yield the errors of every registry's entries."""
     yield from lacking_measures()
     yield from _lacking_figures()
     yield from _lacking_formats()
@@ -55,7 +56,7 @@ def lacking_entries() -> Iterator[Error]:
 
 
 def lacking_measures() -> Iterator[Error]:
-    """What measures lack: those of folders their parts, all of them what they say of themselves."""
+    """Yield the errors of measures: missing parts of their folders, and wrong attributes."""
     for name, folder in METRIC_FOLDERS.folders():
         yield from _lacking_of_metric(name.rpartition(".")[2], folder)
     for measure in METRICS:
@@ -63,7 +64,7 @@ def lacking_measures() -> Iterator[Error]:
 
 
 def _lacking_of_metric(name: str, folder: Path) -> Iterator[Error]:
-    """Errors for the parts that the folder of a measure lacks."""
+    """Yield errors for the parts that the folder of a measure lacks."""
     file, examples = folder / f"{METRIC_FOLDERS.module}.py", folder / EXAMPLES_FILE
     measure = METRICS.called(name)
     if not file.is_file():
@@ -85,7 +86,7 @@ def _lacking_of_metric(name: str, folder: Path) -> Iterator[Error]:
 
 
 def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
-    """Errors where a measure does not say what it is, or says what cannot be."""
+    """Yield errors for missing or impossible attributes of a measure."""
     where = f"in {source_of(measure.values)}"
 
     def fault(number: str, says: str, hint: str) -> Error:
@@ -125,7 +126,8 @@ def _unsaid_by_measure(measure: Measure) -> Iterator[Error]:
 
 
 def _lacking_figures() -> Iterator[Error]:
-    """Kinds of figures: what draws one, and in the same file what makes it; layouts of tables."""
+    """Yield errors of kinds of figures (each file needs a function that draws and one that plots) and of
+    layouts of tables."""
     for key in FIGURE_DRAWERS.keys():
         draw = FIGURE_DRAWERS.get(key)
         module = sys.modules[draw.__module__]
@@ -148,7 +150,7 @@ def _lacking_figures() -> Iterator[Error]:
 
 
 def _lacking_formats() -> Iterator[Error]:
-    """Formats of judgments and of qrels: a key, a title, and functions that can be called."""
+    """Yield errors of formats of judgments and of qrels: they need a key, a title, and callable functions."""
     for format in (*JUDGMENT_FORMATS, *QRELS_FORMATS):
         if not str(getattr(format, "title", "")).strip():
             yield _fault("E016", "format", format.key, "has no title", "say what pages call it")
@@ -163,7 +165,7 @@ def _lacking_formats() -> Iterator[Error]:
 
 
 def _lacking_systems() -> Iterator[Error]:
-    """Origins and recipes of systems, their kernels, and strategies of pooling."""
+    """Yield errors of origins and recipes of systems, their kernels, and strategies of pooling."""
     yield from _misnamed("origin", "key", ORIGINS)
     for origin in ORIGINS:
         for word in ("title", "explained"):
@@ -192,7 +194,7 @@ def _lacking_systems() -> Iterator[Error]:
 
 
 def lacking_methods() -> Iterator[Error]:
-    """What methods do not say of themselves, and recipes of theirs that are none."""
+    """Yield missing attributes of methods, and their invalid recipes."""
     for method in METHODS.values():
         yield from _unsaid_by_method(method)
     try:
@@ -221,14 +223,14 @@ def _unsaid_by_method(method: Method) -> Iterator[Error]:
 
 
 def _lacking_rules() -> Iterator[Error]:
-    """Rules of relevance, which qrels are stored with by name."""
+    """Yield errors of relevance rules, whose names are stored with qrels."""
     yield from _misnamed("rule", "name", RELEVANCE_RULES, GRADED_RULES)
     for key in sorted({*RELEVANCE_RULES.keys()} & {*GRADED_RULES.keys()}):
         yield _fault("E022", "rule", key, "is one of votes and one of grades", "give them two names")
 
 
 def _misnamed(what: str, attribute: str, *registries: Registry[Any]) -> Iterator[Error]:
-    """Entries that are found by another name than they say."""
+    """Yield errors for entries that are registered under another name than their own."""
     for registry in registries:
         for key in registry.keys():
             own_name = getattr(registry.get(key), attribute, "")
@@ -239,7 +241,7 @@ def _misnamed(what: str, attribute: str, *registries: Registry[Any]) -> Iterator
 
 
 def _takes(function: Any, arguments: int) -> bool:
-    """Whether something can be called with so many arguments by position."""
+    """Whether a function can be called with that number of positional arguments."""
     try:
         inspect.signature(function).bind(*range(arguments))
     except (TypeError, ValueError):

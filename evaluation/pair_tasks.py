@@ -1,4 +1,5 @@
-"""What batches may ask about pairs, and how the answers are read: by what the kinds of questions say."""
+"""The tasks that batches may ask about pairs, and how their answers are read, as the kinds of questions
+declare it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from phrasebox.relevance.grades import MEAN_GRADE
 from phrasebox.relevance.qrels import MAJORITY, AnyRule
 from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE, Scale
 
-#: What a batch asks unless it is told.
+#: The default task of a batch.
 USUAL_TASKS = "relevance"
 
 
@@ -18,10 +19,10 @@ USUAL_TASKS = "relevance"
 class PairTasks:
     """How answers about pairs are read.
 
-    `scale`: that of the answers, `values` as whole numbers. `level`: of measurement, for agreement. `rule`:
-    which answers make a pair relevant, unless another is asked for. `seconds`: what one task takes while
-    nobody has measured it. `format`: of published judgments that may be used again, or "". `paged`: pairs are
-    asked on pages. `filtered`: unlikely ones are left out by BLEU_pre unless told otherwise.
+    `scale`: of the answers, `values` as whole numbers. `level`: of measurement, for agreement. `rule`: the
+    default rule by which a pair is relevant. `seconds`: the assumed time for one task before it is measured.
+    `format`: of published judgments that may be reused, or "". `paged`: pairs are asked on pages. `filtered`:
+    unlikely pairs are removed by BLEU_pre by default.
     """
 
     scale: Scale
@@ -35,12 +36,13 @@ class PairTasks:
 
 
 def all_pair_tasks() -> Mapping[str, PairTasks]:
-    """By the `tasks` of campaigns, every question that batches may ask, in the order of the kinds."""
+    """Return every question that batches may ask, by the `tasks` of campaigns, in the order of the kinds."""
     return {kind.tasks: _read(kind) for kind in all_kinds() if kind.batch is not None}
 
 
 def pair_tasks(tasks: str) -> PairTasks:
-    """How answers to campaigns of these `tasks` are read; raises UnknownName, which lists what there is."""
+    """Return how answers to campaigns of these `tasks` are read; raises UnknownName listing the known
+    ones."""
     known = all_pair_tasks()
     if tasks not in known:
         raise UnknownName(f"tasks {tasks!r}: expected one of {', '.join(known)}")
@@ -48,7 +50,8 @@ def pair_tasks(tasks: str) -> PairTasks:
 
 
 def _read(kind: Kind) -> PairTasks:
-    """Pages are ticked: a vote for each text. Pairs that are asked alone are graded from 1 to 4."""
+    """Return how answers of a kind are read: ticks on pages are votes for each text, pairs asked singly are
+    graded from 1 to 4."""
     assert kind.batch is not None
     batch_terms = kind.batch
     if kind.about == ABOUT_PAGE:

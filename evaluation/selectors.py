@@ -1,9 +1,9 @@
-"""What evaluation reads: judgments, qrels and runs by name, as the pure rooms speak of them.
+"""Queries of evaluation's tables: judgments, qrels and runs by name, as the types of the pure packages.
 
-Names. We write an image's file name, and a caption's own id where its corpus gives it one, else
-`filename#number`, counted from 0. Those are Flickr8k's; so judgments read back are the pairs of
-their file. An image of no file name, or of one that another has too, is called by its key.
-What names in files mean, `phrasebox.names` says.
+Names. We write an image's file name, and a caption's own id where its corpus has one, else `filename#number`,
+counted from 0. Those are Flickr8k's; so judgments read back are the pairs of their file. An image without a
+file name, or with one that another image has too, is called by its key. `phrasebox.names` defines the meaning
+of names in files.
 """
 
 import hashlib
@@ -31,25 +31,25 @@ from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.qrels import Qrel, Qrels, QrelsSettings, rule_named
 from phrasebox.text.tokens import tokenise
 
-#: Rows read at once.
+#: Number of rows read at once.
 _PAGE = 5_000
 
-#: The queries that were asked: ids of rows, ascending, by kind ("image", "caption").
+#: The queries: row ids, ascending, by kind ("image", "caption").
 Queries = Mapping[str, NDArray[np.int64]]
 
-#: How the format of judgments begins that were collected from a batch, and their source.
+#: Prefixes of the format and of the source of judgments that were collected from a batch.
 BATCH_FORMAT, _OF_BATCH = "batch-", "batch "
-#: The format of a corpus whose captions are to be judged, by systems and people mixed.
+#: The format of a corpus whose captions are to be judged, of systems and people mixed.
 CANDIDATES = "candidates"
 
 
 @dataclass(frozen=True)
 class CorpusNames:
-    """The images and captions of a corpus by their names; what is named are ids of rows.
+    """The images and captions of a corpus by their names, as row ids.
 
-    `image_name` and `caption_name` are the names we write, in the order of the corpus, `image` and `caption`
-    map them back. `owner` maps a caption to its image, and `number` to its number there.
-    Where they are `candidates`, captions are to be judged: nobody says that they describe their image.
+    `image_name` and `caption_name` are the names that we write, in the order of the corpus; `image` and
+    `caption` are the inverse mappings. `owner` maps a caption to its image, and `number` to its number there.
+    If the captions are `candidates`, they are to be judged: none is known to describe its image.
     """
 
     corpus: str
@@ -63,12 +63,12 @@ class CorpusNames:
 
     @cached_property
     def image(self) -> dict[str, int]:
-        """The images by the names we write."""
+        """The images by the names that we write."""
         return {name: pk for pk, name in self.image_name.items()}
 
     @cached_property
     def caption(self) -> dict[str, int]:
-        """The captions by the names we write."""
+        """The captions by the names that we write."""
         return {name: pk for pk, name in self.caption_name.items()}
 
     @cached_property
@@ -77,16 +77,16 @@ class CorpusNames:
         return CaptionNames(self.images, self.caption_rows)
 
     def images_in(self, file: Path | str, spaces: Sequence[str] = ANY) -> Lookup:
-        """What names of images in a file mean, which it has of these name spaces."""
+        """Return a lookup for names of images in a file, which are from these name spaces."""
         return Lookup(self.images.find, self.images.declared(*spaces), file=file)
 
     def captions_in(self, file: Path | str, spaces: Sequence[str] = ANY) -> Lookup:
-        """What names of captions in a file mean; its images it names in these name spaces."""
+        """Return a lookup for names of captions in a file; its names of images are from these name spaces."""
         return Lookup(self.captions.find, self.images.declared(*spaces), file=file)
 
 
 def names_of(corpus: str) -> CorpusNames:
-    """The names in the published corpus `corpus`; raises UnknownName listing the corpora."""
+    """Return the names in the published corpus `corpus`; raises UnknownName listing the corpora."""
     row = corpus_named(corpus)
     images = names_of_images(row)
     captions = row.images.filter(captions__isnull=False).order_by("position", "captions__number")
@@ -98,12 +98,13 @@ def names_of(corpus: str) -> CorpusNames:
 
 
 def image_names(corpus: str) -> list[str]:
-    """The names we write of the corpus's images, in their order; raises UnknownName listing the corpora."""
+    """Return the names that we write of the corpus's images, in order; raises UnknownName listing the
+    corpora."""
     return list(_written_names(names_of_images(corpus_named(corpus))).values())
 
 
 def _written_names(images: ImageNames) -> dict[int, str]:
-    """The name we write of each image, by its id."""
+    """Return the name that we write of each image, by its id."""
     rows = images.images.values()
     keys = {row.key: row.item for row in rows}
     shared = Counter(row.filename for row in rows)
@@ -116,15 +117,16 @@ def _written_names(images: ImageNames) -> dict[int, str]:
 
 
 def image_sizes(corpus: str) -> dict[str, tuple[int, int]]:
-    """Width and height in pixels of every image of the corpus whose size is known, by the name we write."""
+    """Return width and height in pixels of every image of the corpus whose size is known, by the name that we
+    write."""
     names = names_of(corpus).image_name
     sizes = corpus_named(corpus).images.filter(width__gt=0, height__gt=0)
     return {names[pk]: (width, height) for pk, width, height in sizes.values_list("pk", "width", "height")}
 
 
 def caption_words(corpus: str, images: Collection[int] | None = None) -> list[list[str]]:
-    """The words of each caption of a corpus in small letters, punctuation included, in the order of rows; of
-    these images (ids of rows) only where some are given."""
+    """Return the lower-cased words of each caption of a corpus, punctuation included, in the order of rows;
+    only for `images` (row ids) if given."""
     captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by("captions__pk")
     texts = captions.values_list("pk", "captions__text").iterator()
     return [
@@ -135,7 +137,7 @@ def caption_words(corpus: str, images: Collection[int] | None = None) -> list[li
 
 
 def captions_as_counted(corpus: str) -> dict[int, dict[int, str]]:
-    """Each caption of a corpus as its words are counted, with a space between two, by the id of its image and
+    """Return each caption of a corpus as its words are counted, joined by spaces, by the id of its image and
     by its number there. Raises UnknownName listing the corpora."""
     texts: dict[int, dict[int, str]] = {}
     captions = corpus_named(corpus).images.filter(captions__isnull=False).order_by()
@@ -146,27 +148,29 @@ def captions_as_counted(corpus: str) -> dict[int, dict[int, str]]:
 
 
 def words_of(corpus: str) -> list[str]:
-    """Every word of a corpus's captions once, the most frequent first, as `caption_words` has them."""
+    """Return every word of a corpus's captions once, the most frequent first, tokenised as in
+    `caption_words`."""
     seen = Counter(word for words in caption_words(corpus) for word in words)
     return [word for word, _ in seen.most_common()]
 
 
 def _name_captions(names: CorpusNames) -> None:
-    """Fill in the names we write of captions."""
+    """Fill in the names that we write of captions."""
     shared = Counter(row.source for row in names.caption_rows)
     by_number = {f"{names.image_name[row.image]}#{row.number}": row.item for row in names.caption_rows}
     for row in names.caption_rows:
-        # An id of its own that another caption has too, or is called by, names neither.
+        # An id that another caption has too, or that is another caption's name, identifies neither.
         alone = row.source and shared[row.source] == 1 and by_number.get(row.source, row.item) == row.item
         names.caption_name[row.item] = row.source if alone else f"{names.image_name[row.image]}#{row.number}"
         names.owner[row.item], names.number[row.item] = row.image, row.number
 
 
 def captions_of_images(corpus: str, images: Iterable[int], *columns: str) -> Iterator[tuple[Any, ...]]:
-    """(image, caption, `columns`) for each caption of some images of a corpus, an image's in their order.
+    """Yield (image, caption, `columns`) for each caption of some images of a corpus, an image's captions in
+    order.
 
-    `images` are ids of rows, as are what is yielded first; `columns` are named as seen from an image. What is
-    read grows with `images`, not with the corpus.
+    `images` and the first two values are row ids; `columns` are named as seen from an image. The amount of
+    data read grows with `images`, not with the corpus.
 
     Raises UnknownName listing the corpora.
     """
@@ -176,7 +180,7 @@ def captions_of_images(corpus: str, images: Iterable[int], *columns: str) -> Ite
 
 
 def image_keys(corpus: str, images: Iterable[int]) -> dict[int, str]:
-    """The keys of some images of a corpus, by the ids of their rows.
+    """Return the keys of some images of a corpus, by row id.
 
     Raises UnknownName listing the corpora.
     """
@@ -185,7 +189,7 @@ def image_keys(corpus: str, images: Iterable[int]) -> dict[int, str]:
 
 
 def images_of_captions(corpus: str, captions: Iterable[int]) -> set[int]:
-    """The images of a corpus that some captions were written for; all are ids of rows.
+    """Return the images of a corpus to which some captions belong; all are row ids.
 
     Raises UnknownName listing the corpora.
     """
@@ -196,7 +200,7 @@ def images_of_captions(corpus: str, captions: Iterable[int]) -> set[int]:
 
 
 def judgment_set(corpus: str, name: str) -> JudgmentSet:
-    """The published set `name` of `corpus`; raises UnknownName listing what exists."""
+    """Return the published set `name` of `corpus`; raises UnknownName listing what exists."""
     sets = JudgmentSet.objects.filter(corpus=corpus_named(corpus), published=True)
     row = sets.filter(name=name).first()
     if row is None:
@@ -206,12 +210,12 @@ def judgment_set(corpus: str, name: str) -> JudgmentSet:
 
 
 def judgments_source(batch: Batch) -> str:
-    """What the judgments that are collected from a batch have for their source."""
+    """Return the source of judgments that are collected from a batch."""
     return f"{_OF_BATCH}{batch.name}"
 
 
 def batch_of(judgments: JudgmentSet) -> Batch | None:
-    """The batch from which judgments were collected; None for those of a file."""
+    """Return the batch from which judgments were collected; None for those of a file."""
     if not judgments.format.startswith(BATCH_FORMAT):
         return None
     batches = Batch.objects.select_related("campaign").filter(corpus=judgments.corpus_id)
@@ -219,14 +223,14 @@ def batch_of(judgments: JudgmentSet) -> Batch | None:
 
 
 def selected_pairs_of(batch: Batch) -> set[tuple[int, int]]:
-    """The pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
+    """Return the pairs that a batch asks about, in all its rounds so far: ids of image and caption."""
     return {
         (image, caption) for image, caption, role in selected_pairs(batch.campaign) if role == ROLE_WANTED
     }
 
 
 def judged_pairs(judgments: JudgmentSet, names: CorpusNames) -> Iterator[JudgedPair]:
-    """The pairs of a set in the order of their source; `names` are those of its corpus."""
+    """Yield the pairs of a set in the order of their source; `names` are those of its corpus."""
     rows = judgments.pairs.order_by("position")
     after = -1
     while page := list(
@@ -245,9 +249,9 @@ def judged_pairs(judgments: JudgmentSet, names: CorpusNames) -> Iterator[JudgedP
 
 
 def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
-    """The published qrels `name`, the newest where no version is asked for.
+    """Return the published qrels `name`, the newest version by default.
 
-    `name` may end in its version, as `flickr8k:2`. Raises UnknownName listing what exists.
+    `name` may end in a version, as `flickr8k:2`. Raises UnknownName listing what exists.
     """
     head, colon, tail = name.partition(":")
     if colon and tail.isdecimal() and version is None:
@@ -265,7 +269,7 @@ def snapshot_named(name: str, version: int | None = None) -> QrelsSnapshot:
 
 
 def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
-    """The snapshot as the pure core has it; its digest is computed again."""
+    """Return the snapshot as a `Qrels` of the pure package; its digest is computed again."""
     rows = QrelsRow.objects.filter(snapshot=snapshot).values_list(
         "image_id", "keyword", "caption_id", "relevance", "judged"
     )
@@ -283,19 +287,19 @@ def qrels_of(snapshot: QrelsSnapshot, names: CorpusNames) -> Qrels:
 
 
 def digest_of_images(images: Iterable[int], names: CorpusNames) -> str:
-    """SHA-256 over the names of images, in hexadecimal, shortened; "" of none."""
+    """Return the SHA-256 of the names of images, in hexadecimal, shortened; "" for none."""
     called = sorted(names.image_name[image] for image in images)
     return hashlib.sha256("\n".join(called).encode()).hexdigest()[:16] if called else ""
 
 
 def stored_queries(owner: Batch | QrelsSnapshot) -> Queries:
-    """The queries that are stored with a batch or with qrels."""
+    """Return the queries that are stored with a batch or with qrels."""
     rows = owner.queries.values_list("asks", "ids")
     return {kind: np.frombuffer(bytes(ids), dtype="<i8") for kind, ids in rows}
 
 
 def digest_of_queries(queries: Queries, names: CorpusNames) -> str:
-    """SHA-256 over the kinds and names of queries, in hexadecimal, shortened; "" of none."""
+    """Return the SHA-256 of the kinds and names of queries, in hexadecimal, shortened; "" for none."""
     called = {"image": names.image_name, "caption": names.caption_name}
     lines = sorted(f"{kind} {called[kind][pk]}" for kind, ids in queries.items() for pk in ids.tolist())
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
@@ -303,10 +307,10 @@ def digest_of_queries(queries: Queries, names: CorpusNames) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QrelsCounts:
-    """What a snapshot holds: its queries, and of its rows the relevant ones and those that nobody judged.
+    """The counts of a snapshot: its queries, its relevant rows and the unjudged ones.
 
-    What asks are captions where the snapshot asks for them, else images, or with `keywords` those.
-    `queries_by_kind` are the queries by kind, as far as they are known; else the judged ones are counted.
+    Queries are captions where the snapshot is for them, else images, or keywords with `keywords`.
+    `queries_by_kind` are the known queries by kind; otherwise the judged ones are counted.
     """
 
     queries_by_kind: Mapping[str, int]
@@ -317,7 +321,7 @@ class QrelsCounts:
 
 
 def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
-    """Snapshot (its id) -> what it holds, counted from the rows, in two statements."""
+    """Return the counts of snapshots by their ids, computed from the rows in two statements."""
     asks_captions = [row.pk for row in snapshots if row.asks == "caption"]
     relevant = Q(pk__in=[])
     for level in {rule_named(row.rule).level for row in snapshots}:
@@ -353,7 +357,7 @@ def counts_of(snapshots: Sequence[QrelsSnapshot]) -> dict[int, QrelsCounts]:
 
 
 def run_named(name: str) -> Run:
-    """The published run `name`; raises UnknownName listing what exists."""
+    """Return the published run `name`; raises UnknownName listing what exists."""
     return row_named(Run.objects.filter(published=True), name)
 
 
@@ -363,12 +367,12 @@ def runs_exist(account: Account) -> bool:
 
 
 def rankings_of(run: Run) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
-    """(query, items best first, their scores) in the order of the source; ids are those of rows."""
+    """Yield (query, items best first, their scores) in the order of the source, as row ids."""
     rows = Ranking.objects.filter(run=run).order_by("position")
     columns = ("image", "caption", "items", "scores")
     for image, caption, items, scores in rows.values_list(*columns).iterator(200):
         query = image or caption
-        assert query is not None  # ranking_asks_of_image_or_caption
+        assert query is not None  # by the constraint ranking_asks_of_image_or_caption
         yield (
             query,
             np.frombuffer(bytes(items), dtype="<i8"),

@@ -24,6 +24,12 @@ from dataclasses import dataclass
 FILES, PICTURES, IMAGES, CAPTIONS = "files", "pictures", "images", "captions"
 ROWS, COLUMNS, NAMES = "rows", "columns", "names"
 BOXES, LABELS, OUTLINES = "boxes", "labels", "outlines"
+#: What other tools have beside boxes: shapes; what is said of a box, of an image, of a reference.
+MASKS, LINES, POINTS, ELLIPSES = "masks", "lines", "points", "ellipses"
+CUBOIDS, SKELETONS, TRACKS, CROWDS = "cuboids", "skeletons", "tracks", "crowds"
+ROTATIONS, ATTRIBUTES, GROUPS, RELATIONS = "rotations", "attributes", "groups", "relations"
+IMAGE_LABELS, REFERENCE_SPLITS = "image_labels", "reference_splits"
+FURTHER_ANNOTATIONS, PREDICTIONS = "further_annotations", "predictions"
 PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "mentions", "queries"
 
 #: Reasons why things are left: they are among the problems that are listed; they follow from what was left
@@ -46,9 +52,10 @@ UNUSED_REASONS = frozenset(
 REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, *UNUSED_REASONS})
 
 #: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too
-#: small to ask about; images have no picture.
-TURNED, TOO_SMALL, NO_PICTURE = "turned", "too_small", "no_picture"
-NOTES = frozenset({TURNED, TOO_SMALL, NO_PICTURE})
+#: small to ask about; images have no picture; sizes and boxes of images were those of the picture before it
+#: was turned, and were turned with it.
+TURNED, TOO_SMALL, NO_PICTURE, RAW_FRAME = "turned", "too_small", "no_picture", "raw_frame"
+NOTES = frozenset({TURNED, TOO_SMALL, NO_PICTURE, RAW_FRAME})
 
 #: Names of things that a sheet has for each reason, at most.
 EXAMPLES = 5

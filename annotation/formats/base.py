@@ -80,7 +80,7 @@ class SourceImage:
     """What a file of a layer says of an image. `names` are (name space, name) of `phrasebox.names`, and the
     first that is known counts. `width` and `height` are the picture's in whose pixels the boxes are, 0 where
     the file does not say. `layer` is what our own formats say instead of boxes. What a layer cannot hold is
-    counted for the balance sheet (`layers.contents.NotHeld`)."""
+    counted for the balance sheet (`layers.contents.pass_over`)."""
 
     names: tuple[tuple[str, str], ...]
     width: int = 0

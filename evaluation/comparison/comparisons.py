@@ -1,4 +1,4 @@
-"""What scoring and comparing runs come to, as plain data and as tables: the same for commands and pages."""
+"""Results of scoring and comparing runs, as plain data and as tables, for commands and pages alike."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -27,9 +27,9 @@ from evaluation.selectors import names_of
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import ROUNDS
 
-#: Columns for what a run did not rank.
+#: Columns for items that a run did not rank.
 NOT_RANKED = {"missing": "not ranked", "candidates": "candidates"}
-#: Decimal places of what is no share.
+#: Decimal places of figures that are no shares.
 DECIMALS_BY_MEASURE = {"median rank": 1, "mean rank": 1}
 
 
@@ -42,7 +42,7 @@ def score_run(
     subset: Subset | None = None,
     missing: str = REFUSE,
 ) -> dict[str, Any]:
-    """A run's figures, or their means over folds; raises as `scoring.score` does."""
+    """Return a run's figures, or their means over folds; raises as `scoring.score` does."""
     if folds is None:
         parts = [score(run, snapshot, measures, subset=subset, missing=missing)]
     else:
@@ -81,7 +81,7 @@ def score_run(
 def _with_provenance(
     report: dict[str, Any], runs: Sequence[Run], snapshot: QrelsSnapshot, queries: RowIds
 ) -> dict[str, Any]:
-    """The report with what the systems behind runs have seen of the images of the queries."""
+    """Add to the report what the systems behind the runs have seen of the images of the queries."""
     images = images_of_queries(queries, runs[0].direction, snapshot)
     return with_provenance(report, {run.name: run for run in runs}, snapshot.corpus, images)
 
@@ -97,7 +97,7 @@ def _conditions(snapshot: QrelsSnapshot, subset: Subset | None, missing: str) ->
 
 
 def _of_folds(folds: Sequence[Scored]) -> list[str]:
-    """What must be known of all folds together."""
+    """Return the remarks on all folds together."""
     gone, queries = sum(fold.missing for fold in folds), sum(fold.query_count for fold in folds)
     if not gone:
         return []
@@ -108,7 +108,7 @@ def _of_folds(folds: Sequence[Scored]) -> list[str]:
 
 
 def table_of_scores(report: dict[str, Any]) -> Table:
-    """A row a measure."""
+    """Return a table with a row per measure."""
     parts = [f"fold {number}" for number in range(1, (report["folds"] or 0) + 1)]
     # Under a protocol nobody judged.
     judged = (
@@ -140,8 +140,8 @@ def compare_runs(
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """All runs' figures, and each later run tested against the first; raises as `scoring.score_against_first`
-    does."""
+    """Return all runs' figures, and tests of each later run against the first; raises as
+    `scoring.score_against_first`."""
     figures, tests = score_against_first(
         runs, snapshot, measures, subset=subset, missing=missing, rounds=rounds, seed=seed
     )
@@ -159,7 +159,7 @@ def compare_single_run(
     subset: Subset | None = None,
     missing: str = REFUSE,
 ) -> dict[str, Any]:
-    """One run's figures as those of a comparison without tests; raises as `scoring.score` does."""
+    """Return one run's figures in the form of a comparison without tests; raises as `scoring.score` does."""
     figures = [score(run, snapshot, measures, subset=subset, missing=missing)]
     report = _compared(figures, run.direction, snapshot, subset, missing)
     return _with_provenance(report, [run], snapshot, figures[0].queries)
@@ -183,7 +183,7 @@ def _compared(
 
 
 def _system(scored: Scored) -> dict[str, Any]:
-    """A run in a comparison: its figures, and what it did not rank."""
+    """Return a run's part of a comparison: its figures, and what it did not rank."""
     return {
         "run": scored.run,
         "missing": scored.missing,
@@ -195,9 +195,10 @@ def _system(scored: Scored) -> dict[str, Any]:
 
 
 def table_of_comparison(report: dict[str, Any]) -> Table:
-    """A row a run, with marks of significance; the best figure of each measure is emphasised.
+    """Return a table with a row per run, with marks of significance; the best figure of each measure is
+    emphasised.
 
-    What runs did not rank has columns of its own where there is any such thing to be said.
+    Items that runs did not rank have columns if there are any.
     """
     marks = {(test["run"], test["measure"]): test["mark"] for test in report["tests"]}
     first = report["systems"][0]
@@ -227,7 +228,8 @@ def table_of_comparison(report: dict[str, Any]) -> Table:
 
 
 def table_of_preferences(report: dict[str, Any]) -> Table:
-    """A row for each measure and run: on how many queries it is better than the first, equal, or worse."""
+    """Return a table with a row per measure and run: the numbers of queries on which it is better than the
+    first, equal, or worse."""
     columns = ("better", "equal", "worse", "share", "low", "high", "p")
     return Table(
         ["measure", "run", *columns],
@@ -246,7 +248,7 @@ def table_of_preferences(report: dict[str, Any]) -> Table:
 
 
 def _best(name: str, values: Sequence[float | None]) -> float | None:
-    """The best figure of a measure; None where all are equal, or there is one alone."""
+    """Return the best figure of a measure; None where all are equal, or there is only one."""
     there = [value for value in values if value is not None]
     if len(set(there)) < 2:
         return None
@@ -262,10 +264,10 @@ def per_query_rows(
     subset: Subset | None = None,
     missing: str = REFUSE,
 ) -> Iterator[dict[str, Any]]:
-    """A row a run and query that it is scored on: what the query is called, and its value of each measure.
+    """Yield a row per run and scored query: the query's name, and its value of each measure.
 
-    A value is None where the query has none. With folds, of one run, each row names its fold from 1. Each
-    says at its end what the figures are of. Raises as `scoring.score` does.
+    A value is None where the query has none. With folds, of one run, each row has its fold, counted from 1.
+    The last column says what the figures are based on. Raises as `scoring.score` does.
     """
     names = names_of(runs[0].corpus.name)
     called = names.image_name if runs[0].direction == Run.ANNOTATION else names.caption_name
@@ -292,6 +294,6 @@ def _per_query(scored: Scored, called: Mapping[int, str]) -> Iterator[dict[str, 
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """Of the folds' figures; None where one has none."""
+    """Return the mean of the folds' figures; None where a fold has none."""
     numbers = list(values)
     return finite_or_none(float(np.mean([np.nan if value is None else value for value in numbers])))

@@ -1,8 +1,8 @@
-"""What cross-validated systems reach: R@1, 5, 10 and median rank both ways, intervals, and tests.
+"""Figures of cross-validated systems: R@1, 5, 10 and median rank in both directions, intervals, and tests.
 
 Every image is a query once, so the ranks of all folds are pooled. Intervals of shares are Wilson's, those of
-medians of a bootstrap that draws images. Tests are McNemar's exact one on R@10; values of p are adjusted by
-Holm over all that are made.
+medians come from a bootstrap that resamples images. Tests are McNemar's exact test on R@10; p values are
+adjusted by Holm over all tests.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ from phrasebox.significance.mcnemar_test import mcnemar
 from phrasebox.significance.resampling import Interval, figure_interval
 from phrasebox.significance.tables import holm, mark
 
-#: What is tested, and against which system by default: the best of the nearest neighbours in print.
+#: The k of the tested R@k, and the default system to test against: the best of the nearest neighbours in the
+#: papers.
 TESTED = 10
 BASELINE = "NN5-F1-idf"
 MEDIAN_RANK = "median rank"
@@ -26,7 +27,7 @@ MEDIAN_RANK = "median rank"
 
 @dataclass(frozen=True)
 class _Figures:
-    """A system's figures, by direction and measure; shares, and ranks. `remarks` are those of its folds."""
+    """A system's figures, by direction and measure: shares, and ranks. `remarks` are those of its folds."""
 
     system: str
     printed: str
@@ -36,7 +37,8 @@ class _Figures:
 
 @dataclass(frozen=True)
 class Tested:
-    """`first` against `second` on R@10: their difference, how many queries only one of them finds, p."""
+    """The test of `first` against `second` on R@10: their difference, the numbers of queries that only one of
+    them finds, p."""
 
     first: str
     second: str
@@ -49,12 +51,12 @@ class Tested:
 
     @property
     def mark(self) -> str:
-        """The asterisks of the adjusted p: * up to 0.1, ** up to 0.05, *** up to 0.01."""
+        """The asterisks for the adjusted p: * up to 0.1, ** up to 0.05, *** up to 0.01."""
         return mark(self.adjusted)
 
 
 def cross_validated_figures(crossed: CrossValidation, *, resamples: int = 1000, seed: int = 0) -> _Figures:
-    """Figures with intervals of 95 %; each query's image is drawn with it."""
+    """Return figures with 95 % intervals; a query is resampled together with its image."""
     draw = Bootstrap(range(len(crossed.pool)), resamples, seed=seed)
     figures: dict[str, dict[str, Interval]] = {}
     for direction in DIRECTIONS:
@@ -65,7 +67,7 @@ def cross_validated_figures(crossed: CrossValidation, *, resamples: int = 1000, 
 
 
 def compare_systems(systems: Sequence[CrossValidation], pairs: Sequence[tuple[str, str]]) -> list[Tested]:
-    """Each pair in both directions. Raises ValueError for a system that was not tested, listing those."""
+    """Test each pair in both directions. Raises ValueError for an unknown system, listing the known ones."""
     by_name = {system.recipe.name: system for system in systems}
     for name in (name for pair in pairs for name in pair):
         if name not in by_name:
@@ -85,7 +87,8 @@ def compare_systems(systems: Sequence[CrossValidation], pairs: Sequence[tuple[st
 
 
 def printed_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """What print compares, of these: each with NN (section 3.1), and TRI5SEM with others (Table 3)."""
+    """Return the pairs that the papers compare, as far as both are in `names`: each with NN (section 3.1),
+    and TRI5SEM with others (Table 3)."""
     pairs = [(name, BASELINE) for name in names if name != BASELINE] if BASELINE in names else []
     if "TRI5SEM" in names:
         pairs += [("TRI5SEM", name) for name in ("BoW1", "BoW5", "TagRank", "TRI5") if name in names]

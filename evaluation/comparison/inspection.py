@@ -1,4 +1,5 @@
-"""One query of a run looked at: its best items, what was judged of each, and which queries come first."""
+"""Inspecting one query of a run: its best items and their judgments, and the order in which to inspect
+queries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +12,18 @@ from evaluation.comparison.scoring import score
 from evaluation.models import PairAnswers, QrelsRow, QrelsSnapshot, Ranking, Run
 from phrasebox.metrics import METRICS
 
-#: How many items of a ranking are shown, and the measure by which queries are told apart.
+#: The number of displayed items of a ranking, and the measure by which queries are sorted.
 _TOP = 10
 MEASURE = "nDCG@10"
-#: Ids of rows are below this; SQLite takes no larger number at all.
+#: Row ids are below this number; SQLite accepts no larger one.
 _NO_ROW = 2**63
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What is known of a pair. `relevance` is None where the qrels do not have it.
+    """What is known about a pair. `relevance` is None where the qrels do not have it.
 
-    `answers` are the grades that judges gave, as the source has them, and may be there without a row.
+    `answers` are the grades that judges gave, as the source has them; they may exist without a qrels row.
     """
 
     original: bool
@@ -32,26 +33,26 @@ class _Judged:
 
     @property
     def yes(self) -> int:
-        """How many judges said yes (1)."""
+        """The number of judges who said yes (1)."""
         return sum(answer == 1 for answer in self.answers)
 
     @property
     def graded(self) -> bool:
-        """Whether the answers are grades, not yes and no."""
+        """Whether the answers are grades instead of yes and no."""
         return any(answer not in (0, 1) for answer in self.answers)
 
     @property
     def mean(self) -> float:
-        """The mean answer; raises ZeroDivisionError where nobody answered."""
+        """The mean answer; raises ZeroDivisionError without answers."""
         return sum(self.answers) / len(self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An image or a caption as it is shown; `image` is the row of the image that it is or belongs to.
+    """An image or a caption for display; `image` is the row of the image that it is or belongs to.
 
-    `text` is the caption's, None for an image. Nothing but what a page shows is read, so `name` is the file's
-    (with the caption's number) even where `evaluation.selectors` would say the key.
+    `text` is the caption's, None for an image. Only what a page displays is read, so `name` is the file's
+    (with the caption's number) even where `evaluation.selectors` would use the key.
     """
 
     key: int
@@ -62,7 +63,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One item of a ranking, with its rank from 1."""
+    """One item of a ranking, with its rank, counted from 1."""
 
     rank: int
     entry: _Entry
@@ -71,7 +72,7 @@ class _Item:
 
 
 def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
-    """Each query's value of a measure, by its row's id, of those that the run ranks; None where it has none.
+    """Return each ranked query's value of a measure, by row id; None where it has none.
 
     Raises UnknownMeasure, and NotComparable.
     """
@@ -84,14 +85,15 @@ def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict
 
 
 def queries_in_order(run: Run) -> list[int]:
-    """The ids of the rows that ask, in the order of the run."""
+    """Return the row ids of the queries, in the order of the run."""
     column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
     rows = Ranking.objects.filter(run=run).order_by("position").values_list(column, flat=True)
     return [query for query in rows if query is not None]
 
 
 def most_different(ours: Mapping[int, float | None], theirs: Mapping[int, float | None]) -> list[int]:
-    """Queries that both were scored on, the widest apart first; equal ones in the order of `ours`."""
+    """Return the queries with values in both, sorted by decreasing difference; equal ones in the order of
+    `ours`."""
     apart = {
         query: abs(value - their_value)
         for query, value in ours.items()
@@ -101,12 +103,12 @@ def most_different(ours: Mapping[int, float | None], theirs: Mapping[int, float 
 
 
 def worst(values: Mapping[int, float | None]) -> list[int]:
-    """Queries by value, the lowest first; those without one come last."""
+    """Return the queries by increasing value; those without one come last."""
     return sorted(values, key=lambda query: (values[query] is None, values[query] or 0.0))
 
 
 def entries_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Entry]:
-    """What asks in a run, or what is ranked, by the ids of rows; others are left out."""
+    """Return the queries of a run, or its items, by row id; unknown ones are omitted."""
     images, keys = run.corpus.images, [key for key in keys if key < _NO_ROW]
     if (run.direction == Run.ANNOTATION) == asking:
         return {row.pk: _Entry(row.pk, row.filename or row.key, row) for row in images.filter(pk__in=keys)}
@@ -127,7 +129,7 @@ def entries_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Ent
 def top_of(
     run: Run, asking: _Entry, snapshot: QrelsSnapshot | None, *, top: int = _TOP
 ) -> list[_Item] | None:
-    """The best items that the run has for a query; None where it does not rank it."""
+    """Return the best items of a run for a query; None where it does not rank it."""
     by_image = run.direction == Run.ANNOTATION
     row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": asking.key}).first()
     if row is None:
@@ -149,7 +151,7 @@ def top_of(
 def _known(
     pairs: Sequence[tuple[int, int]], owners: Mapping[int, int], snapshot: QrelsSnapshot | None
 ) -> dict[tuple[int, int], _Judged]:
-    """What is known of pairs of (image, caption); `owners` maps captions to their images."""
+    """Return what is known about pairs of (image, caption); `owners` maps captions to their images."""
     rows: dict[tuple[int, int], tuple[int, bool]] = {}
     answers: dict[tuple[int, int], tuple[float, ...]] = {}
     if snapshot is not None:

@@ -1,7 +1,7 @@
-"""Cases that a system has no output for: refused, counted as the worst result, or left out.
+"""Cases for which a system has no output: refused, counted as the worst result, or left out.
 
-The same choices and words hold for runs, captions, tags and localizations. Systems that answer only the cases
-of which they are sure look better than they are, so nothing is left out unless somebody says so.
+Runs, captions, tags and localizations have the same choices with the same names. A system that answers only
+the cases of which it is sure looks better than it is, so nothing is left out unless the user requests it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,30 +18,30 @@ _TITLES: Mapping[str, Any] = {
     WORST: _("count as the worst result"),
     LEAVE_OUT: _("leave out"),
 }
-#: Cases without output of which the first are named.
+#: How many cases without output an error names.
 _NAMED = 3
 
 
 def missing_choices() -> Mapping[str, Any]:
-    """What may become of missing output, in words."""
+    """Return the ways to treat missing output, with their titles."""
     return _TITLES
 
 
 class MissingOutput(ValueError):
-    """A system lacks the output of cases that it is scored on; one line with their number and the remedy."""
+    """A system lacks the output of scored cases; one line with their number and the remedy."""
 
 
 def named_cases(number: int, cases: str, names: Sequence[str]) -> str:
-    """How many, and the first of them by name: "4 images ('a.jpg', 'b.jpg', 'c.jpg', ...)"."""
+    """Return the number of cases and the first names: "4 images ('a.jpg', 'b.jpg', 'c.jpg', ...)"."""
     first = ", ".join(repr(name[:60]) for name in names[:_NAMED]) + (", ..." if number > _NAMED else "")
     return f"{number:,} {cases} ({first})" if names else f"{number:,} {cases}"
 
 
 def check_missing(missing: str, *, lacking: Sequence[str], out_of: int, cases: str, output: str) -> None:
-    """Raise MissingOutput where cases, named by `lacking`, have no output and `missing` is REFUSE.
+    """Raise MissingOutput where the cases named in `lacking` have no output and `missing` is REFUSE.
 
-    `cases` and `output` are words in the plural and the singular: "images" lack a "caption". Raises
-    MissingOutput for a word that is none of MISSING_CHOICES, too.
+    `cases` (plural) and `output` (singular) are words for the message: "images" lack a "caption". Also raises
+    MissingOutput for a value outside MISSING_CHOICES.
     """
     if missing not in MISSING_CHOICES:
         raise MissingOutput(f"missing {cases} {missing!r}: expected {', '.join(MISSING_CHOICES)}")

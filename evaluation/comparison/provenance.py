@@ -1,9 +1,10 @@
-"""What a system has seen of the images that a figure is over: learned from them, or chose settings on them.
+"""What a system has seen of the images behind a figure: images it was trained on, or on which settings were
+chosen.
 
-An image is the same where its picture has the same content, or where its source calls it by the same name,
-whatever corpus it is in. A system stores both of each image as 64 bits of a hash, so that this works for
-corpora that were renamed or deleted, and for collections of millions. What nobody recorded is not known,
-which is never the same as none.
+Two images are the same if their pictures have the same content, or their sources use the same name for them,
+in whatever corpus they are. A system stores both of each image as 64 bits of a hash, which also works for
+renamed and deleted corpora, and for collections of millions. Where nothing was recorded, the answer is "not
+known", never "none".
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from phrasebox.registry import UnknownName
 Hashes = NDArray[np.uint64]
 
 NOT_KNOWN, NONE_SEEN = "not known", "none"
-#: A declaration of what learned from no image, such as features that are computed by hand.
+#: The declaration of a system that was trained on no image, such as features that are computed by hand.
 TRAINED_ON_NOTHING = "nothing"
 _COCO_SPLIT = re.compile(r"COCO_\w+?_(?=\d{12}$)")
 _IMAGES_AT_ONCE = 5_000
@@ -34,19 +35,21 @@ _NO_PICTURE = 0
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Images by their source names and by what their pictures hold, shape (images,); 0: no picture."""
+    """The identities of images: hashes of source names and of picture contents, shape (images,); 0: no
+    picture."""
 
     names: Hashes
     pictures: Hashes
 
     def packed(self) -> Hashes:
-        """Both as one set, ascending, as systems store them."""
+        """Return both as one sorted set, the form in which systems store them."""
         both = np.union1d(self.names, self.pictures)
         return both[both != _NO_PICTURE]
 
 
 def identities(images: Iterable[tuple[str, str]]) -> Identities:
-    """Of images as (file name, stored picture); either may have an extension, and the picture may be ""."""
+    """Compute the identities of images given as (file name, stored picture); either may have an extension,
+    and the picture may be ""."""
     named = [
         (_hash("name", source_name(name)), _hash("picture", picture.partition(".")[0]) if picture else 0)
         for name, picture in images
@@ -56,7 +59,8 @@ def identities(images: Iterable[tuple[str, str]]) -> Identities:
 
 
 def source_name(filename: str) -> str:
-    """What a source calls an image: its file's name without extension, and without the split in COCO's."""
+    """Return the source's name of an image: its file name without extension, and without the split in
+    COCO's."""
     return _COCO_SPLIT.sub("", image_id(filename))
 
 
@@ -65,7 +69,7 @@ def _hash(kind: str, text: str) -> int:
 
 
 def identities_of(corpus: Any, images: Iterable[int]) -> Identities:
-    """Of images of a corpus, by the ids of their rows; images without a file go by their keys."""
+    """Return the identities of images of a corpus, by row id; images without a file use their keys."""
     rows = corpus.images.order_by().values_list("filename", "key", "picture")
     return identities(
         (filename or key, picture)
@@ -76,18 +80,19 @@ def identities_of(corpus: Any, images: Iterable[int]) -> Identities:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What the person who adds something declares that it was `trained_on`, "" for nothing declared.
+    """A declaration by the person who adds something: what it was `trained_on`, "" for none.
 
-    Only `corpora` are looked at where some are given: those that the person who declares it may see.
+    If `corpora` is set, only these are searched: those that this person may see.
     """
 
     trained_on: str = ""
     corpora: Collection[str] | None = None
 
     def images(self) -> Hashes | None:
-        """The images that it names as CORPUS or CORPUS:SPLIT, packed; None where it is empty or another text.
+        """Return the images that it names as CORPUS or CORPUS:SPLIT, packed; None where it is empty or
+        another text.
 
-        Raises UnknownName for a split that the corpus has not.
+        Raises UnknownName for a split that the corpus does not have.
         """
         if self.trained_on == TRAINED_ON_NOTHING:
             return np.zeros(0, np.uint64)
@@ -105,18 +110,17 @@ class Declaration:
         return identities_of(corpus, images.values_list("pk", flat=True)).packed()
 
 
-#: Nothing is declared.
+#: No declaration.
 UNDECLARED = Declaration()
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Of `images` images, how many a system learned from and chose settings on; None: not known.
+    """How many of `images` images a system was trained on and chose settings on; None: not known.
 
-    `seen` are the images of either kind, `by_name` those of them that are known by their name alone, though
-    their picture is at hand. `unknown` names parts of the system, such as feature sets, of which nobody
-    recorded what they learned from; `declared` says what the person who added it declares, and `notes` more
-    sentences.
+    `seen` are the images of either kind, `by_name` those of them that were only matched by name, though they
+    have a picture. `unknown` names parts of the system, such as feature sets, whose training images were not
+    recorded; `declared` is the declaration of the person who added it, and `notes` are further sentences.
     """
 
     images: int
@@ -130,14 +134,14 @@ class Provenance:
 
     @property
     def answer(self) -> str:
-        """One of "none", "N of M" and "not known"; none only where nothing is unknown."""
+        """One of "none", "N of M" and "not known"; "none" only where nothing is unknown."""
         if self.seen:
             return f"{self.seen} of {self.images}"
         return NOT_KNOWN if self.learned is None or self.unknown else NONE_SEEN
 
     @property
     def sentence(self) -> str:
-        """The same in words, with what else is to be known."""
+        """The same as a sentence, with the notes."""
         if self.learned is None:
             text = "Not known which images it learned from."
         elif self.seen:
@@ -149,12 +153,12 @@ class Provenance:
         else:
             text = f"Learned from none of these {self.images:,} images, and chose no settings on them."
         unknown = [f"Not known which images {part} learned from." for part in self.unknown]
-        # What is not known comes before what sounds clean.
+        # What is unknown comes before a statement that sounds clean.
         known = [text, *unknown] if self.seen else [*unknown, text]
         return " ".join([*known, *self.declared, *self.notes])
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, as JSON has it."""
+        """Return JSON-serialisable data."""
         return {
             "answer": self.answer,
             "images": self.images,
@@ -169,8 +173,8 @@ class Provenance:
 
 
 def images_seen(images: Identities, learned: Hashes, validated: Hashes) -> Provenance:
-    """How many of the images are among those that were learned from, and those that settings were chosen on;
-    both are packed."""
+    """Return how many of the images are among the training images, and among those on which settings were
+    chosen; both are packed."""
     by_picture = np.isin(images.pictures, learned), np.isin(images.pictures, validated)
     by_name = np.isin(images.names, learned), np.isin(images.names, validated)
     seen = by_picture[0] | by_picture[1] | by_name[0] | by_name[1]
@@ -185,11 +189,11 @@ def images_seen(images: Identities, learned: Hashes, validated: Hashes) -> Prove
 
 
 def provenance_of_system(system: System | None, images: Identities, notes: Sequence[str] = ()) -> Provenance:
-    """What a system has seen of these images; not known of what is no system here."""
+    """Return what a system has seen of these images; "not known" without a system."""
     declared: tuple[str, ...] = ()
     if system is not None:
         declared = (declaration_text(system.trained_on),) if system.trained_on else ()
-        notes = (*system.settings.get("selection", ()), *notes)  # what the choice of settings says of itself
+        notes = (*system.settings.get("selection", ()), *notes)  # the notes of the choice of settings
     row = None if system is None else SeenImages.objects.filter(system=system).first()
     if row is None:
         return Provenance(len(images.names), declared=declared, notes=tuple(notes))
@@ -203,7 +207,7 @@ def provenance_of_system(system: System | None, images: Identities, notes: Seque
 
 
 def provenance_declared(declared: Declaration, images: Identities) -> Provenance:
-    """What outside output has seen of these images, as the person who brings it declares; not known of
+    """Return what output from elsewhere has seen of these images, by its declaration; "not known" for
     UNDECLARED.
 
     Raises UnknownName as `Declaration.images`.
@@ -216,16 +220,15 @@ def provenance_declared(declared: Declaration, images: Identities) -> Provenance
 
 
 def declaration_text(trained_on: str, what: str = "") -> str:
-    """What somebody declares that a system, or its parts `what`, was trained on, as figures say it."""
+    """Return the declared training of a system, or of its parts `what`, in the words used beside figures."""
     return f"Declared, not checked: {f'{what} were' if what else 'it was'} trained on {trained_on}."
 
 
 def provenance_of(
     systems: Mapping[str, Any], corpus: Any, images: Iterable[int]
 ) -> dict[str, dict[str, Any]]:
-    """What the system behind each `SystemOutput` has seen of images of
-    a corpus, as plain data; of a file it is what its `Declaration` says. `images` are ids of rows.
-    """
+    """Return what the system behind each `SystemOutput` has seen of images of a corpus, as plain data; for a
+    file its `Declaration` is used. `images` are row ids."""
     known = identities_of(corpus, set(images))
     return {
         name: provenance_declared(row, known).as_dict()
@@ -236,7 +239,7 @@ def provenance_of(
 
 
 def _notes_of(row: Any) -> list[str]:
-    """What is to be known of how rankings or predictions were made."""
+    """Return remarks on how rankings or predictions were made."""
     system, notes = row.made_by, list(row.remarks)
     if system is not None and system.digest and not row.system_digest:
         notes.append(f"That system {system.name!r} made it is what its file says.")
@@ -246,7 +249,8 @@ def _notes_of(row: Any) -> list[str]:
 def with_provenance(
     report: dict[str, Any], systems: Mapping[str, Any], corpus: Any, images: Iterable[int]
 ) -> dict[str, Any]:
-    """A report of figures, plain data, with `provenance_of` and with its sentences in its basis."""
+    """Add `provenance_of` to a report of figures (plain data), and its sentences to the basis of the
+    report."""
     provenance = provenance_of(systems, corpus, images)
     sentences = {name: statement["sentence"] for name, statement in provenance.items()}
     basis = {**report.get("basis", FigureBasis().as_dict()), "provenance": sentences}

@@ -1,7 +1,7 @@
-"""Which queries were asked, by kind: "image" where images ask, "caption" where captions do.
+"""The set of queries, by kind: "image" where images are the queries, "caption" where captions are.
 
-Figures are over these, whatever was answered about them. A batch stores at launch what its runs were asked
-to rank, and qrels what they are for. A kind that is not among them was not asked, or nobody knows of it.
+Figures are computed over these, whatever was answered about them. A batch stores the queries of its runs when
+it is launched, and qrels store their own. A missing kind was not asked, or is unknown.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,7 +16,7 @@ from evaluation.selectors import CorpusNames, Queries, batch_of, names_of, run_n
 from phrasebox.text_files import FormatError, lines
 
 IMAGE, CAPTION = "image", "caption"
-#: What asks in a direction.
+#: The kind of queries of each direction.
 ASKS = {Run.ANNOTATION: IMAGE, Run.SEARCH: CAPTION}
 
 
@@ -27,23 +27,22 @@ def store_queries(owner: Batch | QrelsSnapshot, queries: Queries) -> None:
 
 
 def as_queries(**ids: Iterable[int]) -> Queries:
-    """Queries from ids in any order, by kind."""
+    """Build queries from unsorted ids, by kind."""
     return {kind: np.array(sorted(set(keys)), np.int64) for kind, keys in ids.items()}
 
 
 def ranked_queries(run: Run) -> NDArray[np.int64]:
-    """The queries that a run ranks, by the ids of their rows."""
+    """Return the row ids of the queries that a run ranks for."""
     column = "image_id" if run.direction == Run.ANNOTATION else "caption_id"
     rows = Ranking.objects.filter(run=run).values_list(column, flat=True)
     return np.fromiter(rows.iterator(10_000), np.int64)
 
 
 def queries_named(corpus: str, what: str, *, files: bool = True) -> Queries | None:
-    """The queries that `what` means: those of the run `run:NAME`, those that a file names, one a line, or the
-    images of a split or fold with all their captions; None for "".
+    """Return the queries named by `what`: those of the run `run:NAME`, those listed in a file, one per line,
+    or the images of a split or fold with all their captions; None for "".
 
-    Without `files`, as for what comes over the web, no file of this machine is meant. Raises as
-    `subset_named`.
+    Without `files`, as for web requests, no file of this machine can be named. Raises as `subset_named`.
     """
     if files and Path(what).is_file():
         return _listed(Path(what), names_of(corpus))
@@ -59,7 +58,7 @@ def queries_named(corpus: str, what: str, *, files: bool = True) -> Queries | No
 def queries_of_images(
     images: Collection[int], names: CorpusNames, numbers: Collection[int] | None = None
 ) -> Queries:
-    """Images and their own captions, of these numbers only where some are given."""
+    """Return images and their own captions; only captions with these `numbers` if given."""
     captions = (
         caption
         for caption, owner in names.owner.items()
@@ -69,7 +68,7 @@ def queries_of_images(
 
 
 def queries_within(queries: Queries, subset: Subset | None, names: CorpusNames) -> Queries:
-    """Those of the queries that are images of a subset, or their captions."""
+    """Return the queries that are images of a subset, or their captions."""
     if subset is None:
         return queries
     owner = {IMAGE: lambda image: image, CAPTION: names.owner.__getitem__}
@@ -112,7 +111,7 @@ def _listed(file: Path, names: CorpusNames) -> Queries:
 
 
 def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
-    """Why it is not known which queries of a kind were asked, and what helps; "" where it is."""
+    """Return why the queries of a kind are unknown, with the remedy; "" where they are known."""
     if snapshot.queries.filter(asks=kind).exists():
         return ""
     judgments = snapshot.judgments
@@ -128,7 +127,7 @@ def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
 
 
 def unjudged_pairs(snapshot: QrelsSnapshot) -> str:
-    """How much of its batch was not judged when the qrels were frozen; "" where all was."""
+    """Return how much of its batch was not judged when the qrels were frozen; "" where everything was."""
     in_batch, judged = snapshot.pairs_selected, snapshot.pairs_judged
     if in_batch is None or judged is None or judged >= in_batch or snapshot.judgments is None:
         return ""
@@ -140,7 +139,7 @@ def unjudged_pairs(snapshot: QrelsSnapshot) -> str:
 
 
 def query_remarks(snapshot: QrelsSnapshot) -> list[str]:
-    """What a version of qrels lacks: queries of a kind that it is for, and answers of its batch."""
+    """Return remarks on what a version of qrels lacks: queries of its kinds, and answers of its batch."""
     kinds = [snapshot.asks] if snapshot.asks else [IMAGE, CAPTION]
     remarks = [*(unknown_queries(snapshot, kind) for kind in kinds), unjudged_pairs(snapshot)]
     return list(dict.fromkeys(filter(None, remarks)))

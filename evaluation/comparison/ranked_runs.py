@@ -1,16 +1,17 @@
-"""Stored runs evaluated against qrels: who asks, what takes part, and where it stands in the run's lists.
+"""Stored runs evaluated against qrels: the queries, the items in the pool, and their ranks in the run's
+lists.
 
-The queries are those that a snapshot says were asked, or its part of a subset of images; where it does not
-know, those that somebody judged. What was answered adds and drops none. The items are those that the run
-ranks or the snapshot knows. Under a protocol only what the snapshot knows takes part; of a subset, or a fold,
-its images and all their captions do, judged or not. What else a run ranks is taken out of its lists. What
-becomes of queries that a run does not rank is a choice (`missing`). Rankings are read once and a few at a
-time: what stays in memory is one number a judged pair.
+The queries are those of the snapshot, or of its part in a subset of images; where these are unknown, the
+judged ones. Answers neither add nor remove queries. The items are those that the run ranks or the snapshot
+contains. Under a protocol only the snapshot's items are used; for a subset or a fold, its images and all
+their captions, judged or not. Other items are removed from the run's lists. How queries that a run does not
+rank are treated is a choice (`missing`). Rankings are read once, a few at a time: memory holds one number per
+judged pair.
 
-The qrels say what is relevant; the corpus says what is original. A query's
-originals are a caption's own image, or all captions of an image, whether or not the qrels have the pair: else
-R@k and ranks would be of those queries alone whose original somebody judged, mostly since a system found it.
-Under a protocol originals are its rows, and in a corpus of candidates there are none.
+Relevance comes from the qrels, originals from the corpus. The original of a caption is its image, and those
+of an image are all of its captions, whether or not the qrels have the pair: otherwise R@k and ranks would
+only cover queries whose original was judged, which is mostly because a system found it. Under a protocol
+originals are its rows, and a corpus of candidates has none.
 """
 
 from __future__ import annotations
@@ -40,20 +41,21 @@ from phrasebox.relevance.qrels import rule_named
 
 RowIds = NDArray[np.int64]
 
-#: A ranking (ids of rows, scores) -> another of the same items.
+#: Maps a ranking (row ids, scores) to another one of the same items.
 Reorder = Callable[[RowIds, NDArray[np.float32]], tuple[RowIds, NDArray[np.float32]]]
-#: Rankings turned into places at once, and how many items theirs are before there are so many.
+#: Number of rankings that are converted to ranks at once, and the number of items after which a block ends
+#: earlier.
 _BLOCK, _ITEMS = 200, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class RunPool:
-    """What takes part: ids of rows, ascending, and the pairs that are known of them, by their places.
+    """The pool of an evaluation: row ids, ascending, and the known pairs by their positions.
 
-    Of what else a run ranks nothing takes part where the pool is `closed`, and where there is `within`,
-    what is among these ids, ascending. A grade of at least `level` is relevant. Originals that are no pair of
-    the qrels are among the pairs, with the grade NO_GRADE. The queries are all that were asked (`known`), or
-    only those that somebody judged.
+    Of the other items that a run ranks, none is used if the pool is `closed`; with `within`, those among
+    these ids (ascending) are. A grade of at least `level` is relevant. Originals that are not in the qrels
+    are among the pairs with the grade NO_GRADE. The queries are all that were asked (`known`), or only the
+    judged ones.
     """
 
     queries: RowIds
@@ -66,7 +68,7 @@ class RunPool:
 
     @property
     def size(self) -> int:
-        """How many items take part, as far as the qrels know or the images say."""
+        """The number of items, as far as the qrels or the images determine it."""
         if self.closed:
             return len(self.items)
         if self.within is not None:
@@ -74,7 +76,7 @@ class RunPool:
         return len(np.unique(self.judged.item[~np.isnan(self.judged.grade)]))
 
     def only(self, queries: RowIds) -> RunPool:
-        """The same for some of the queries, by the ids of their rows."""
+        """Return the same for some of the queries, by row id."""
         chosen = np.flatnonzero(np.isin(self.queries, queries))
         if len(chosen) == len(self.queries):
             return self
@@ -84,10 +86,10 @@ class RunPool:
 
 @dataclass(frozen=True, slots=True)
 class RankedItems:
-    """The items that a run ranks for any query of a pool, by the ids of their rows, ascending.
+    """The items that a run ranks for any query of a pool, as ascending row ids.
 
-    Where every ranking holds all of them (`whole`), they are what the run chose from. Else rankings were cut,
-    and what is never among the best may have been a candidate too.
+    If every ranking holds all of them (`whole`), they are the run's candidates. Otherwise rankings were
+    truncated, and an item that is never among the best may have been a candidate too.
     """
 
     items: RowIds
@@ -95,7 +97,7 @@ class RankedItems:
 
     @property
     def count_text(self) -> str:
-        """How many, in words."""
+        """Return their number in words."""
         return f"{len(self.items)}" if self.whole else f"at least {len(self.items)}"
 
 
@@ -103,8 +105,8 @@ class RankedItems:
 class Placed:
     """A run's ranking of a pool. `missing` queries of the pool are not ranked by the run.
 
-    `complete_to` is how many items of a ranking take part at least, counting those rankings alone that were
-    cut when the run was imported; None where none was.
+    `complete_to` is the smallest number of used items in a ranking, over rankings that were truncated on
+    import; None where none was.
     """
 
     pool: RunPool
@@ -115,9 +117,10 @@ class Placed:
 
 
 def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> RunPool:
-    """The snapshot in the run's direction, or a subset of its images with their own captions, judged or not.
+    """Return the pool of the snapshot in the run's direction, or of a subset of its images with their own
+    captions, judged or not.
 
-    Raises PhraseboxError where run and snapshot do not fit, or nothing is left of them.
+    Raises PhraseboxError where run and snapshot do not match, or nothing is left.
     """
     check_fits(run, snapshot)
     rows = QrelsRow.objects.filter(snapshot=snapshot)
@@ -143,7 +146,7 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
             there = inside if run.direction == Run.ANNOTATION else _captions_of(inside, run)
             asking_queries = asking_queries[np.isin(asking_queries, there)]
     if asking_queries is None:
-        # Beside queries of the other kind there are originals of images that nobody judged.
+        # Queries of the other kind bring in originals of images that nobody judged.
         queries = np.unique((pairs[pairs[:, 4] == 1] if stored else pairs)[:, asking])
     else:
         queries = asking_queries
@@ -182,9 +185,9 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
 
 
 def _originals_without_a_row(run: Run, queries: RowIds, with_row: RowIds) -> RowIds:
-    """The originals of queries that are no rows, shape (pairs, 2): image, caption.
+    """Return the originals of queries that are not rows, shape (pairs, 2): image, caption.
 
-    A caption has one image, so that the rows with originals are told by their captions, `with_row`.
+    A caption has one image, so captions (`with_row`) identify the rows with originals.
     """
     if run.direction == Run.SEARCH:
         images = images_of_captions(run.corpus.name, queries.tolist())
@@ -198,19 +201,20 @@ def _originals_without_a_row(run: Run, queries: RowIds, with_row: RowIds) -> Row
 
 
 def _items_of(images: Collection[int], run: Run) -> RowIds:
-    """What a run ranks of some images: themselves, or their captions; ids of rows, ascending."""
+    """Return what a run ranks of some images: the images or their captions, as ascending row ids."""
     if run.direction == Run.SEARCH:
         return np.array(sorted(images), dtype=np.int64)
     return np.array(_captions_of(images, run), dtype=np.int64)
 
 
 def _captions_of(images: Collection[int], run: Run) -> list[int]:
-    """The captions of some images of a run's corpus: ids of rows, ascending."""
+    """Return the captions of some images of a run's corpus, as ascending row ids."""
     return sorted(caption for _, caption in captions_of_images(run.corpus.name, images))
 
 
 def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> RunPool:
-    """The pool for the queries that all of the runs rank; raises PhraseboxError where there is none."""
+    """Return the pool for the queries that all of the runs rank; raises PhraseboxError where there is
+    none."""
     common = pool.queries
     for run in runs:
         common = np.intersect1d(common, ranked_queries(run))
@@ -224,9 +228,9 @@ def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -
 
 
 def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[RunPool]:
-    """The images of a pool in the order of their corpus, cut into `number` equal parts.
+    """Cut the images of a pool, in the order of their corpus, into `number` equal parts.
 
-    Raises PhraseboxError where they cannot be.
+    Raises PhraseboxError where that is impossible.
     """
     check_fits(run, snapshot)
     names = names_of(run.corpus.name)
@@ -263,7 +267,8 @@ def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> 
 
 
 def rank_in_pools(run: Run, pools: Sequence[RunPool], *, reorder: Reorder | None = None) -> list[Placed]:
-    """The run's rankings of pools that share no query, read once; `reorder` may change each before."""
+    """Return the run's rankings of pools without common queries, reading them once; `reorder` may change each
+    ranking first."""
     gathered = [_Gathered(pool, run.depth) for pool in pools]
     pool_of_query = {
         query: gathered_pool for gathered_pool in gathered for query in gathered_pool.pool.queries.tolist()
@@ -277,7 +282,7 @@ def rank_in_pools(run: Run, pools: Sequence[RunPool], *, reorder: Reorder | None
 
 
 def candidates_apart(runs: Sequence[tuple[str, RankedItems]]) -> str:
-    """In words, which runs, given by their names, chose from other items; "" where none is known to."""
+    """Return, in words, which of the named runs chose from other items; "" where none is known to."""
     for (first, ours), (second, theirs) in combinations(runs, 2):
         apart = (theirs.whole and len(np.setdiff1d(ours.items, theirs.items))) or (
             ours.whole and len(np.setdiff1d(theirs.items, ours.items))
@@ -292,7 +297,7 @@ def candidates_apart(runs: Sequence[tuple[str, RankedItems]]) -> str:
 
 @dataclass
 class _Gathered:
-    """The rankings of one pool's queries, a block at a time."""
+    """Collects the rankings of one pool's queries, a block at a time."""
 
     pool: RunPool
     depth: int
@@ -332,7 +337,7 @@ class _Gathered:
         known = self.pool.judged
         queries, of_query, scored = zip(*self._waiting, strict=True)
         listed = np.array(list(map(len, of_query)))
-        # Of each item of all these rankings: its ranking, its id and its score.
+        # For each item of all these rankings: its ranking, its id and its score.
         line = np.repeat(np.arange(len(listed)), listed)
         items, values = np.concatenate(of_query), np.concatenate(scored)
         if not self.pool.closed and self.pool.within is not None:
@@ -350,7 +355,7 @@ class _Gathered:
         lengths = np.bincount(line, minlength=len(listed))
         column = np.arange(len(line)) - (np.cumsum(lengths) - lengths)[line]
         lists = np.full((len(listed), lengths.max()), -1, dtype=np.intp)
-        # Nothing is asked about the others: any numbers will do, if each has its own.
+        # Other items only need distinct numbers.
         lists[line, column] = np.where(in_pool, at, known.items + column)
         scores = np.full(lists.shape, -np.inf, dtype=np.float32)
         scores[line, column] = values
@@ -373,7 +378,7 @@ class _Gathered:
 
 
 def _among(ids: RowIds, ascending: RowIds) -> NDArray[np.bool_]:
-    """Which ids are among others."""
+    """Return a mask of the ids that are among others."""
     at = np.minimum(np.searchsorted(ascending, ids), max(len(ascending) - 1, 0))
     return ascending[at] == ids if len(ascending) else np.zeros(len(ids), dtype=bool)
 

@@ -1,15 +1,16 @@
-"""Runs against qrels: figures with what was judged beside them, and systems compared.
+"""Scoring runs against qrels, with the share of judged items, and comparing systems.
 
-All runs of a comparison are scored on the queries of one snapshot (`ranked_runs` says what takes part). A run
-that does not rank some of them is refused; by choice they have an empty list, or are left out for all runs.
-What figures are of, `figure_basis` says for commands, pages, reports and the API. An image and its own
-caption, where the snapshot has the pair, are originals; one that nobody judged is known to be relevant, and
-counts as judged.
+All runs of a comparison are scored on the queries of one snapshot (`ranked_runs` describes the pool). A run
+that does not rank some of them is refused; on request they get an empty list, or are left out for all runs.
+`figure_basis` describes the basis of figures for commands, pages, reports and the API. An image and its own
+caption are originals, if the snapshot has the pair; an original that nobody judged is known to be relevant,
+and counts as judged.
 
-Tests. Each run is compared with the first on each measure: one that is 0 or 1 for a query (R@k, S@k) by
-McNemar's exact test, median ranks and means by Fisher's randomisation. Where several queries are of one image
-(its captions ask), which are not independent, all are by randomisation, which then exchanges whole images.
-Values of p are adjusted by Holm over the whole table.
+Tests. Each run is compared with the first on each measure: measures that are 0 or 1 for a query (R@k, S@k) by
+McNemar's exact test, median ranks and means by Fisher's randomisation. Where several queries belong to one
+image (captions as queries) they are not independent, and all tests are by randomisation, which exchanges
+whole images. P values are adjusted by Holm over the whole table.
+
 Source: Hodosh et al. 2013, section 4.3 (measures, tests, marks).
 """
 
@@ -53,22 +54,22 @@ DEFAULT_MEASURES = (
     *("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10"),
     *("R-precision", "MAP", "nDCG@10", "bpref", "infAP"),
 )
-#: What is asked under a protocol, where nobody judged.
+#: The measures under a protocol, where nobody judged.
 OF_ORIGINALS = ("R@1", "R@5", "R@10", "median rank")
 _CAPTIONS_AT_ONCE = 5_000
-#: How deep judged@k looks beside a measure without a cut-off.
+#: The k of judged@k for a measure without a cut-off.
 JUDGED_AT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A run's figures on `queries`, the ids of their rows, images or captions as `asks` says; `scores` is by
+    """A run's figures on `queries`, row ids of images or captions according to `asks`; `scores` is by
     measure.
 
-    The qrels ask about `query_count` queries, and `missing` of those are not ranked by the run;
-    `without_relevant` of the scored ones have no relevant item. Where it is not `known` which queries were
-    asked, these are the judged ones. `items` items take part, and `candidates` are those that the run ranks.
-    `judged` maps each measure to (k, the mean share of the top k that somebody judged).
+    The qrels have `query_count` queries, of which the run does not rank `missing`; `without_relevant` of the
+    scored ones have no relevant item. Unless the queries are `known`, they are the judged ones. The pool has
+    `items` items, and the run ranks `candidates`. `judged` maps each measure to (k, the mean share of the top
+    k that somebody judged).
     """
 
     run: str
@@ -85,7 +86,7 @@ class Scored:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know beside the figures, a sentence each."""
+        """Return remarks on the figures, a sentence each."""
         remarks = []
         if self.missing:
             how = "count as the worst result" if len(self.queries) == self.query_count else "are left out"
@@ -104,8 +105,8 @@ class Scored:
 class Against:
     """A run against the first, on one measure; p is None where `reason` says why.
 
-    `difference` is the run's figure less the first's, and `adjusted` is Holm's. `preference` says on how many
-    queries the run is better; None where no query has a value.
+    `difference` is the run's figure minus the first's, and `adjusted` is p after Holm. `preference` is on how
+    many queries the run is better; None where no query has a value.
     """
 
     run: str
@@ -127,9 +128,10 @@ def score(
     subset: Subset | None = None,
     missing: str = REFUSE,
 ) -> Scored:
-    """Figures of `run` under `snapshot`, or under its part of `subset`; raises UnknownMeasure, NotComparable.
+    """Return the figures of `run` under `snapshot`, or under its part in `subset`; raises UnknownMeasure,
+    NotComparable.
 
-    Where no measures are named: OF_ORIGINALS under a protocol, else MEASURES. `missing` is a `Missing`.
+    Default measures: OF_ORIGINALS under a protocol, else MEASURES. `missing` is a `Missing`.
     """
     (scored,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
     return scored
@@ -144,10 +146,10 @@ def score_folds(
     subset: Subset | None = None,
     missing: str = REFUSE,
 ) -> list[Scored]:
-    """Figures of each of `number` equal parts of the snapshot's images, in corpus order.
+    """Return the figures on each of `number` equal parts of the snapshot's images, in corpus order.
 
-    A fold's images are ranked among each other, with their captions: COCO's 5,000 images in five folds
-    are "1k". Raises as `score` does.
+    A fold's images are ranked among each other, with their captions: COCO's 5,000 images in five folds are
+    "1k". Raises as `score` does.
     """
     whole = pool_of(run, snapshot, subset)
     folds = folds_of(whole, run, snapshot, number)
@@ -161,9 +163,10 @@ def score_folds(
 def scored_queries(
     whole: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot, missing: str = REFUSE
 ) -> RunPool:
-    """The queries of a pool on which runs are scored: all, or under LEAVE_OUT those that all runs rank.
+    """Return the pool with the queries on which runs are scored: all, or under LEAVE_OUT those that all runs
+    rank.
 
-    Raises PhraseboxError for a run that lacks some where `missing` is REFUSE.
+    Raises PhraseboxError for a run that lacks some if `missing` is REFUSE.
     """
     if missing == LEAVE_OUT:
         return ranked_by_all(whole, runs, snapshot)
@@ -199,7 +202,8 @@ def _score(
 def score_placed(
     run: Run, snapshot: QrelsSnapshot, placed: Placed, whole: RunPool, measures: Sequence[str] = ()
 ) -> Scored:
-    """Figures of a run that was placed in a pool of `snapshot`, or in its part of `whole`; as `score`."""
+    """Return the figures of a run ranked in a pool of `snapshot`, or in a part of the pool `whole`; as
+    `score`."""
     measures = measures or (OF_ORIGINALS if snapshot.pool else DEFAULT_MEASURES)
     chosen = [METRICS.find(name, family="ranking") for name in measures]
     cuts = {measure.name: measure.k or JUDGED_AT for measure in chosen}
@@ -242,7 +246,8 @@ def score_against_first(
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> tuple[list[Scored], list[Against]]:
-    """All runs' figures on the same queries, and each later run against the first; raises as `score` does."""
+    """Return all runs' figures on the same queries, and tests of each later run against the first; raises as
+    `score`."""
     if len({run.pk for run in runs}) != len(runs) or len(runs) < 2:
         raise PhraseboxError("name at least two different runs; the others are compared with the first")
     scored = score_all(runs, snapshot, measures, subset=subset, missing=missing)
@@ -258,7 +263,8 @@ def score_against_first(
 
 
 def images_of_queries(queries: RowIds, direction: str, snapshot: QrelsSnapshot) -> list[int]:
-    """The image of each query of a snapshot (ids of rows): itself, or that of the caption which asks."""
+    """Return the image of each query of a snapshot (row ids): the query itself, or the image of the
+    caption."""
     asking: list[int] = queries.tolist()
     if direction == Run.ANNOTATION:
         return asking
@@ -277,7 +283,7 @@ def score_all(
     subset: Subset | None = None,
     missing: str = REFUSE,
 ) -> list[Scored]:
-    """Figures of runs of one direction, on the same queries; raises as `score` does."""
+    """Return the figures of runs of one direction, on the same queries; raises as `score` does."""
     turned = next((run for run in runs if run.direction != runs[0].direction), None)
     if turned is not None:
         raise PhraseboxError(
@@ -294,9 +300,10 @@ def score_all(
 def figure_basis(
     parts: Sequence[Scored], snapshot: QrelsSnapshot, *, subset: Subset | None = None, missing: str = REFUSE
 ) -> FigureBasis:
-    """What figures are of: those of runs that were scored together (any one of them), or of the folds of one.
+    """Return the basis of figures: of runs that were scored together (any one of them), or of the folds of
+    one.
 
-    Notes say what the qrels lack: queries that were asked, or answers of their batch.
+    Notes list what the qrels lack: queries, or answers of their batch.
     """
     unknown = "" if parts[0].known else unknown_queries(snapshot, parts[0].asks)
     rule = f"{rule_named(snapshot.rule).described()}; originals "
@@ -319,9 +326,9 @@ def figure_basis(
 def differing_by_ties(
     run: Run, snapshot: QrelsSnapshot, reorder: Reorder, measures: Sequence[str] = DEFAULT_MEASURES
 ) -> int:
-    """How many of the run's queries have another figure where `reorder` puts its tied items in an order.
+    """Return how many of the run's queries have a different figure if `reorder` sorts its tied items.
 
-    On any of the measures; raises as `score` does.
+    Any of the measures counts; raises as `score` does.
     """
     whole = pool_of(run, snapshot)
     pool = scored_queries(whole, [run], snapshot, LEAVE_OUT)
@@ -337,7 +344,7 @@ def differing_by_ties(
 
 
 def remarks_on(scored: Sequence[Scored]) -> list[str]:
-    """What a reader of these runs' figures must know: queries that are missing, candidates that differ."""
+    """Return the remarks on these runs' figures: missing queries, differing candidates."""
     remarks = [remark for run in scored for remark in run.remarks]
     if len(scored) > 1 and len(scored[0].queries) < scored[0].query_count:
         remarks.append(
@@ -350,7 +357,7 @@ def remarks_on(scored: Sequence[Scored]) -> list[str]:
 
 
 def adjusted_by_holm(tests: Sequence[Against]) -> list[Against]:
-    """The tests of one table, with Holm's values of p over all of them, and their marks."""
+    """Add Holm's p values over all tests of one table, and their marks."""
     adjusted = holm([np.nan if test.p is None else test.p for test in tests])
     return [
         replace(test, adjusted=None if test.p is None else float(p), mark=mark(float(p)))
@@ -367,8 +374,8 @@ def against(
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> Against:
-    """`other` against `base` on one measure that both were scored on; p is not adjusted yet. `images` names
-    the image of each query."""
+    """Compare `challenger` with `base` on one measure on which both were scored; p is not adjusted yet.
+    `images` is the image of each query."""
     measure = METRICS.find(name).measure
     ours, theirs = challenger.scores[name].per_query, base.scores[name].per_query
     with np.errstate(invalid="ignore"):

@@ -1,9 +1,9 @@
-"""Some images of a corpus: a split, a fold, those that a file names, or those that a run ranked.
+"""Subsets of a corpus's images: a split, a fold, those listed in a file, or those that a run ranked.
 
-What ranks, scores, compares, reports and freezes takes the same words for them. Folds are dealt by a seed
-among the images that can be ranked: those with captions, and with a picture where the corpus has pictures. A
-system of feature files or vectors that were brought ranks others, and deals its folds among those: the images
-of its run are `run:NAME`.
+Ranking, scoring, comparing, reporting and freezing use the same names for them. Folds are dealt with a seed
+among the images that can be ranked: those with captions, and with a picture if the corpus has pictures. A
+system of feature files or uploaded vectors ranks other images, and deals its folds among those: the images of
+its run are `run:NAME`.
 """
 
 import re
@@ -24,36 +24,36 @@ from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError, lines
 
-#: A fold and how many there are.
+#: A fold and the number of folds.
 FOLD = re.compile(r"(\d{1,4})/(\d{1,4})")
-#: What comes before the name of a run whose images are meant.
+#: The prefix of a run's name, for the images of the run.
 OF_RUN = "run:"
-#: How images that a file names are called: that, and the file's name.
+#: How a subset from a file is called: this and the file's name.
 IN_FILE = "images in "
-#: What is wrong in a file of names, of each kind, that is named; the rest is counted.
+#: How many errors of each kind in a file of names are listed; the rest is counted.
 _NAMED = 3
-#: Letters of a file's name that a subset is called by.
+#: The number of letters of a file's name in the name of a subset.
 _MOST_NAMED = 100
 
 
 class BadSubset(PhraseboxError):
-    """Images that cannot be meant; one line with what would be right."""
+    """An invalid choice of images; one line with valid ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """Images by the ids of their rows; `called` says which, as figures and qrels tell it."""
+    """Images by row id; `called` is the subset's name in figures and qrels."""
 
     called: str
     images: frozenset[int]
 
 
 def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -> Subset | None:
-    """The images of the published corpus `corpus` that `what` means; None for "", which is all of them.
+    """Return the images of the published corpus `corpus` that `what` names; None for "", which means all.
 
-    Without `files`, as for what comes over the web, no file of this machine is meant.
-    Raises UnknownName for a corpus, a split or a run that is none, FormatError for a file that names images
-    that the corpus lacks, or one twice, and BadSubset for a fold that cannot be and for no image at all.
+    Without `files`, as for web requests, no file of this machine can be named. Raises UnknownName for an
+    unknown corpus, split or run, FormatError for a file with images that the corpus lacks, or duplicates, and
+    BadSubset for an impossible fold and for no image at all.
     """
     if not what:
         return None
@@ -87,7 +87,7 @@ def subset_named(corpus: str, what: str, *, seed: int = 0, files: bool = True) -
 
 
 def subset_from_file(corpus: str, file: Path) -> Subset:
-    """The images of the published corpus `corpus` that a file names; raises UnknownName, else as
+    """Return the images of the published corpus `corpus` listed in a file; raises UnknownName, else as
     `listed_image_ids`."""
     images = frozenset(listed_image_ids(file, names_of(corpus)))
     if not images:
@@ -99,7 +99,7 @@ def subset_from_file(corpus: str, file: Path) -> Subset:
 
 
 def subset_called(what: str, *, seed: int = 0) -> str:
-    """What the images of a fold, of a run, or of a file of names, are called."""
+    """Return the name of the images of a fold, of a run, or of a file of names."""
     if FOLD.fullmatch(what):
         return f"fold {what}" + (f" (seed {seed})" if seed else "")
     if what.startswith(OF_RUN):
@@ -108,10 +108,10 @@ def subset_called(what: str, *, seed: int = 0) -> str:
 
 
 def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
-    """The images that a file names, one a line: ids of rows, in the file's order.
+    """Return the images listed in a file, one per line, as row ids in the file's order.
 
-    Raises FormatError for names that the corpus lacks or that stand there twice: how many, and the first; and
-    for a name that means two images.
+    Raises FormatError for names that the corpus lacks and for duplicates (their number, and the first), and
+    for a name of two images.
     """
     images = names.images_in(file)
     counts: Counter[int] = Counter()
@@ -135,7 +135,8 @@ def listed_image_ids(file: Path, names: CorpusNames) -> list[int]:
 
 
 def part_of_fold(which: int, number: int, images: int, *, seed: int = 0) -> list[int]:
-    """Places of the images of fold `which` (from 1) of `number`, dealt among `images`; raises BadSubset."""
+    """Return the positions of the images of fold `which` (from 1) of `number`, dealt among `images`; raises
+    BadSubset."""
     if not 1 <= which <= number:
         raise BadSubset(f"fold {which}/{number}: unknown fold; expected 1/{number} to {number}/{number}")
     try:
@@ -152,14 +153,14 @@ def _fold(corpus: Any, which: int, number: int, seed: int) -> list[int]:
 
 
 def _ranked_by(run: Run) -> Sequence[int]:
-    """The images that a run ranked for, or those of the captions that it ranked for."""
+    """Return the images that a run ranked for, or those of the captions that it ranked for."""
     rows = Ranking.objects.filter(run=run)
     column = "image" if run.direction == Run.ANNOTATION else "caption__image"
     return np.unique(np.fromiter(rows.values_list(column, flat=True).iterator(10_000), np.int64)).tolist()
 
 
 def _counted(names: Sequence[str]) -> str:
-    """How many images, with the first of them: "4 images ('a', 'b', 'c', ...)"."""
+    """Return the number of images, with the first names: "4 images ('a', 'b', 'c', ...)"."""
     first = ", ".join(repr(name[:60]) for name in names[:_NAMED])
     more = ", ..." if len(names) > _NAMED else ""
     return f"{len(names)} {'image' if len(names) == 1 else 'images'} ({first}{more})"

@@ -1,4 +1,4 @@
-"""Figures of reports: one file a kind, drawn by matplotlib as SVG and PDF; registered on import."""
+"""Figures of reports: one module per kind, drawn by matplotlib as SVG and PDF; registered on import."""
 
 import sys
 

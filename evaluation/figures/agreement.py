@@ -1,4 +1,4 @@
-"""Agreement over thresholds: Cohen's kappa of two judgments, each cut into yes and no."""
+"""Agreement over thresholds: Cohen's kappa of two sets of judgments, each cut into yes and no."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KIND = "agreement"
 
 
 def plot(swept: SweptKappas, number: int) -> Plot:
-    """The sweep as a figure; `number` tells those of a report apart, from 1."""
+    """Return the sweep as a figure; `number` distinguishes the sweeps of a report, from 1."""
     head = [f"{swept.first} at least", f"{swept.second} at least", "kappa", "low", "high", "remark"]
     rows: list[list[Cell]] = [
         [row, column, cell.value, cell.low, cell.high, cell.reason]
@@ -40,7 +40,7 @@ def plot(swept: SweptKappas, number: int) -> Plot:
 
 
 def agreement_sentence(swept: SweptKappas) -> str:
-    """Where agreement is highest; of cuts left out none has a higher kappa."""
+    """Return where agreement is highest; cuts that are not shown have no higher kappa."""
     cells = [
         (cell, row, column)
         for row, line in zip(swept.rows, swept.kappa, strict=True)
@@ -64,9 +64,9 @@ def agreement_sentence(swept: SweptKappas) -> str:
 
 @figure_kind(KIND)
 def _draw(data: Table) -> Figure:
-    """A line for each cut of the first, over the cuts of the second; whiskers are intervals.
+    """Draw a line for each cut of the first set, over the cuts of the second; whiskers are intervals.
 
-    Lines past the palette are grey: of as many as a report shows, one.
+    Lines beyond the palette's colours are grey; a report has at most one of these.
     """
     first, second = list(data.head)[:2]
     names = [f"{first} {cut:.3g}" for (cut,) in rows_by(data, [first])]
@@ -75,7 +75,7 @@ def _draw(data: Table) -> Figure:
     panel.axhline(0, color="#000000", linewidth=0.8)
     lines = rows_by(data, [first])
     values = sorted({float(point[second]) for points in lines.values() for point in points})
-    # Side by side, or whiskers of several lines would hide each other.
+    # Shifted sideways, or the whiskers of several lines would hide each other.
     step = ((values[-1] - values[0]) or 1.0) * min(0.008, 0.024 / len(lines))
     handles = []
     for number, points in enumerate(lines.values()):

@@ -1,7 +1,7 @@
-"""What a figure is: data as a table, a sentence that says what it means, and how it is drawn.
+"""What a figure is: data as a table, a sentence about its meaning, and a function that draws it.
 
-A kind of figure is one file of this folder. It registers a function that draws its table, and offers one
-that makes the figure of a report's findings. Whatever is drawn stands in the table, and nothing else does.
+A kind of figure is one module of this folder. It registers a function that draws its table, and has another
+that makes the figure from a report's findings. A figure draws exactly what its table contains.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evaluation.formats.figure_tables import Table
 from phrasebox.registry import Registry
 
-if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw
+if TYPE_CHECKING:  # matplotlib is imported only where something is drawn: most processes never draw
     from matplotlib.figure import Figure
 
 Draw = Callable[[Table], "Figure"]
@@ -21,7 +21,7 @@ Draw = Callable[[Table], "Figure"]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A figure of a report: `kind` says how its `data` are drawn; `key` is its file's name."""
+    """A figure of a report: `kind` selects the function that draws its `data`; `key` is its file name."""
 
     key: str
     kind: str
@@ -34,7 +34,7 @@ FIGURE_DRAWERS: Registry[Draw] = Registry("kind of figure")
 
 
 def figure_kind(key: str) -> Callable[[Draw], Draw]:
-    """Register the decorated function as what draws figures of kind `key`."""
+    """Register the decorated function as the one that draws figures of kind `key`."""
 
     def register(draw: Draw) -> Draw:
         return FIGURE_DRAWERS.register(key, draw)
@@ -43,13 +43,13 @@ def figure_kind(key: str) -> Callable[[Draw], Draw]:
 
 
 def column(table: Table, name: str) -> list[Any]:
-    """A column's cells; raises ValueError for a name that is none."""
+    """Return a column's cells; raises ValueError for an unknown name."""
     index = list(table.head).index(name)
     return [row[index] for row in table.rows]
 
 
 def rows_by(table: Table, names: Sequence[str]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
-    """Rows as mappings, by the values of the columns `names`, in the order in which these come."""
+    """Group rows, as mappings, by the values of the columns `names`, in order of first occurrence."""
     rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in table.rows:
         cells = dict(zip(table.head, row, strict=True))

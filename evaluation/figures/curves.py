@@ -26,7 +26,7 @@ WHAT = {"R": "R@k: an original in the top k", "S": "S@k: a relevant item in the 
 
 
 def plot(direction: DirectionTable) -> Plot | None:
-    """The curves of a direction; None where no run was measured at any k."""
+    """Return the curves of a direction; None where no run was measured at any k."""
     rows: list[list[Cell]] = [
         [system.label, f"{letter}@k", k, share]
         for letter in WHAT
@@ -45,7 +45,7 @@ def plot(direction: DirectionTable) -> Plot | None:
 
 
 def curves_sentence(direction: DirectionTable) -> str:
-    """What the curves come to at the deepest k that all of them reach."""
+    """Return the result at the deepest k that all curves reach."""
     sentences = []
     for letter, word in (("R", "an original"), ("S", "a relevant item")):
         ends = [
@@ -53,7 +53,7 @@ def curves_sentence(direction: DirectionTable) -> str:
         ]
         if not ends:
             continue
-        # Lists of another depth end elsewhere, and a share at a larger k is no better than one at a smaller.
+        # Deeper lists end at a larger k, where a higher share does not mean a better system.
         depth = min(len(curve) for curve, _ in ends)
         best, name = max(((curve[depth - 1], label) for curve, label in ends), key=lambda end: end[0])
         least, last = min(((curve[depth - 1], label) for curve, label in ends), key=lambda end: end[0])
@@ -64,21 +64,21 @@ def curves_sentence(direction: DirectionTable) -> str:
 
 @figure_kind(KIND)
 def _draw(data: Table) -> Figure:
-    """A panel a measure, a line a system; the eight best at the end have a colour and a name."""
+    """Draw a panel per measure, a line per system; the eight best at the end have a colour and a name."""
     lines = rows_by(data, ["measure", "system"])
     measures = list(dict.fromkeys(measure for measure, _ in lines))
     ends: dict[object, float] = {}
     for (_, system), points in lines.items():
         ends[system] = max(ends.get(system, 0.0), float(points[-1]["share"]))
     best = sorted(ends, key=lambda system: -ends[system])[:COLOURED]
-    # In the order of the report's tables: so a system has the same colour in all its figures.
+    # In the order of the report's tables, so that a system has the same colour in all its figures.
     named = [system for system in ends if system in best]
     looks = {system: system_look(number) for number, system in enumerate(named)}
     names = [short(str(system)) for system in named]
     figure, panels = canvas(len(measures), height=2.6 + legend_height(names), share_y=True)
     for panel, measure in zip(panels, measures, strict=True):
         value_grid(panel)
-        # Those with names are drawn last, over the others.
+        # Lines with names are drawn last, on top of the others.
         for system in [*(look for look in ends if look not in looks), *reversed(named)]:
             points = lines.get((measure, system), [])
             system_style = looks.get(system, system_look(COLOURED))

@@ -1,7 +1,6 @@
-"""Figures as files: SVG that any page can hold, PDF for papers. The same figure is the same bytes.
+"""Figures as files: SVG that any page can embed, PDF for papers. The same figure gives the same bytes.
 
-The SVG is as `annotation.figures.svg` has it. The PDF is black on white, has no date, and holds its letters
-as type.
+`annotation.figures.svg` describes the SVG. The PDF is black on white, has no date, and embeds its fonts.
 """
 
 import io
@@ -12,12 +11,12 @@ from evaluation.figures.base import FIGURE_DRAWERS, Plot
 
 
 def as_svg(plot: Plot) -> str:
-    """The figure as an SVG document without style, script or date; its title is that of the plot."""
+    """Return the figure as an SVG document without style, script or date; its title is the plot's."""
     return drawn_as_svg(lambda: FIGURE_DRAWERS.get(plot.kind)(plot.data), key=plot.key, title=plot.title)
 
 
 def as_pdf(plot: Plot) -> bytes:
-    """The figure as a PDF document."""
+    """Return the figure as a PDF document."""
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     out = io.BytesIO()

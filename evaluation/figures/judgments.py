@@ -1,4 +1,4 @@
-"""How many judgments pairs have, and on how many of them all judges agree."""
+"""The number of judgments per pair, and how often all judges agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIND = "judgments"
 
 
 def plot(judging: JudgingSummary) -> Plot:
-    """The pairs by their number of judgments."""
+    """Return a figure of the pairs by their number of judgments."""
     rows = [[row.answers, row.pairs, row.unanimous, row.pairs - row.unanimous] for row in judging.per_pair]
     return Plot(
         key="judgments",
@@ -28,7 +28,7 @@ def plot(judging: JudgingSummary) -> Plot:
 
 
 def _sentence(judging: JudgingSummary) -> str:
-    """The usual number, and how often judges are of one mind."""
+    """Return the most frequent number, and how often judges are unanimous."""
     usual = max(judging.per_pair, key=lambda row: (row.pairs, -row.answers))
     judgments = "judgment" if usual.answers == 1 else "judgments"
     share = usual.pairs / judging.pairs
@@ -48,7 +48,7 @@ def _sentence(judging: JudgingSummary) -> str:
 
 @figure_kind(KIND)
 def _draw(data: Table) -> Figure:
-    """A bar a number of judgments, divided by whether all agree."""
+    """Draw a bar per number of judgments, divided by whether all agree."""
     names = [str(number) for number in column(data, "judgments")]
     same, divided = ([int(n) for n in column(data, name)] for name in ("unanimous", "divided"))
     figure, (panel,) = canvas(height=2.6)

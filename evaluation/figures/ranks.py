@@ -1,4 +1,4 @@
-"""Histograms of ranks: where the original of each query stands, system by system on the same axes."""
+"""Histograms of the rank of each query's original, one panel per system on the same axes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "ranks"
-#: Panels beside each other: few systems, and many.
+#: Panels per row: for few systems, and for many.
 FEW, MANY = 3, 5
 NOT_THERE = "not listed"
 
 
 def plot(direction: DirectionTable) -> Plot | None:
-    """The histograms of a direction; None where no query has an original."""
+    """Return the histograms of a direction; None where no query has an original."""
     names = bin_names()
     used = [
         number for number in range(len(names)) if any(system.ranks[number] for system in direction.systems)
     ]
     if not used:
         return None
-    # Bins beyond the worst rank say nothing; a gap between ranks does.
+    # Empty bins beyond the worst rank are omitted; gaps between ranks stay.
     ranks_to_draw = [
         number
         for number, name in enumerate(names)
@@ -51,7 +51,7 @@ def plot(direction: DirectionTable) -> Plot | None:
 
 
 def bin_names() -> list[str]:
-    """What the bins of `directions.binned` are called."""
+    """Return the labels of the bins of `directions.binned`."""
     starts = [1, *(end + 1 for end in BINS[:-1])]
     inside = [
         f"{start}" if start == end else f"{start}\N{EN DASH}{end}"
@@ -61,7 +61,7 @@ def bin_names() -> list[str]:
 
 
 def _sentence(direction: DirectionTable) -> str:
-    """How often the original comes first, and how often it is lost."""
+    """Return how often the original comes first, and how often it is not retrieved."""
     parts = []
     shares = [
         (system.ranks[0] / sum(system.ranks), system) for system in direction.systems if sum(system.ranks)
@@ -83,7 +83,7 @@ def _sentence(direction: DirectionTable) -> str:
 
 @figure_kind(KIND)
 def _draw(data: Table) -> Figure:
-    """Small panels of the same axes, one a system."""
+    """Draw small panels with the same axes, one per system."""
     systems = rows_by(data, ["system"])
     many = len(systems) > FEW * FEW
     columns = min(MANY if many else FEW, len(systems))
@@ -99,7 +99,7 @@ def _draw(data: Table) -> Figure:
         panel.bar(range(len(bars)), [float(bar["share"]) for bar in bars], color=colours, width=0.8)
         panel.set_title(short(str(system), 19 if many else 30), loc="left", fontweight="normal", fontsize=8)
         percent_axis(panel, highest)
-        # Names of bins stand under the last panel of each column alone.
+        # Only the last panel of each column has labels of bins.
         last = number + columns >= len(systems)
         panel.set_xticks(range(len(bars)), names if last else [""] * len(bars), rotation=45, ha="right")
         panel.tick_params(axis="x", length=0)

@@ -1,6 +1,6 @@
-"""A figure over a setting: a line for each series, with its interval as a band, in a panel for each measure.
+"""A figure over a setting: a line per series, with its interval as a band, in a panel per measure.
 
-So Tables 2 to 4 (alpha) and Figure 2 (K_top) of structured listwise tagging are drawn.
+It draws, for example, Tables 2 to 4 (alpha) and Figure 2 (K_top) of structured listwise tagging.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "sweeps"
-#: How dark a band is: six of them are to be told apart.
+#: The opacity of a band: six of them have to be distinguishable.
 _BAND = 0.12
 
 
 @dataclass(frozen=True, slots=True)
 class SweptFigure:
-    """A share of a `series` by a `measure`, with its interval, where the setting is `setting`."""
+    """A share of a `series` on a `measure`, with its interval, at the value `setting`."""
 
     series: str
     measure: str
@@ -43,8 +43,9 @@ class SweptFigure:
 
 
 def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure], *, basis: FigureBasis) -> Plot:
-    """The figure of these, whose setting is called `axis`; series and measures in the order in which they
-    come. `basis` is what the figures are of. Raises ValueError for none."""
+    """Return the figure of these shares; `axis` is the name of the setting, and series and measures come in
+    order of first occurrence. `basis` describes what the figures are based on. Raises ValueError for no
+    shares."""
     if not swept:
         raise ValueError("nothing was swept; give at least one figure")
     rows: list[list[Cell]] = [
@@ -56,7 +57,7 @@ def plot(key: str, title: str, axis: str, swept: Sequence[SweptFigure], *, basis
 
 
 def sweeps_sentence(axis: str, swept: Sequence[SweptFigure]) -> str:
-    """Of each measure what is best, and where."""
+    """Return the best series and setting for each measure."""
     sentences = []
     for measure in dict.fromkeys(row.measure for row in swept):
         rows = [row for row in swept if row.measure == measure]
@@ -67,7 +68,7 @@ def sweeps_sentence(axis: str, swept: Sequence[SweptFigure]) -> str:
 
 @figure_kind(KIND)
 def _draw(data: Table) -> Figure:
-    """A panel a measure, a line a series."""
+    """Draw a panel per measure, a line per series."""
     lines = rows_by(data, ["measure", "series"])
     measures = list(dict.fromkeys(measure for measure, _ in lines))
     series = list(dict.fromkeys(name for _, name in lines))

@@ -1,4 +1,4 @@
-"""Systems as originals and as judgments rank them: one point a system."""
+"""Systems by their figures on originals and on judgments: one point per system."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KIND = "systems"
-#: One of many systems, which has a number instead of a colour.
+#: The look of one of many systems, which has a number instead of a colour.
 LITTLE = SystemLook(MUTED, "o", "")
-#: How near, as a share of the panel, a number stands to another at least.
+#: The smallest distance between two numbers, as a share of the panel.
 ROOM = 0.045
 
 
 def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement]) -> Plot | None:
-    """Systems of all directions; None where none has both kinds of figures."""
+    """Return a figure of the systems of all directions; None where none has both kinds of figures."""
     rows: list[list[Cell]] = []
     held: list[tuple[str, str, str]] = []
     for direction in directions:
@@ -75,7 +75,8 @@ def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement])
 
 
 def _sentence(orders: Sequence[OrderAgreement], *, numbered: bool) -> str:
-    """How alike the two rankings are, and what numbers beside points are, if the systems are `numbered`."""
+    """Return how similar the two rankings are, and what the numbers beside points are, if systems are
+    `numbered`."""
     sentences = [
         f"In {row.direction}, {row.originals} and {row.judged} rank {row.systems} systems with Kendall's tau "
         f"{row.tau:.2f} and Spearman's rho {row.rho:.2f}."
@@ -91,7 +92,7 @@ def _sentence(orders: Sequence[OrderAgreement], *, numbered: bool) -> str:
 
 @figure_kind(KIND)
 def _draw(data: Table) -> Figure:
-    """A panel a direction; up to eight systems have a colour and a name, more have numbers."""
+    """Draw a panel per direction; up to eight systems have a colour and a name, more have numbers."""
     panels_of = rows_by(data, ["direction"])
     systems = list(dict.fromkeys(str(row["system"]) for rows in panels_of.values() for row in rows))
     few = len(systems) <= COLOURED
@@ -128,7 +129,7 @@ def _draw(data: Table) -> Figure:
 
 
 def _apart(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those points whose numbers can be read beside each other, the best of the judged first."""
+    """Return the points whose numbers do not overlap, the best by judgments first."""
     ranges = []
     for name in ("original figure", "judged figure"):
         values = [float(point[name]) for point in points]

@@ -1,1 +1,2 @@
-"""Files of features, boxes, vectors and figures. Rankings, judgments and scores: phrasebox.formats."""
+"""Files of features, boxes, vectors and figures. Those of rankings, judgments and scores are in
+phrasebox.formats."""

@@ -1,6 +1,6 @@
-"""Files of boxes in pictures, without vectors: what finds regions elsewhere, one box after the other.
+"""Files of boxes in pictures, without vectors, from detectors that ran elsewhere.
 
-Three forms, told apart by how the file's name ends:
+Three forms, distinguished by the file's suffix:
 
 - `.json`: the results of the COCO evaluation, one list of `{"image_id": 42, "bbox": [x, y, width, height],
   "score": 0.9}` (Lin et al. 2014; x and y from 0, parts of pixels are rounded); other fields, so also
@@ -26,22 +26,22 @@ from phrasebox.names import ANY, FILE, SOURCE
 from phrasebox.table_files import IMAGE_ALIASES, TableFile
 from phrasebox.text_files import FormatError, decimal_number, short_repr, whole_number
 
-#: How the names of such files end.
+#: The suffixes of such files.
 BOX_SUFFIXES = (".csv", ".json", ".npz")
 COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax")
-#: Pixels from the picture's corner beyond which a number is a mistake.
+#: Distance in pixels from the picture's corner beyond which a number must be a mistake.
 _FARTHEST = 1e8
-#: Rows of arrays that are read at a time.
+#: Number of rows of arrays read at a time.
 _ROWS = 65_536
-#: What images are named by: in COCO's results by their ids in the source, else by any name.
+#: The name spaces of images: their ids in the source for COCO's results, else any name.
 _OF_RESULTS = (SOURCE, FILE)
 NAME_SPACES = (ANY, _OF_RESULTS)
 _RESULT = '[{"image_id": 42, "bbox": [x, y, width, height], "score": 0.9}, ...]'
 
 
 class FileBox(NamedTuple):
-    """A box (xmin, ymin, xmax, ymax) in pixels, counted from 1 and inclusive, of the image that the file
-    calls `image`, in its name `spaces`. A higher `score` is better; 0 where the file has none."""
+    """A box (xmin, ymin, xmax, ymax) in pixels, counted from 1 and inclusive, of the image called `image` in
+    the file, in its name `spaces`. A higher `score` is better; 0 where the file has none."""
 
     image: str
     box: tuple[int, int, int, int]
@@ -50,10 +50,10 @@ class FileBox(NamedTuple):
 
 
 def read_boxes(path: Path) -> Iterator[FileBox]:
-    """Stream the boxes of a file in its order; they may reach out of their pictures.
+    """Stream the boxes of a file in its order; they may extend beyond their pictures.
 
-    Raises FormatError, which names the line or the entry (from 1; rows of arrays from 0), for what is no box
-    with its corners in order, of an image, with a finite score, and for a file that is of no such form.
+    Raises FormatError, with the line or the entry (from 1; rows of arrays from 0), for an entry that is no
+    box with ordered corners, an image and a finite score, and for a file of none of the forms.
     """
     match path.suffix.lower():
         case ".json":
@@ -74,7 +74,7 @@ def _rows(path: Path) -> Iterator[FileBox]:
             text = short_repr(",".join(row[column] for column in COLUMNS[1:]))
             raise FormatError(f"has the box {text}", file=path, line=number, expected="four whole numbers")
         left, top, right, low = (value or 0 for value in numbers)
-        # A file without scores has 0 for all.
+        # Without a column of scores all are 0.
         score = decimal_number(row.get("score", "0"))
         if score is None:
             raise FormatError(
@@ -95,7 +95,7 @@ def _rows(path: Path) -> Iterator[FileBox]:
 
 
 def _results(path: Path) -> Iterator[FileBox]:
-    from annotation.formats.files.json_stream import items  # formats are told without what reads them
+    from annotation.formats.files.json_stream import items  # other formats do not need this import
 
     number = 0
     for number, item in enumerate(items(path, "item"), 1):
@@ -116,7 +116,7 @@ def _results(path: Path) -> Iterator[FileBox]:
 
 
 def _is_number(value: Any, most: float = _FARTHEST) -> bool:
-    """Whether it is a finite number, of at most that size; to Python, true is a number."""
+    """Whether it is a finite number of at most that magnitude; in Python, true is a number too."""
     return type(value) in (int, float) and abs(value) <= most
 
 

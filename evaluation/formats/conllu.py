@@ -1,7 +1,7 @@
-"""Dependency parses in the format of CoNLL-U, a sentence at a time.
+"""Dependency parses in CoNLL-U, read sentence by sentence.
 
-A sentence is named by its comment `# sent_id = ...`. Of its ten columns ID, FORM, HEAD and DEPREL are read;
-words of several tokens (`1-2`) and empty nodes (`1.1`) are passed over. Source:
+The name of a sentence is its comment `# sent_id = ...`. Of its ten columns ID, FORM, HEAD and DEPREL are
+read; multiword tokens (`1-2`) and empty nodes (`1.1`) are skipped. Source:
 https://universaldependencies.org/format.html
 """
 
@@ -17,8 +17,8 @@ _ID, _FORM, _HEAD, _RELATION = 0, 1, 6, 7
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """Words in their order, and of each the number of its head, counted from 1 (0: it is the root), and its
-    relation to that."""
+    """The words in order, and for each the number of its head, counted from 1 (0: it is the root), and its
+    relation."""
 
     id: str
     forms: tuple[str, ...]
@@ -27,10 +27,10 @@ class ParsedSentence:
 
 
 def read_conllu(path: Path) -> Iterator[ParsedSentence]:
-    """Each sentence of a file, which may be packed by gzip.
+    """Yield each sentence of a file, which may be compressed by gzip.
 
-    Raises FormatError, with the line, for a sentence without a name, for columns, numbers and heads that do
-    not fit, and for parses that are no tree.
+    Raises FormatError, with the line, for a sentence without a name, for invalid columns, numbers and heads,
+    and for parses that are no tree.
     """
     name, rows, began = "", list[tuple[str, int, str]](), 1
     for number, text in lines(path):
@@ -51,7 +51,7 @@ def read_conllu(path: Path) -> Iterator[ParsedSentence]:
 
 
 def _row(text: str, expected: int, path: Path, number: int) -> tuple[str, int, str] | None:
-    """Form, head and relation of a line; None for what is no token of its own."""
+    """Return form, head and relation of a line; None for one that is no token."""
     cells = text.split("\t")
     if len(cells) != _COLUMNS:
         raise FormatError(
@@ -81,7 +81,7 @@ def _sentence(name: str, rows: list[tuple[str, int, str]], path: Path, line: int
             line=line,
             expected="heads within the sentence",
         )
-    # Step by step all words come nearer to the root, or go round in a circle.
+    # In each step all words move closer to the root, or around a cycle.
     above = list(heads)
     for _ in heads:
         above = [heads[head - 1] if head else 0 for head in above]

@@ -1,8 +1,8 @@
-"""Word vectors of a binary model of fastText (`.bin`), read by gensim.
+"""Word vectors of a binary fastText model (`.bin`), read by gensim.
 
-The vector of a word is the mean of its own and those of its parts, as fastText writes it to `.vec`. Only
-words that the model knows are read; of others it could make vectors from their parts. The model is held in
-memory, parts of words included: a published one takes several GiB.
+The vector of a word is the mean of its own and those of its subwords, as fastText writes it to `.vec`. Only
+words in the model's vocabulary are read; fastText could compute vectors for others from subwords. The model
+is loaded into memory, subwords included: a published one takes several GiB.
 
 Source: Bojanowski et al. 2017, section 3.2.
 """
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from models_core.extras import load_extra
 from phrasebox.text_files import FormatError, open_bytes
 
-#: How such a file begins.
+#: The first bytes of such a file.
 _BEGINNING = b"\xba\x16\x4f\x2f"
-#: Words whose vectors are given at a time.
+#: Number of words per block.
 _BLOCK_WORDS = 4096
-#: What gensim raises where a file is cut off, or says something impossible of itself.
+#: The exceptions of gensim for files that are truncated or have impossible headers.
 _DAMAGE = (
     AssertionError,
     EOFError,
@@ -35,20 +35,20 @@ _DAMAGE = (
 
 
 def is_fasttext_model(path: Path) -> bool:
-    """Whether the file begins as a binary model of fastText."""
+    """Whether the file begins like a binary fastText model."""
     with open_bytes(path) as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
 
 
 class FastTextModel:
-    """A model that is open; its words are in the order of the model."""
+    """An open model; its words are in the order of the model."""
 
-    #: Words have none.
+    #: Words have no boxes.
     boxes: NDArray[Any] | None = None
 
     def __init__(self, path: Path) -> None:
-        """Raises FormatError where the vectors are damaged, and for a model that labels texts."""
-        load_facebook_vectors = load_extra("gensim.models.fasttext").load_facebook_vectors  # a second
+        """Raises FormatError where the vectors are damaged, and for a model that classifies texts."""
+        load_facebook_vectors = load_extra("gensim.models.fasttext").load_facebook_vectors  # takes a second
 
         try:
             model = load_facebook_vectors(str(path))
@@ -71,6 +71,6 @@ class FastTextModel:
         self.shape = (len(self.ids), self._vectors.shape[1])
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        """The vectors of the words from `start` on, some thousands at a time."""
+        """Yield the vectors of the words from `start` on, some thousands at a time."""
         for first in range(start, len(self.ids), _BLOCK_WORDS):
             yield self._vectors[first : first + _BLOCK_WORDS]

@@ -1,9 +1,9 @@
 """Files of features: a vector for each id, read in blocks of rows.
 
-npy, npz and safetensors as embeddings (`formats.embeddings`); Parquet with a column `id` and a column
-`vector` of lists of equal length; HDF5 with datasets `vectors`, shape (ids, numbers), and `ids`. Other names
-of columns and datasets are not guessed. Of regions, ids are their images, each as often as it has regions,
-and `boxes` (in Parquet a column `box`) has four numbers a row: xmin, ymin, xmax, ymax. Words also come in
+npy, npz and safetensors as for embeddings (`formats.embeddings`); Parquet with a column `id` and a column
+`vector` of lists of equal length; HDF5 with datasets `vectors`, shape (ids, numbers), and `ids`. Columns and
+datasets with other names are not accepted. For regions, the ids are their images, repeated for each region,
+and `boxes` (in Parquet a column `box`) has four numbers a row: xmin, ymin, xmax, ymax. Words may also be in
 files of word vectors (`formats.word_vectors`, `formats.fasttext_models`).
 """
 
@@ -23,22 +23,22 @@ from phrasebox.formats.embeddings import EmbeddedSide, read_embeddings
 from phrasebox.formats.scores import named_array
 from phrasebox.text_files import FormatError, open_bytes, short_repr
 
-#: Kinds of items that a file of features describes.
+#: Kinds of items in a file of features.
 DescribedItems = Literal["images", "captions", "regions", "words"]
 FEATURE_SUFFIXES = (*SUFFIXES, ".parquet", ".h5", ".hdf5")
-#: Rows that are read at a time, and numbers of them at most.
+#: The largest number of rows per block, and of numbers in it.
 FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS = 4096, 2**24
-#: What an id may take as a text of its own.
+#: The maximum length of an id in bytes.
 _BYTES_OF_ID = 256
-#: Letters of all ids of a file, at most.
+#: The maximum total length of a file's ids in bytes.
 _BYTES_OF_IDS = 2**28
-#: Longer vectors are taken for a mistake.
+#: Longer vectors are rejected as a mistake.
 MOST_DIMENSIONS = 2**17
 
 
 def unpacked_bytes(path: Path) -> int:
-    """Bytes of memory, about, that a Parquet or HDF5 file comes to once it is read, whatever it packs; 0 of
-    another file, and of one that cannot be read."""
+    """Return roughly how many bytes of memory a Parquet or HDF5 file takes when read, whatever its
+    compression; 0 for other files, and for one that cannot be read."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         pa = load_extra("pyarrow")
@@ -67,26 +67,26 @@ def unpacked_bytes(path: Path) -> int:
 
 
 class FeatureFile(Protocol):
-    """A file that is open; its rows are in the order of its ids."""
+    """An open file; its rows are in the order of its ids."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What each row is of."""
+        """The item of each row."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(ids, numbers of a vector)."""
+        """(ids, length of a vector)."""
 
     @property
     def boxes(self) -> NDArray[Any] | None:
-        """Of regions, their edges, shape (ids, 4)."""
+        """The edges of regions, shape (ids, 4)."""
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        """The rows from `start` on, `FEATURE_BLOCK_ROWS` at a time at most."""
+        """Yield the rows from `start` on, at most `FEATURE_BLOCK_ROWS` at a time."""
 
 
 def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None) -> FeatureFile:
-    """Open by suffix; `ids_file` lists the ids of npy, npz and safetensors. Raises FormatError."""
+    """Open a file by its suffix; `ids_file` lists the ids of npy, npz and safetensors. Raises FormatError."""
     features = _opened(path, kind, ids_file)
     if kind == "regions":
         _check_boxes(features, path)
@@ -102,7 +102,7 @@ def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureF
     if kind == "words" and suffix in WORD_VECTOR_SUFFIXES:
         return FastTextModel(path) if is_fasttext_model(path) else WordVectors(path)
     if suffix in SUFFIXES:
-        # What a file of both sides calls images and captions; regions and words are in files of their own.
+        # The side in a file that has images and captions; regions and words have their own files.
         side: EmbeddedSide = "captions" if kind == "captions" else "images"
         embeddings = read_embeddings(path, side, ids_file, finite=False, once=kind != "regions")
         return _Mapped(embeddings.ids, embeddings.vectors, _boxes_of(path) if kind == "regions" else None)
@@ -120,7 +120,7 @@ def _boxes_of(path: Path) -> NDArray[Any] | None:
 
 
 def _check_boxes(file: FeatureFile, path: Path) -> None:
-    """Refuse regions without a box each, of which all edges are numbers in their order."""
+    """Raise FormatError for regions without one box each, with numeric, ordered edges."""
     boxes = file.boxes
     if boxes is None:
         raise FormatError("has no boxes", file=path, expected="boxes, shape (regions, 4)")
@@ -142,7 +142,7 @@ def _check_boxes(file: FeatureFile, path: Path) -> None:
 
 
 def block_rows(width: int) -> int:
-    """Rows of so many numbers that are read at a time."""
+    """Return how many rows of that length are read at a time."""
     return max(1, min(FEATURE_BLOCK_ROWS, _BLOCK_NUMBERS // max(1, width)))
 
 
@@ -164,11 +164,11 @@ class _Mapped:
 
 class _Parquet:
     def __init__(self, path: Path) -> None:
-        pa = load_extra("pyarrow")  # a third of a second that few readers need
+        pa = load_extra("pyarrow")  # a third of a second to import, which few callers need
         pq = load_extra("pyarrow.parquet")
 
         self.path, self._pa = path, pa
-        with open_bytes(path):  # what is no file is told as of every other format
+        with open_bytes(path):  # a path that is no file fails as for every other format
             pass
         try:
             self._file = pq.ParquetFile(path)
@@ -188,7 +188,7 @@ class _Parquet:
         self.boxes = self._boxes() if "box" in names else None
 
     def _check_types(self) -> None:
-        """Refuse columns of other types, before anything is read of them."""
+        """Raise FormatError for columns of other types, before anything is read."""
         schema, types = self._file.schema_arrow, self._pa.types
         ids, vectors = (schema.field(name).type for name in ("id", "vector"))
         if types.is_dictionary(ids):
@@ -247,7 +247,8 @@ class _Parquet:
 
 
 def _texts(batches: Iterator[list[Any]], path: Path) -> tuple[str, ...]:
-    """Ids as texts; refuses what is none, and more than memory should hold of them."""
+    """Return ids as strings; raises FormatError for other values, and for too many bytes to hold in
+    memory."""
     ids: list[str] = []
     size = 0
     for batch in batches:
@@ -269,7 +270,7 @@ def _texts(batches: Iterator[list[Any]], path: Path) -> tuple[str, ...]:
 
 class _HDF5:
     def __init__(self, path: Path) -> None:
-        h5py = load_extra("h5py")  # few readers need it
+        h5py = load_extra("h5py")  # few callers need it
 
         self._path = path
         with open_bytes(path):
@@ -287,7 +288,7 @@ class _HDF5:
             )
         for name in {"ids", "vectors", "boxes"} & set(names):
             self._check_own(name)
-        # Shapes and types before anything is read.
+        # Check shapes and types before anything is read.
         self._vectors, ids = self._file["vectors"], self._file["ids"]
         self._check_ids()
         if self._vectors.dtype.kind not in "fiu":
@@ -331,7 +332,8 @@ class _HDF5:
             yield texts[first : first + FEATURE_BLOCK_ROWS].tolist()
 
     def _check_own(self, name: str) -> None:
-        """Refuse a dataset whose numbers lie in other files: it could name any file of the server."""
+        """Raise FormatError for a dataset whose numbers are stored in other files: it could name any file of
+        the server."""
         h5py = load_extra("h5py")
 
         link = self._file.get(name, getlink=True)

@@ -1,7 +1,7 @@
-"""What figures are of: which cases, of how many, under which conditions, and what the systems had seen.
+"""The basis of figures: which cases, how many, under which conditions, and what the systems had seen of them.
 
 Every table of figures prints one `FigureBasis` (`figure_tables.Table`), reports contain it as plain data
-under "basis", and figures are comparable only where their bases `differ` in nothing.
+under "basis", and figures are comparable only if `differs` returns nothing for their bases.
 """
 
 from __future__ import annotations
@@ -10,33 +10,33 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-#: Fields in which two figures may differ and still be compared: what a system lacks, or has seen, is its own.
+#: Fields in which the bases of comparable figures may differ: what a system lacks, or has seen, is its own.
 _OF_ONE_SYSTEM = frozenset({"without_output", "provenance", "notes"})
-#: How fields are called in sentences.
+#: The titles of fields in sentences.
 _TITLES = {
     "counted": "cases",
     "out_of": "cases asked for",
     "without_relevant": "cases without a relevant item",
     "missing": "missing output",
 }
-#: Conditions in the order in which they are read.
+#: Conditions in the order in which they are printed.
 _CONDITIONS = ("pool", "protocol", "tokens", "references", "weights")
-#: What becomes of missing output, for people; where it is refused, none is missing.
+#: How missing output is treated, for people; where it is refused, none is missing.
 _MISSING = {"worst": "counted as the worst result", "leave-out": "left out"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureBasis:
-    """What the figures of one table are of; an empty field does not apply.
+    """The basis of the figures of one table; an empty field does not apply.
 
-    `cases` says in the plural what a figure is a mean over ("queries", "images", "pairs", "phrases");
-    figures are of `counted` of the `out_of` that were asked for (None: not known, and the table says so).
-    `without_relevant` of the counted ones have no relevant item, and count 0. `pool` names the qrels or the
-    answers, with version and subset; `protocol` the rule or protocol. `missing` says what happens to cases
-    without output ("refuse", "worst", "leave-out"), of which there are `without_output`. `tokens` is how
-    texts are cut ("ptb", "own"); `references` the named set that document frequencies come from, with its
-    digest; `weights` how answers are weighted. `provenance` maps each system to what it has seen of the
-    cases, in one sentence without its name. `notes` are further sentences.
+    `cases` is the plural of what a figure averages over ("queries", "images", "pairs", "phrases"); figures
+    use `counted` of the `out_of` requested cases (None: not known, and the table says so). `without_relevant`
+    of the counted ones have no relevant item, and count 0. `pool` names the qrels or the answers, with
+    version and subset; `protocol` the rule or protocol. `missing` is how cases without output are treated
+    ("refuse", "worst", "leave-out"), of which there are `without_output`. `tokens` is the tokenisation
+    ("ptb", "own"); `references` the named set for document frequencies, with its digest; `weights` how
+    answers are weighted. `provenance` maps each system to what it has seen of the cases, in one sentence
+    without its name. `notes` are further sentences.
     """
 
     cases: str = ""
@@ -54,11 +54,11 @@ class FigureBasis:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, as JSON has it."""
+        """Return JSON-serialisable data."""
         return {**asdict(self), "provenance": dict(self.provenance), "notes": list(self.notes)}
 
     def lines(self) -> list[str]:
-        """Sentences for people, a line each."""
+        """Return sentences for people, one per line."""
         lines = []
         if self.counted is not None:
             of = ", out of an unknown number" if self.out_of is None else f" of {self.out_of:,}"
@@ -77,7 +77,8 @@ class FigureBasis:
         return [*lines, *self.notes]
 
     def differs(self, other: FigureBasis) -> list[str]:
-        """In what two bases differ, so that their figures must not be compared; a line each."""
+        """Return the differences between two bases because of which their figures must not be compared, one
+        per line."""
         return [
             f"{_TITLES.get(field_.name, field_.name)}: {ours!r} and {theirs!r}"
             for field_ in fields(self)
@@ -87,19 +88,19 @@ class FigureBasis:
 
 
 def basis_from_dict(data: Mapping[str, Any]) -> FigureBasis:
-    """The basis that `FigureBasis.as_dict` made; raises TypeError for other fields."""
+    """Return the basis that `FigureBasis.as_dict` wrote; raises TypeError for other fields."""
     return FigureBasis(**{**data, "notes": tuple(data.get("notes", ()))})
 
 
 def differences(bases: Iterable[FigureBasis]) -> list[str]:
-    """In what several bases differ from the first one, each difference once."""
+    """Return the differences of several bases from the first one, each once."""
     first, *others = bases
     return list(dict.fromkeys(line for basis in others for line in first.differs(basis)))
 
 
 def basis_of_several(bases: Mapping[str, FigureBasis]) -> FigureBasis:
-    """The basis of a table with figures of several things, by what each is called: theirs where it is the
-    same, else a note about each."""
+    """Return the basis of a table with figures of several sets, by name: the common value of each field, or a
+    note about each set where they differ."""
     first, *others = bases.values()
     if all(basis == first for basis in others):
         return first

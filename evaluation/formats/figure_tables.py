@@ -1,8 +1,8 @@
 """Tables of figures as text, CSV, LaTeX or plain data.
 
-A figure that does not exist is None: "-" in text and LaTeX, empty in CSV, null in JSON. Text and LaTeX
-round, by each column's number of places; CSV and JSON do not. A mark of significance follows its
-figure in text and LaTeX, and has a column of its own in CSV.
+A figure that does not exist is None: "-" in text and LaTeX, empty in CSV, null in JSON. Text and LaTeX round
+to each column's decimal places; CSV and JSON do not. A mark of significance follows its figure in text and
+LaTeX, and has its own column in CSV.
 """
 
 import csv
@@ -28,7 +28,7 @@ _ESCAPED = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
-#: The sign of a negative number, which text sets as a hyphen.
+#: The sign of a negative number, which would be typeset as a hyphen.
 _MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 Weight = Literal["", "best", "near"]
@@ -40,8 +40,8 @@ _WEIGHED = {"best": r"\textbf{%s}", "near": r"\underline{%s}"}
 class Marked:
     """A figure with its mark of significance, which may be empty.
 
-    `weight`: the "best" of its column is bold in LaTeX, and what is "near" it, told apart by no test,
-    underlined.
+    `weight`: the "best" of its column is bold in LaTeX, and one that is "near" it, not significantly
+    different, is underlined.
     """
 
     value: float | None
@@ -54,9 +54,9 @@ Cell = str | int | float | Marked | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns and rows; `places` are the decimal places of floats by column, 3 where it says nothing.
+    """Columns and rows; `places` are the decimal places of floats by column, 3 by default.
 
-    `basis` says what the figures are of, and `notes` what else a reader must know: lines under a table in
+    `basis` describes what the figures are based on, and `notes` are further remarks: lines below a table in
     text, comments above one in LaTeX. CSV has a column "basis". Raises ValueError for a row of another
     length.
     """
@@ -80,11 +80,11 @@ class Table:
         return [*self.basis.lines(), *self.notes]
 
     def rounded(self, row: Sequence[Cell]) -> list[str]:
-        """The cells of a row as people read them."""
+        """Return the cells of a row as people read them."""
         return [_rounded(cell, self.places.get(name, 3)) for name, cell in zip(self.head, row, strict=True)]
 
     def numeric(self) -> list[bool]:
-        """Which columns hold numbers, and go to the right."""
+        """Which columns hold numbers, and are right-aligned."""
         return [
             bool(self.rows) and not any(isinstance(row[column], str) for row in self.rows)
             for column in range(len(self.head))
@@ -92,9 +92,9 @@ class Table:
 
 
 def as_text(table: Table) -> str:
-    """Columns laid out with spaces."""
+    """Lay out the columns with spaces."""
     lines = [list(table.head), *(table.rounded(row) for row in table.rows)]
-    # Digits stand under digits: a figure without a mark has its place left free.
+    # Digits are aligned: a figure without a mark has spaces in its place.
     for column, wide in enumerate(_marks(table)):
         for line, row in zip(lines[1:], table.rows, strict=True):
             line[column] += " " * (wide - _mark_width(row[column]))
@@ -112,9 +112,9 @@ def as_text(table: Table) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Comma-separated, unrounded; a column with marks has a column "NAME mark" beside it.
+    """Return comma-separated values, unrounded; a column with marks has a column "NAME mark" beside it.
 
-    For people and their spreadsheets, which run none of the texts.
+    It is for people and their spreadsheets, so texts are escaped against being run as formulas.
     """
     marked = [wide > 0 for wide in _marks(table)]
     out = io.StringIO()
@@ -136,7 +136,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A tabular environment of booktabs, which a comment above it asks for; marks are raised."""
+    """Return a tabular environment of booktabs, which a comment above it requests; marks are raised."""
     columns = "".join("r" if number else "l" for number in table.numeric())
     lines = [[name.translate(_ESCAPED) for name in table.head]]
     for row in table.rows:
@@ -173,7 +173,7 @@ LAYOUTS.register("latex", as_latex)
 
 
 def finite_or_none(value: float | None) -> float | None:
-    """The figure, or None where it is not finite: JSON has no NaN."""
+    """Return the figure, or None where it is not finite: JSON has no NaN."""
     return None if _absent(value) or value is None or math.isinf(value) else float(value)
 
 
@@ -194,5 +194,5 @@ def _mark_width(cell: Cell) -> int:
 
 
 def _marks(table: Table) -> list[int]:
-    """The longest mark of each column."""
+    """Return the length of the longest mark of each column."""
     return [max((_mark_width(row[n]) for row in table.rows), default=0) for n in range(len(table.head))]

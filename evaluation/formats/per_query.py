@@ -1,7 +1,7 @@
-"""Each query's values, a row a query and run: CSV, JSON or Parquet, by the ending of the file's name.
+"""Each query's values, a row per query and run: CSV, JSON or Parquet, by the file's suffix.
 
-A value that does not exist, or is infinite (the rank of what was not retrieved), is empty in CSV and null
-elsewhere; nothing is rounded.
+A value that does not exist, or is infinite (the rank of an item that was not retrieved), is empty in CSV and
+null elsewhere; nothing is rounded.
 """
 
 import csv
@@ -18,10 +18,10 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def write_per_query(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write a new file, which is whole once it is there; returns its number of rows.
+    """Write a new file atomically; return its number of rows.
 
-    Every row has the same columns. Raises FormatError for an ending that is none of `WRITERS`, and for a file
-    that stands already.
+    Every row has the same columns. Raises FormatError for a suffix that is not in `WRITERS`, and for a file
+    that exists already.
     """
     write = WRITERS.get(file.suffix.lower())
     if write is None:

@@ -1,4 +1,4 @@
-"""What readers make of files that were sent (`annotation.common.readers`): plain data, a part at a time."""
+"""Readers of uploaded files (`annotation.common.readers`): they yield plain data in parts."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -20,16 +20,16 @@ from phrasebox.scoring.ranking import best_by_strip
 from phrasebox.scoring.tiles import NotANumber, check_finite
 from phrasebox.text_files import FormatError, lines, short_repr
 
-#: Ids, and bytes of an array, that are sent at a time.
+#: Number of ids, and of bytes of an array, in a part.
 _IDS_AT_ONCE, _BYTES_AT_ONCE = 2_000, 4 * 2**20
 
-#: A query, its items best first, their scores; names as the source has them.
+#: A query, its items best first, their scores; with the names of the source.
 FileRanking = tuple[str, list[str], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """What comes before a file's content: its tag, how many parts follow, and what is to be known of it."""
+    """The first part of a file: its tag, the number of parts that follow, and remarks."""
 
     tag: str
     number: int
@@ -46,8 +46,8 @@ class SentIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentMatrix:
-    """A file of scores, or of embeddings (with the captions in a file of their own, or not): of which every
-    score is computed, by cosines or inner products."""
+    """A file of scores, or of embeddings (the captions may be in a second file), from which every score is
+    computed as cosine or inner product."""
 
     format: str
     file: Path
@@ -62,8 +62,8 @@ class SentMatrix:
 
 
 def read_rankings(upload: SentMatrix, depth: int, turned: bool) -> Iterator[SentFile | FileRanking]:
-    """A SentFile, then the rankings of a run: of a TREC run whole, else the best `depth`, with captions as
-    queries where `turned`."""
+    """Yield a SentFile, then the rankings of a run: all of a TREC run, else the best `depth`, with captions
+    as queries if `turned`."""
     if upload.format == "trec":
         run = read_run(upload.file)
         yield SentFile(run.tag, len(run.rankings))
@@ -76,17 +76,18 @@ def read_rankings(upload: SentMatrix, depth: int, turned: bool) -> Iterator[Sent
 
 
 def best_ranked(matrix: ScoreMatrix, depth: int, *, turned: bool) -> Iterator[FileRanking]:
-    """Each query's best items from a matrix, a strip of queries at a time, with scores in single precision.
+    """Yield each query's best items from a matrix, a strip of queries at a time, with scores in single
+    precision.
 
-    Of scores that were given, those that differ are kept apart (see `still_apart`). Of those computed here
-    what single precision does not tell apart ties: the last digits are rounding.
+    Different scores of a file stay different (see `still_apart`). Computed scores that are equal in single
+    precision are ties: their last digits are rounding errors.
     """
     queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
     scores = matrix.scores.turned() if turned else matrix.scores
     number = 0
     with matrix.naming(turned=turned):
         for best in best_by_strip(scores, depth or max(1, len(items))):
-            with np.errstate(over="ignore"):  # what overflows is refused by name
+            with np.errstate(over="ignore"):  # overflowing values are rejected later, by name
                 single = still_apart(best.scores) if matrix.precomputed else best.scores.astype(np.float32)
             for best_items, values in zip(best.items.tolist(), single, strict=True):
                 yield queries[number], [items[item] for item in best_items], values
@@ -94,7 +95,8 @@ def best_ranked(matrix: ScoreMatrix, depth: int, *, turned: bool) -> Iterator[Fi
 
 
 def read_system(upload: SentMatrix) -> Iterator[SentFile | SentIds]:
-    """A SentFile, whose number is of dimensions (0 for scores), then all ids; the numbers were looked at."""
+    """Yield a SentFile, whose number is the dimensions (0 for scores), then all ids, after checking the
+    numbers."""
     matrix = upload.open()
     if upload.format == "scores":
         _check_scores(matrix)
@@ -138,18 +140,18 @@ def _check_scores(matrix: ScoreMatrix) -> None:
 
 
 def read_judged_pairs(path: Path, format: str, repeats: bool) -> Iterator[JudgedPair]:
-    """The pairs of a file of judgments; with `repeats` one that comes twice was answered twice."""
+    """Yield the pairs of a file of judgments; with `repeats`, a pair that occurs twice was answered twice."""
     reader = JUDGMENT_FORMATS.get(format)
     return (reader.counting_repeats() if repeats else reader).read(path)
 
 
 def read_qrels_lines(path: Path, format: str) -> Iterator[QrelsLine]:
-    """The rows of a file of qrels."""
+    """Yield the rows of a file of qrels."""
     return QRELS_FORMATS.get(format).read(path)
 
 
 def read_json_lines(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The number of each line that is not blank, and the object that it holds."""
+    """Yield the number of each non-empty line, and its JSON object."""
     for number, text in lines(path):
         if not text.strip():
             continue
@@ -167,7 +169,7 @@ def read_json_lines(path: Path, expected: str) -> Iterator[tuple[int, dict[str, 
 def read_features(
     path: Path, kind: DescribedItems, ids_file: Path | None
 ) -> Iterator[tuple[int, int] | SentIds | NDArray[Any]]:
-    """The shape of a file of features, all its ids, then the boxes of regions."""
+    """Yield the shape of a file of features, all its ids, then the boxes of regions."""
     file = open_features(path, kind, ids_file)
     yield file.shape
     yield from _ids("ids", file.ids)
@@ -178,7 +180,7 @@ def read_features(
 def read_feature_rows(
     path: Path, kind: DescribedItems, ids_file: Path | None, start: int, most: int
 ) -> Iterator[NDArray[Any]]:
-    """The rows of a file of features from `start` on, `most` at a time."""
+    """Yield the rows of a file of features from `start` on, `most` at a time."""
     for block in open_features(path, kind, ids_file).blocks(start):
         yield from _parts(np.ascontiguousarray(block), most)
 

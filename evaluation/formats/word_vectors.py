@@ -1,9 +1,9 @@
-"""Word vectors as word2vec, GloVe and fastText write them, read in blocks of words.
+"""Word vectors in the formats of word2vec, GloVe and fastText, read in blocks of words.
 
 - Text (`.txt`, `.vec`): a line for each word, which ends in the numbers of its vector; word2vec and fastText
   begin with a line of two counts, GloVe does not. A word may contain spaces.
 - Binary (`.bin`), of word2vec: a line of two counts, then for each word its bytes, a space, and its numbers
-  as float32, little-endian. A model of fastText bears the same suffix (`formats.fasttext_models`).
+  as float32, little-endian. A fastText model has the same suffix (`formats.fasttext_models`).
 """
 
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 WORD_VECTOR_SUFFIXES = (".txt", ".vec", ".bin")
-#: Words that are read at a time.
+#: Number of words read at a time.
 _BLOCK_WORDS = 4096
-#: Longer words are taken for a file of another kind.
+#: Longer words mean that the file is of another kind.
 _LONGEST_WORD = 1000
 
 
 class WordVectors:
-    """A file that is open; its words are looked through once, and their vectors read when asked for."""
+    """An open file; its words are scanned once, and their vectors read on request."""
 
-    #: Words have none.
+    #: Words have no boxes.
     boxes: NDArray[Any] | None = None
 
     def __init__(self, path: Path) -> None:
-        """Raises FormatError for what is no such file, with the line or word that does not fit."""
+        """Raises FormatError for a file of another kind, with the line or word that does not fit."""
         self.path = path
         self._binary = path.suffix.lower() == ".bin"
         with open_bytes(path) as file:
@@ -44,7 +44,7 @@ class WordVectors:
         self.shape = (len(self.ids), self._width)
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        """The vectors of the words from `start` on, some thousands at a time."""
+        """Yield the vectors of the words from `start` on, some thousands at a time."""
         with open_bytes(self.path) as file:
             held = np.empty((_BLOCK_WORDS, self._width), np.float32)
             row = 0
@@ -60,7 +60,8 @@ class WordVectors:
                 yield held[:row].copy()
 
     def _head(self, file: IO[bytes]) -> tuple[int | None, int, int]:
-        """How many words it says it has, numbers of a vector, and where the words begin."""
+        """Return the declared number of words, the length of a vector, and the position where the words
+        begin."""
         first = file.readline(2**20)
         parts = first.split()
         if len(parts) == 2 and all(part.isdigit() for part in parts):
@@ -80,7 +81,7 @@ class WordVectors:
         return None, len(parts) - 1, 0
 
     def _entries(self, file: IO[bytes], *, numbers: bool = True) -> Iterator[tuple[str, Any]]:
-        """Each word, with its vector where `numbers` are wanted."""
+        """Yield each word, with its vector if `numbers`."""
         file.seek(self._begin)
         yield from (self._packed(file) if self._binary else self._lines(file, numbers))
 

@@ -1,9 +1,9 @@
-"""Rows: judgments, qrels, systems, runs, captions, localizations, tags, batches, reports.
+"""Tables: judgments, qrels, systems, runs, captions, localizations, tags, batches, reports.
 
 Only `services` writes them.
 
-A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
-Whatever is under way stays invisible until `published` is set, by one UPDATE.
+A foreign key that is the first column of a unique constraint has no index of its own: the constraint's index
+serves. Rows that are being written stay invisible until one UPDATE sets `published`.
 """
 
 from evaluation.models.batches_and_reports import Batch, BatchQueries, BatchRun, Report, ReportRun

@@ -1,4 +1,4 @@
-"""What is made of runs: batches of judgments wanted, and reports."""
+"""Tables made from runs: batches of requested judgments, and reports."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,11 +9,11 @@ from evaluation.models.stored import ArchivableRow, StoredRow
 
 
 class Batch(StoredRow, ArchivableRow):
-    """Judgments wanted: what was pooled from runs, and the campaign that asks about it.
+    """A batch of requested judgments: the pairs pooled from runs, and the campaign that asks about them.
 
-    `digest` is over what the pool was made from (corpus, runs, depth, filter, judges, seed), and
-    `numbers` what it came to. `reused` names judgments from files whose answers were not asked for
-    again. `judgments` is the newest set collected from it; `collections` counts how often that changed.
+    `digest` covers what the pool was made from (corpus, runs, depth, filter, judges, seed), and `numbers` the
+    resulting counts. `reused` names judgments from files whose answers were not asked for again. `judgments`
+    is the newest set collected from it; `collections` counts how often that changed.
     """
 
     published = models.BooleanField(default=True)  # it is written at once
@@ -47,7 +47,7 @@ class Batch(StoredRow, ArchivableRow):
 
 
 class BatchRun(models.Model):
-    """A run that a batch pooled; `digest` is that of its rankings then."""
+    """A run in the pool of a batch; `digest` is that of its rankings at that time."""
 
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="runs", db_index=False)
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="batches")
@@ -66,7 +66,7 @@ class BatchRun(models.Model):
 
 
 class BatchQueries(PackedQueries):
-    """The queries that the runs of a batch were asked to rank, as they were at launch."""
+    """The queries of a batch's runs when it was launched."""
 
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="queries", db_index=False)
 
@@ -79,10 +79,10 @@ class BatchQueries(PackedQueries):
 
 
 class Report(StoredRow, ArchivableRow):
-    """A report that was built: which files it has, and from what.
+    """A report that was built: its files and inputs.
 
-    Its files stand in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is
-    all that it was made from, and `digest` is over that.
+    Its files are in the folder `reports/NAME` of DATA_DIR; `files` maps each to its SHA-256. `inputs` is
+    everything that it was made from, and `digest` covers that.
     """
 
     published = models.BooleanField(default=True)  # it is written at once
@@ -94,7 +94,7 @@ class Report(StoredRow, ArchivableRow):
 
 
 class ReportRun(models.Model):
-    """A run that a report is about; `digest` is that of its rankings then."""
+    """A run of a report; `digest` is that of its rankings at that time."""
 
     report = models.ForeignKey(Report, on_delete=models.CASCADE, related_name="runs", db_index=False)
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="reports")

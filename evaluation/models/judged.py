@@ -1,7 +1,7 @@
-"""What was judged: answers about pairs, and relevance frozen from them.
+"""Tables of judgments: answers about pairs, and relevance frozen from them.
 
-Pairs reference the images and captions of a corpus. What is asked about is an image, or a keyword
-where the source has keywords.
+Pairs reference the images and captions of a corpus. A query is an image, or a keyword if the source has
+keywords.
 """
 
 from django.db import models
@@ -9,14 +9,14 @@ from django.db.models import Q
 
 from evaluation.models.stored import StoredRow
 
-#: Who asks: an image, or a keyword. Exactly one is there.
+#: The query is an image or a keyword, exactly one of both.
 ONE_QUERY = Q(image__isnull=False, keyword="") | (Q(image__isnull=True) & ~Q(keyword=""))
 
 
 class PackedQueries(models.Model):
-    """The queries that were asked of one kind: ids of rows, ascending, as little-endian int64.
+    """The queries of one kind: row ids, ascending, as little-endian int64.
 
-    Packed as rankings are: 155,000 captions take 1.2 MB. Without a row it is not known what was asked.
+    Packed like rankings: 155,000 captions take 1.2 MB. Without a row, the queries are unknown.
     """
 
     asks = models.CharField(max_length=10, choices=[("image", "image"), ("caption", "caption")])
@@ -28,13 +28,13 @@ class PackedQueries(models.Model):
 
 
 class JudgmentSet(StoredRow):
-    """A file of judgments about one corpus; `digest` is over its pairs in their order.
+    """A set of judgments about one corpus; `digest` covers its pairs in their order.
 
-    `scale` is what `scales.scale_named` reads. `skipped` pairs of the file are about images or captions that
+    `scale` is parsed by `scales.scale_named`. `skipped` pairs of the file are about images or captions that
     the corpus lacks.
 
-    Of a batch, `counted` maps it and those before it to the judges whose answers from before they were
-    reinstated it holds, as somebody asked by name.
+    For a batch, `counted` maps it and earlier ones to the judges whose answers from before their
+    reinstatement are included, as somebody requested by name.
     """
 
     corpus = models.ForeignKey(
@@ -63,9 +63,9 @@ class JudgmentSet(StoredRow):
 
 
 class PairAnswers(models.Model):
-    """All answers of a set about one pair, as the source has them.
+    """All answers of a set about one pair, as in the source.
 
-    `grades` is a list of numbers; `judges` names who gave each, or is empty where nobody says.
+    `grades` is a list of numbers; `judges` names who gave each, or is empty where the source does not say.
     """
 
     judgments = models.ForeignKey(JudgmentSet, on_delete=models.CASCADE, related_name="pairs", db_index=False)
@@ -100,14 +100,14 @@ class PairAnswers(models.Model):
 class QrelsSnapshot(StoredRow):
     """One version of named qrels: frozen from a set of judgments under a rule, by a protocol, or imported.
 
-    A protocol judges nothing: it says which captions of which images take part, and each image's own are
-    its originals; `pool` describes it, and what is not among the rows does not take part. Nor does it where
-    judgments were frozen for a `subset` of images. Imported qrels tell their `source`, and are about what it
-    `asks`: rankings for images, for captions, or, where that is empty, for both. `digest` is that of
+    A protocol judges nothing: it selects which captions of which images are used, and each image's own are
+    its originals; `pool` describes it, and items that are not among the rows are not used. The same holds
+    where judgments were frozen for a `subset` of images. Imported qrels have a `source`, and `asks` is the
+    kind of rankings they are for: of images, of captions, or, where it is empty, both. `digest` is that of
     `phrasebox.relevance.qrels.Qrels`: over settings and rows, not over name and version.
 
-    `queries` (`QrelsQueries`) says what was asked, whatever was judged of it. Of a batch's judgments,
-    `pairs_judged` of `pairs_selected` had as many answers as the batch wanted.
+    `queries` (`QrelsQueries`) are the queries, whatever was judged. Of a batch's judgments, `pairs_judged` of
+    `pairs_selected` had as many answers as the batch requested.
     """
 
     judgments = models.ForeignKey(JudgmentSet, on_delete=models.PROTECT, null=True, related_name="qrels")
@@ -153,7 +153,7 @@ class QrelsSnapshot(StoredRow):
 
     @property
     def versioned(self) -> str:
-        """Its name with its version, as requests name it."""
+        """Its name with its version, as requests use it."""
         return f"{self.name}:{self.version}"
 
 
@@ -173,7 +173,8 @@ class QrelsQueries(PackedQueries):
 
 
 class QrelsRow(models.Model):
-    """One pair of a snapshot; `judged` is false for an original that nobody judged, and for a pooled pair."""
+    """One pair of a snapshot; `judged` is false for an original that nobody judged, and for a pair that was
+    only pooled."""
 
     snapshot = models.ForeignKey(QrelsSnapshot, on_delete=models.CASCADE, related_name="rows", db_index=False)
     image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, null=True, related_name="+")

@@ -1,4 +1,4 @@
-"""What systems made of images besides rankings: boxes of phrases, tags, and captions."""
+"""Tables of what systems predicted for images besides rankings: boxes of phrases, tags, and captions."""
 
 from django.db import models
 
@@ -6,13 +6,13 @@ from evaluation.models.stored import StoredPredictions
 
 
 class LocalizationSet(StoredPredictions):
-    """The regions in which one system finds the mentions of a layer, in the images of a split.
+    """The regions in which one system localizes the mentions of a layer, in the images of a split.
 
-    `layer` is the name of the layer whose mentions were looked for, `regions` the feature set whose regions
-    were ranked; both are empty for a set that was read from a file, `source`, with `source_digest`.
-    `unknown_count` mentions had no word that the system knows, `clipped` regions reached out of their
-    picture. `image_ids` are the images that were looked at, ids of rows as little-endian int64; None where
-    that is not known: for files for which nobody said it (`split`).
+    `layer` is the name of the layer with the mentions, `regions` the feature set whose regions were ranked;
+    both are empty for a set that was read from a file, `source`, with `source_digest`. `unknown_count`
+    mentions had no word in the system's vocabulary, `clipped` regions extended beyond their picture.
+    `image_ids` are the row ids of the images that the system looked at, as little-endian int64; None where
+    they are unknown: for a file without a declaration (`split`).
     """
 
     layer = models.TextField(blank=True)
@@ -33,8 +33,8 @@ class LocalizationSet(StoredPredictions):
 class PhraseLocalization(models.Model):
     """The regions for one mention, best first: rows of xmin, ymin, xmax, ymax and score as float32.
 
-    Packed, since 14,500 mentions of 100 regions are 1.5 million rows. The mention is that of the words
-    `start` to `end` (exclusive) of caption number `caption`, counted from 0; `phrase` is its text.
+    Packed, since 14,500 mentions of 100 regions would be 1.5 million rows. The mention is the words `start`
+    to `end` (exclusive) of caption number `caption`, counted from 0; `phrase` is its text.
     """
 
     localization_set = models.ForeignKey(
@@ -64,10 +64,10 @@ class PhraseLocalization(models.Model):
 
 
 class PhraseDetections(models.Model):
-    """Where one phrase is found among all images of the set, best first, after non-maximum suppression.
+    """The detections of one phrase among all images of the set, best first, after non-maximum suppression.
 
-    `images` are ids of rows as little-endian int64, `regions` as those of a mention. `phrase` is in lower
-    case without articles.
+    `images` are row ids as little-endian int64, `regions` as those of a mention. `phrase` is lower-cased and
+    without articles.
     """
 
     localization_set = models.ForeignKey(
@@ -90,10 +90,10 @@ class PhraseDetections(models.Model):
 
 
 class TagSet(StoredPredictions):
-    """Ranked tags of images of a corpus: of one system, or of the collection that is its `source`.
+    """Ranked tags of images of a corpus: from one system, or from the collection that is its `source`.
 
-    `settings` say how they were found. `vocabulary` are the tags among which the system chose; it is empty
-    where a list is all that is known. `figures` are the scores that a job found last, as plain data.
+    `settings` say how they were chosen. `vocabulary` are the tags among which the system chose; it is empty
+    where only the lists are known. `figures` are the latest scores, as plain data.
     """
 
     source = models.TextField(blank=True)
@@ -107,8 +107,8 @@ class TagSet(StoredPredictions):
 
 
 class TaggedImage(models.Model):
-    """The tags of an image: pairs of tag and score, the best first. `scores` are those of the whole
-    vocabulary in its order, as float32; empty where a list is all that is known."""
+    """The tags of an image: pairs of tag and score, best first. `scores` are those of the whole vocabulary in
+    its order, as float32; empty where only the lists are known."""
 
     tag_set = models.ForeignKey(TagSet, on_delete=models.CASCADE, related_name="images", db_index=False)
     position = models.PositiveIntegerField(help_text="Order of images, from 0")
@@ -128,10 +128,10 @@ class TaggedImage(models.Model):
 
 
 class CaptionSet(StoredPredictions):
-    """The captions that one system wrote of the images of a corpus, or of their regions.
+    """The captions that one system wrote for the images of a corpus, or for their regions.
 
-    `settings` say how sentences were found, `regions` is the feature set whose regions were described, and
-    empty where whole images were. `in_training` of them stand word for word among the training captions.
+    `settings` say how sentences were generated, `regions` is the feature set whose regions were described,
+    empty for whole images. `in_training` captions occur word for word among the training captions.
     """
 
     made_by = models.ForeignKey("evaluation.System", on_delete=models.PROTECT, related_name="captionsets")

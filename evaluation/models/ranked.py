@@ -1,4 +1,4 @@
-"""What ranks, and what it ranked: systems, runs, rankings."""
+"""Tables of systems, runs and rankings."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,12 +7,12 @@ from evaluation.models.stored import ArchivableRow, StoredRow, SystemOutput
 
 
 class System(StoredRow, ArchivableRow):
-    """What ranks, and where it comes from: trained here by a recipe, or brought by somebody.
+    """A system that ranks, and its origin: trained here by a recipe, or added from elsewhere.
 
-    `origin` is one of `evaluation.origins`. `settings` is what it was made with, whole; `sources` maps each
-    file that was read to its SHA-256, `versions` each package to its version. `digest` is the SHA-256 of
-    the arrays kept under DATA_DIR/systems, and empty where nothing is kept but runs. `trained_on` is what
-    the person who added it declares that it learned from.
+    `origin` is one of `evaluation.origins`. `settings` are all settings it was made with; `sources` maps each
+    file that was read to its SHA-256, `versions` each package to its version. `digest` is the SHA-256 of the
+    arrays under DATA_DIR/systems, and empty where only runs are stored. `trained_on` is its training as
+    declared by the person who added it.
     """
 
     origin = models.CharField(max_length=40)
@@ -32,11 +32,11 @@ class System(StoredRow, ArchivableRow):
 
 
 class SeenImages(models.Model):
-    """The images that a system learned from, and those on which its settings were chosen; of systems without
-    a row that is not known.
+    """The images that a system was trained on, and those on which its settings were chosen; unknown for
+    systems without a row.
 
-    Both are packed hashes, as `evaluation.comparison.provenance` makes them: ascending little-endian uint64.
-    `unknown` names parts of the system of which it is not known; `declared` and `notes` are sentences.
+    Both are packed hashes, as in `evaluation.comparison.provenance`: ascending little-endian uint64.
+    `unknown` names parts of the system whose images are unknown; `declared` and `notes` are sentences.
     """
 
     system = models.OneToOneField(System, on_delete=models.CASCADE, related_name="seen")
@@ -51,12 +51,12 @@ class SeenImages(models.Model):
 
 
 class Run(SystemOutput, ArchivableRow):
-    """The rankings that one system made of one corpus, in one direction.
+    """The rankings of one system on one corpus, in one direction.
 
-    `source_digest` is the SHA-256 of the file it came from, `digest` that over its rankings. `depth`
-    is how many items of each ranking were kept at most; 0 is all. `made_by` is the system where it is
-    registered, and `system` what its maker calls it. `split`, `protocol`, `seed` and `system_digest` say
-    how one of ours was made, and with which state of the system. `remarks` are sentences on that.
+    `source_digest` is the SHA-256 of the file it came from, `digest` covers its rankings. `depth` is the
+    largest number of items stored per ranking; 0 is all. `made_by` is the system where it is registered, and
+    `system` its name in the run. `split`, `protocol`, `seed` and `system_digest` say how one of ours was
+    made, and with which state of the system. `remarks` are sentences on that.
     """
 
     ANNOTATION = "annotation"
@@ -75,10 +75,10 @@ class Run(SystemOutput, ArchivableRow):
 
 
 class Ranking(models.Model):
-    """One query's ranking: ids of rows, best first, as little-endian int64, and as many scores as float32.
+    """One query's ranking: row ids, best first, as little-endian int64, and as many scores as float32.
 
-    Packed, since a run of 5,000 queries at depth 1,000 is five million entries. The ids are those of
-    captions where an image asks, of images where a caption does.
+    Packed, since a run of 5,000 queries at depth 1,000 has five million entries. The ids are those of
+    captions where the query is an image, of images where it is a caption.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="rankings", db_index=False)

@@ -1,4 +1,4 @@
-"""What rows share that stand under a name: runs, systems, judgments, qrels, sets of predictions, reports."""
+"""Base classes of rows with names: runs, systems, judgments, qrels, sets of predictions, reports."""
 
 from django.db import models
 from django.utils import timezone
@@ -7,9 +7,9 @@ from annotation.common.roles import Scope
 
 
 class StoredRow(models.Model):
-    """Something of a corpus that is stored under a name; no table.
+    """Something of a corpus that is stored under a name; abstract.
 
-    `digest` is over what it holds. Until it is `published` it is seen nowhere: it is being written.
+    `digest` covers its content. While it is not `published` it is being written, and invisible.
     """
 
     corpus = models.ForeignKey("annotation.Corpus", on_delete=models.PROTECT, related_name="%(class)ss")
@@ -28,12 +28,12 @@ class StoredRow(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
+        """The scope for which a role must be granted to act on it."""
         return Scope(self.corpus_id)
 
 
 class ArchivableRow(models.Model):
-    """What lists leave out where somebody archived it; no table."""
+    """A row that lists omit once somebody archived it; abstract."""
 
     archived_at = models.DateTimeField(
         null=True, blank=True, help_text="Since when lists leave it out, unless they are asked for it"
@@ -44,10 +44,10 @@ class ArchivableRow(models.Model):
 
 
 class SystemOutput(StoredRow):
-    """What a system made of the images of a split; no table.
+    """Output of a system for the images of a split; abstract.
 
-    `made_by` is the system where it is registered, `system_digest` the state of it then. `remarks` are
-    sentences on how it was made.
+    `made_by` is the system where it is registered, `system_digest` its state at that time. `remarks` are
+    sentences on how the output was made.
     """
 
     made_by = models.ForeignKey(
@@ -62,8 +62,8 @@ class SystemOutput(StoredRow):
 
 
 class StoredPredictions(SystemOutput):
-    """A set of captions, tags or localizations; no table. `input_digest` is that of what was asked about,
-    empty where a file does not say it."""
+    """A set of captions, tags or localizations; abstract. `input_digest` covers the inputs of the
+    predictions, and is empty where a file does not determine them."""
 
     seed = models.PositiveBigIntegerField(default=0)
     input_digest = models.CharField(

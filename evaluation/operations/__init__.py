@@ -1,8 +1,8 @@
-"""What people, programs and commands can have done in evaluation: one declaration each."""
+"""The operations of evaluation for people, programs and commands: each is declared once."""
 
 from functools import partial
 
 from annotation.common.operations import register as register_operation
 
-#: Declare an operation. What computes says by these errors what is wrong with the files and numbers it takes.
+#: Declare an operation. Computations report invalid files and numbers by these exceptions.
 register = partial(register_operation, errors=(OSError, ValueError))

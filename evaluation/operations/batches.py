@@ -1,4 +1,4 @@
-"""Batches: planned, opened, followed, collected, frozen."""
+"""Operations on batches: plan, open, follow, collect, freeze."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,18 +22,18 @@ from evaluation.services.batches.state import BatchState
 from phrasebox.agreement.estimates import Estimate
 from phrasebox.pooling.unlikely import FilterLoss
 
-#: What helps where pages lack captions.
+#: The remedy where pages lack captions.
 _REMEDY = "they can be judged as they are; for more fillers, use a greater depth, more runs, or smaller pages"
 _UNFILTERED = "they can be judged as they are; with a threshold, filtered pairs fill them"
 
 
 def plan_text(plan: PlannedBatch) -> str:
-    """The size and the cost of a batch."""
+    """Return the size and the cost of a batch."""
     numbers, pairs = plan.numbers, pair_tasks(plan.tasks)
     runs = [[run.run, run.direction, run.pairs, run.alone, run.unjudged] for run in numbers.runs]
     cut = "no filter" if plan.threshold is None else f"BLEU_pre under {plan.threshold:g}"
     word = "pages" if pairs.paged else "graded pairs"
-    # Where nothing is filtered, pages have no fillers to lack.
+    # Where nothing is filtered, pages need no fillers.
     filling = asdict(numbers) if pairs.filtered else {}
     took = f"as in batch {numbers.measured_on!r}" if numbers.measured_on else "assumed"
     rows: list[list[Any]] = [
@@ -64,13 +64,13 @@ def plan_text(plan: PlannedBatch) -> str:
 
 
 def opened_text(opened: OpenedBatch) -> str:
-    """The same, and what became of it."""
+    """Return the same, and the state of the batch."""
     end = "already exists, nothing changed" if opened.unchanged else f"opened, {opened.state}"
     return f"{plan_text(opened)}\nbatch {opened.batch!r} {end}"
 
 
 def collected_text(collected: Collected) -> str:
-    """What was collected, and who does not count."""
+    """Return what was collected, and who does not count."""
     end = "already exist, nothing changed" if collected.unchanged else "collected"
     counts = f"{collected.answers} answers about {collected.pairs} pairs, {collected.new} of them new"
     lines = [
@@ -84,7 +84,7 @@ def collected_text(collected: Collected) -> str:
 
 
 def closed_text(closed: ClosedBatch) -> str:
-    """What was collected, and frozen."""
+    """Return what was collected and frozen."""
     frozen = closed.frozen
     state = "already exists, nothing changed" if frozen.unchanged else "frozen"
     return (
@@ -95,7 +95,7 @@ def closed_text(closed: ClosedBatch) -> str:
 
 
 def reassignment_text(reassignment: Reassignment) -> str:
-    """Whose pages are asked again, and at what price."""
+    """Return whose pages are asked again, and the price."""
     if not reassignment.judges:
         return f"all judges of batch {reassignment.batch!r} count; nothing needs to be reassigned"
     did = "discarded" if reassignment.done else "to be discarded"
@@ -106,12 +106,12 @@ def reassignment_text(reassignment: Reassignment) -> str:
 
 
 def round_text(status: RoundStatus) -> str:
-    """How far a batch is with its rounds."""
+    """Return the progress of a batch in rounds."""
     return f"batch {status.batch!r}: {_rounds(status)}"
 
 
 def status_text(report: BatchStatus) -> str:
-    """How far a batch is, and how far it can be trusted."""
+    """Return the progress of a batch, and how reliable it is."""
     state = report.status
     counts = f"{state.judged} of {state.numbers['selected']} pairs have {state.judges} answers"
     ends = f", expected by {state.ends_at.date().isoformat()}" if state.ends_at else ""
@@ -141,13 +141,14 @@ def status_text(report: BatchStatus) -> str:
 
 
 def _unused(unused: Mapping[str, str], batch: str) -> list[str]:
-    """A line for each judge whose answers do not count, and what helps."""
+    """Return a line for each judge whose answers do not count, and the remedy."""
     lines = [f"not used: {judge} ({why})" for judge, why in unused.items()]
     return [*lines, "reassign their pages, and others judge them"] if lines else []
 
 
 def _reinstated(before: dict[str, int], counted: dict[str, int], batch: str) -> list[str]:
-    """A line for each judge with answers from before they were reinstated, and how to have it otherwise."""
+    """Return a line for each judge with answers from before their reinstatement, and how to change whether
+    these count."""
     why = "before the trust rules suspended them and a person reinstated them"
     lines = [f"not used: {answers} answers that {judge} gave {why}" for judge, answers in before.items()]
     lines += [
@@ -173,7 +174,7 @@ def _rounds(status: RoundStatus) -> str:
 
 
 def _lacking(state: BatchState) -> list[str]:
-    """What of the pairs that were judged before, or are asked no more, lacks answers, and what helps."""
+    """Return which pairs, judged before or no longer asked, lack answers, and the remedy."""
     lines = []
     if state.lacking:
         before = state.reused + state.lacking

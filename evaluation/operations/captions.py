@@ -1,4 +1,4 @@
-"""Captions of systems: written, scored, mixed to be judged, listed, shown, downloaded, removed."""
+"""Operations on captions of systems: write, score, mix for judging, list, show, download, remove."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Parses of captions, and weak collections with their features."""
+"""Operations on parses of captions, and on weak collections with their features."""
 
 from django.utils.translation import gettext_lazy as _
 

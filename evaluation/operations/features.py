@@ -1,4 +1,4 @@
-"""Feature sets: listed, removed, imported, computed, learned from captions."""
+"""Operations on feature sets: list, remove, import, compute, train on captions."""
 
 from django.utils.translation import gettext_lazy as _
 

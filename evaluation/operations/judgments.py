@@ -1,4 +1,4 @@
-"""Judgments: imported, listed, shown, removed; how far they agree."""
+"""Operations on judgments: import, list, show, remove; measure agreement."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ from phrasebox.agreement.summary import AgreementBetween, AgreementWithin
 
 
 def judgments_text(report: JudgmentsReport) -> str:
-    """What an import of judgments came to."""
+    """Return the result of an import of judgments."""
     end = "already exist, nothing changed" if report.unchanged else "imported"
     return (
         f"{report.answers} answers to {report.pairs} pairs, scale {report.scale}\n"
@@ -39,7 +39,7 @@ def judgments_text(report: JudgmentsReport) -> str:
 
 
 def imported_qrels_text(report: QrelsReport) -> str:
-    """What an import of qrels came to."""
+    """Return the result of an import of qrels."""
     asks = f", for {report.asks}s" if report.asks else ""
     return (
         f"{report.relevant} of {report.rows} pairs are relevant{asks}\n"
@@ -49,7 +49,7 @@ def imported_qrels_text(report: QrelsReport) -> str:
 
 
 def frozen_text(report: QrelsReport) -> str:
-    """What freezing came to."""
+    """Return the result of freezing."""
     if report.pool:
         counts = f"{report.rows} original pairs of {report.queries} images ({report.pool})"
         return f"{counts}\n{_version_text(report, 'frozen')}"
@@ -68,7 +68,7 @@ def frozen_text(report: QrelsReport) -> str:
 
 
 def queries_text(queries: Mapping[str, int], number: int) -> str:
-    """How many queries qrels are for; the judged ones where nobody says which were asked."""
+    """Return how many queries qrels are for; the judged ones where the queries are unknown."""
     if not queries:
         return f"{number} judged queries"
     return " and ".join(f"{count} {kind}s" for kind, count in sorted(queries.items(), reverse=True))
@@ -82,14 +82,14 @@ def _version_text(report: QrelsReport, what: str) -> str:
 
 
 def agreement_text(agreement: Agreement) -> str:
-    """The coefficients, or the table of cuts, and what they are of."""
+    """Return the coefficients, or the table of cuts, with their basis."""
     parts = [_within_text(agreement.within)] if agreement.within is not None else []
     parts += [_between_text(agreement.between)] if agreement.between is not None else []
     return "\n".join([*parts, *basis_from_dict(agreement.basis).lines()])
 
 
 def _agreement_table(agreement: Agreement) -> Table:
-    """Every coefficient with its interval, or kappa of every two cuts."""
+    """Return every coefficient with its interval, or kappa of every two cuts."""
     basis = basis_from_dict(agreement.basis)
     if (between := agreement.between) is not None:
         head = ["kappa", *(f">= {column:.3g}" for column in between.sweep.columns)]
@@ -112,7 +112,7 @@ def _agreement_table(agreement: Agreement) -> Table:
 
 
 def agreement_page_table(agreement: Agreement) -> ResultTable:
-    """The same table for a page."""
+    """Return the same table for a page."""
     table = _agreement_table(agreement)
     return ResultTable(table.head, [table.rounded(row) for row in table.rows], table.remarks)
 

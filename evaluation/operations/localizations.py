@@ -1,4 +1,4 @@
-"""Where systems find phrases: localized, listed, shown, downloaded, removed."""
+"""Operations on localizations of phrases: predict, list, show, download, remove."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Model annotators of a campaign: trained; proposers that they begin from: trained."""
+"""Operations that train the model annotators of a campaign, and the proposers from which they start."""
 
 from django.utils.translation import gettext_lazy as _
 

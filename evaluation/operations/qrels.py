@@ -1,4 +1,4 @@
-"""Qrels: frozen, imported, exported, listed, shown, removed."""
+"""Operations on qrels: freeze, import, export, list, show, remove."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Reports: built of runs, listed, shown, archived, downloaded, removed."""
+"""Operations on reports: build from runs, list, show, archive, download, remove."""
 
 from django.utils.translation import gettext_lazy as _
 

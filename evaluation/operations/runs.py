@@ -1,4 +1,4 @@
-"""Runs: listed, shown, archived, removed, imported, exported, scored and compared; their queries."""
+"""Operations on runs and their queries: list, show, archive, remove, import, export, score and compare."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ from evaluation.services.stored_kinds import STORED_RUNS
 
 
 def imported_run_text(report: RunReport) -> str:
-    """What an import came to."""
+    """Return the result of an import."""
     end = "already exists, nothing changed" if report.unchanged else "imported"
     best = f", the best {report.depth} stored" if report.depth else ""
     remarks = "".join(f"{remark}\n" for remark in report.remarks)
@@ -40,7 +40,7 @@ def imported_run_text(report: RunReport) -> str:
 
 
 def exported_text(written: RunFile) -> str:
-    """What was written, and what other tools make of its ties."""
+    """Return what was written, and how other tools treat its ties."""
     lines = [f"{written.lines} lines written"]
     if written.tied:
         lines.append(
@@ -53,7 +53,7 @@ def exported_text(written: RunFile) -> str:
 
 
 def scores_text(scores: RunScores) -> str:
-    """A run's figures as a table, below what is to be known about them."""
+    """Return a run's figures as a table, below the remarks on them."""
     which = "; ".join(filter(None, [scores.pool, scores.subset]))
     of = f"{scores.queries} queries of qrels {scores.qrels} version {scores.version}"
     lines = [f"{scores.run}, {scores.direction}: {of}{f' ({which})' if which else ''}."]
@@ -66,7 +66,7 @@ def scores_text(scores: RunScores) -> str:
 
 
 def comparison_text(comparison: RunComparison) -> str:
-    """The figures of runs with marks of significance."""
+    """Return the figures of runs with marks of significance."""
     tested = sum(test["p"] is not None for test in comparison.tests)
     return (
         f"{_of(comparison)}\nAgainst {comparison.baseline}: * p <= 0.1, ** p <= 0.05, *** p "
@@ -97,7 +97,7 @@ def _as(layout: str, table: Callable[[dict[str, Any]], Table]) -> Callable[[Any]
     return lambda result: LAYOUTS.get(layout)(table(result_to_dict(result)))
 
 
-#: The layouts of figures that papers and programs take.
+#: The layouts of figures for papers and programs.
 SCORES_LAYOUTS = {layout: _as(layout, table_of_scores) for layout in ("csv", "latex")}
 COMPARISON_LAYOUTS = {
     **{layout: _as(layout, table_of_comparison) for layout in ("csv", "latex")},

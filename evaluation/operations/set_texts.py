@@ -1,4 +1,4 @@
-"""What commands about captions, tags, localizations, feature sets, parses and weak collections print."""
+"""The output of commands about captions, tags, localizations, feature sets, parses and weak collections."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +22,8 @@ def report_command(
     remarks: Callable[[dict[str, Any]], str],
     tables: Callable[[dict[str, Any]], Mapping[str, Table] | Table],
 ) -> CommandLine:
-    """The command whose result has a `report`: its tables by their titles, in text below the remarks."""
+    """Return the command of an operation whose result has a `report`: it prints its tables by title, in text
+    below the remarks."""
 
     def titled(result: Any) -> Mapping[str, Table]:
         result_tables = tables(result.report)
@@ -43,7 +44,7 @@ _SAME = "already exists, nothing changed"
 
 
 def written_text(written: WrittenSet) -> str:
-    """How many captions were written, and how many of them say something new."""
+    """Return how many captions were written, and how many of them are new sentences."""
     return (
         f"caption set {written.name!r}{_already(written.unchanged)}: {written.captions:,} captions of "
         f"{written.images:,} images, {written.words:.1f} words each; {written.distinct:,} different, "
@@ -53,7 +54,7 @@ def written_text(written: WrittenSet) -> str:
 
 
 def mixed_text(mixed: Mixed) -> str:
-    """What is to be judged, and by which runs."""
+    """Return what is to be judged, and the runs."""
     return (
         f"corpus {mixed.corpus!r}: {mixed.captions:,} different captions of {mixed.images:,} images to be "
         f"judged, {mixed.controls:,} images for control items\nruns: {', '.join(mixed.runs)}"
@@ -61,7 +62,7 @@ def mixed_text(mixed: Mixed) -> str:
 
 
 def localized_text(localized: LocalizedSet) -> str:
-    """How many mentions were localized."""
+    """Return how many mentions were localized."""
     return (
         f"localization set {localized.name!r}{_already(localized.unchanged)}: {localized.mentions:,} "
         f"mentions of layer {localized.layer!r} in {localized.images:,} images, {localized.phrases:,} "
@@ -71,7 +72,7 @@ def localized_text(localized: LocalizedSet) -> str:
 
 
 def imported_localizations_text(imported: ImportedLocalizations) -> str:
-    """What a file held, and what became of its regions."""
+    """Return the content of a file, and what happened to its regions."""
     text = (
         f"localization set {imported.name!r}{_already(imported.unchanged)}: {imported.mentions:,} mentions "
         f"of {imported.images:,} images, {imported.phrases:,} phrases with detections"
@@ -95,7 +96,7 @@ def imported_localizations_text(imported: ImportedLocalizations) -> str:
 
 
 def tagged_text(tagged: WrittenTags) -> str:
-    """How many images were tagged, and among which tags."""
+    """Return how many images were tagged, and among which tags."""
     return (
         f"tag set {tagged.name!r}{_already(tagged.unchanged)}: the best {tagged.top} of "
         f"{tagged.vocabulary:,} tags ({tagged.unseen:,} of them never learned from) for each of "
@@ -104,7 +105,7 @@ def tagged_text(tagged: WrittenTags) -> str:
 
 
 def mixed_tags_text(mixed: MixedTags) -> str:
-    """What is to be judged, and by which runs."""
+    """Return what is to be judged, and the runs."""
     return (
         f"corpus {mixed.corpus!r}: {mixed.tags:,} tags of {mixed.images:,} images to be judged, "
         f"{mixed.controls:,} images for control items\nruns: {', '.join(mixed.runs)}"
@@ -112,7 +113,7 @@ def mixed_tags_text(mixed: MixedTags) -> str:
 
 
 def stored_tags_text(stored: StoredTags) -> str:
-    """How many tags a corpus now has."""
+    """Return how many tags a corpus now has."""
     return (
         f"corpus {stored.corpus!r}: stored {stored.tags:,} tags of {stored.images:,} images, "
         f"{stored.distinct:,} different ones ({stored.unit}, alpha {stored.alpha:g})"
@@ -124,7 +125,7 @@ def _already(unchanged: bool) -> str:
 
 
 def stored_text(stored: StoredFeatures) -> str:
-    """The feature set, and what is to be known of it."""
+    """Return the feature set, and remarks on it."""
     end = _SAME if stored.unchanged else "stored"
     what = f"{stored.rows} {stored.kind} vectors of {stored.dimensions} numbers, {stored.dtype}"
     head = f"feature set {stored.label} of corpus {stored.corpus!r} {end}: {what}"
@@ -134,20 +135,20 @@ def stored_text(stored: StoredFeatures) -> str:
 
 
 def parses_text(parses: StoredParses) -> str:
-    """The parses, and what is to be known of them."""
+    """Return the parses, and remarks on them."""
     end = "already exist, nothing changed" if parses.unchanged else "imported"
     head = f"parses of corpus {parses.corpus!r} {end}: {parses.captions} captions, {parses.words} words"
     return "\n".join([head, *parses.remarks, f"SHA-256 {parses.digest}"])
 
 
 def collection_text(stored: StoredCollection) -> str:
-    """The collection, and the kinds of its texts."""
+    """Return the collection, and the kinds of its texts."""
     end = _SAME if stored.unchanged else "imported"
     return f"collection {stored.name!r} {end}: {stored.rows} images with {', '.join(stored.kinds)}"
 
 
 def words_text(words: Extracted) -> str:
-    """How many pictures were described, and where their histograms are."""
+    """Return how many pictures were described, and where their histograms are."""
     written = f"\nhistograms written to {words.out}" if words.out else ""
     return (
         f"{words.images} pictures of corpus {words.corpus!r} described, {words.excluded} images have none\n"

@@ -1,4 +1,4 @@
-"""Studies, by command alone: recipes cross-validated, judges simulated."""
+"""Studies, as commands only: cross-validate recipes, simulate judges."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ _MEASURES = (*(f"R@{k}" for k in CUTOFFS), MEDIAN_RANK)
 
 
 def simulated_text(done: SimulatedJudges) -> str:
-    """Who came, and what is left over."""
+    """Return how many judges of each kind answered, and what remains."""
     crowd = ", ".join(f"{count} {kind}" for kind, count in done.crowd.items()) or "judges as recorded"
     violations = [f"{what}: {count}" for what, count in done.violations.items() if count]
     lines = [
@@ -37,7 +37,7 @@ def simulated_text(done: SimulatedJudges) -> str:
 
 
 def crossed_text(crossed: FigureReport) -> str:
-    """The figures of recipes, and the tests of pairs."""
+    """Return the figures of recipes, and the tests of pairs."""
     report = crossed.report
     figures = f"{_remarks(report)}\n\n{as_text(_figures(report))}"
     if not report["tests"]:
@@ -80,9 +80,10 @@ def _remarks(report: dict[str, Any]) -> str:
 
 
 def _figures(report: dict[str, Any], *, spread: bool = False) -> Table:
-    """Systems by measures and directions; with `spread` the ends of intervals have columns of their own.
+    """Return systems by measures and directions; with `spread` the bounds of intervals have their own
+    columns.
 
-    What is to be known of a system's intervals is then a remark, and else stands beside each.
+    Remarks on a system's intervals are then a column, and else follow each interval.
     """
     head = ["system"]
     for direction in DIRECTIONS:

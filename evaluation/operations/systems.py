@@ -1,4 +1,4 @@
-"""Systems: listed, archived, removed, trained; what they rank."""
+"""Operations on systems: list, archive, remove, train; rank with them."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,20 +16,20 @@ from models_core.processes import is_first_process
 
 
 def ranked_text(ranked: RankedRuns) -> str:
-    """The runs, and what the system has seen of their images."""
+    """Return the runs, and what the system has seen of their images."""
     lines = [
         f"run {run.run!r}: {run.queries} queries, {run.items} items each, "
         f"{'already exists, nothing changed' if run.unchanged else 'stored'}"
         for run in ranked.runs
     ]
-    # Both directions are of the same vectors and images.
+    # Both directions have the same vectors and images.
     lines += dict.fromkeys(remark for run in ranked.runs for remark in run.remarks)
     lines += dict.fromkeys(run.provenance["sentence"] for run in ranked.runs)
     return "\n".join(lines)
 
 
 def decoded_text(decoded: Decoded) -> str:
-    """The layer, and how much of people's boxes it finds."""
+    """Return the layer, and how many of people's boxes it localizes."""
     counts = f"{decoded.mentions} mentions in {decoded.chains} chains; beta {decoded.beta:g}"
     lines = [
         f"layer {decoded.layer!r} of corpus {decoded.corpus!r} written: {decoded.images} images, {counts}",
@@ -48,7 +48,7 @@ def decoded_text(decoded: Decoded) -> str:
 
 
 def trained_text(trained: Trained) -> str:
-    """The system, and what it learned from; nothing where another process says it."""
+    """Return the system, and what it was trained on; empty where another process prints it."""
     if not is_first_process():
         return ""
     images = f"{trained.training} training and {trained.held_out} held-out images"
@@ -66,7 +66,7 @@ def trained_text(trained: Trained) -> str:
 
 
 def added_text(added: AddedSystem) -> str:
-    """What the files hold, and what became of it."""
+    """Return the content of the files, and the result."""
     end = "already exists, nothing changed" if added.unchanged else "stored"
     wide = f", {added.dimensions} dimensions" if added.dimensions else ""
     return "\n".join(

@@ -1,4 +1,4 @@
-"""Tags of images: chosen by systems, listed, shown, downloaded, removed."""
+"""Operations on tags of images: choose by systems, list, show, download, remove."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,9 +1,9 @@
-"""The figures of systems in one direction: intervals, what is emphasised, curves, ranks.
+"""The figures of systems in one direction: intervals, emphasis, curves, ranks.
 
 Figures are those of `evaluation.comparison.scoring`, and tests those of its `compare`. Intervals of shares of
-hits are Wilson's, others of a bootstrap that draws images. Emphasised is the best figure of a measure, and,
-less, each that the paired bootstrap does not tell from it: the interval of their difference holds 0, not
-adjusted for how many are compared.
+hits are Wilson's, others come from a bootstrap that resamples images. The best figure of a measure is
+emphasised, and, less strongly, each that the paired bootstrap does not distinguish from it: the interval of
+their difference contains 0, without adjustment for the number of comparisons.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,8 @@ from phrasebox.metrics.table import METRICS
 from phrasebox.significance.resampling import Interval, Statistic, bootstrap_difference, figure_interval
 
 ANNOTATION_TABLE = "annotation"
-#: Upper ends of the bins of ranks; beyond the last is a bin of its own, and what was not retrieved.
+#: Upper ends of the bins of ranks; there are two more bins, for larger ranks and for items that were not
+#: retrieved.
 BINS = (1, 5, 10, 20, 50, 100, 500)
 
 
@@ -28,10 +29,10 @@ BINS = (1, 5, 10, 20, 50, 100, 500)
 class MeasuredFigure:
     """A system's figure on one measure; None where it does not exist.
 
-    `low` and `high` bound its interval, which is of the kind `interval` ("bootstrap", "Wilson") and rests on
-    so many `images`; `remark` says what is to be known of it. `at_best` counts unjudged items within the cut
-    as relevant (no upper bound: see `tables.bounds`); `judged` is the share of the top `judged_at` that
-    somebody judged. `queries` have a value.
+    `low` and `high` bound its interval, which is of the kind `interval` ("bootstrap", "Wilson") and based on
+    that many `images`; `remark` is about it. `at_best` counts unjudged items within the cut as relevant (no
+    upper bound: see `tables.bounds`); `judged` is the share of the top `judged_at` that somebody judged.
+    `queries` have a value.
     """
 
     value: float | None
@@ -50,10 +51,10 @@ class MeasuredFigure:
 
 @dataclass(frozen=True, slots=True)
 class SystemFigures:
-    """A run and its figures by measure; `missing` queries it does not rank, and it ranks `candidates` items.
+    """A run and its figures by measure; it does not rank `missing` queries, and it ranks `candidates` items.
 
-    `curves` maps "R" and "S" to the shares at k = 1, 2, ...; `ranks` counts queries by the bin of their
-    best original's rank: `BINS`, those beyond, those not retrieved.
+    `curves` maps "R" and "S" to the shares at k = 1, 2, ...; `ranks` counts queries by the bin of their best
+    original's rank: `BINS`, larger ranks, not retrieved.
     """
 
     run: str
@@ -83,9 +84,9 @@ class SignificanceTest:
 
 @dataclass(frozen=True, slots=True)
 class DirectionTable:
-    """One direction's table, systems in the order named; `baseline` is a label, "" where there is none.
+    """One direction's table, systems in the requested order; `baseline` is a label, "" where there is none.
 
-    `basis` says which queries figures are of, `remarks` what was not ranked, and `provenance` what systems
+    `basis` describes the queries of the figures, `remarks` what was not ranked, and `provenance` what systems
     have seen of the images, by label, as plain data (`evaluation.comparison.provenance`).
     """
 
@@ -100,13 +101,13 @@ class DirectionTable:
 
 
 def basis_of_directions(directions: Sequence[DirectionTable]) -> FigureBasis:
-    """What figures of all directions together are of."""
+    """Return the basis of the figures of all directions together."""
     return basis_of_several({direction.direction: direction.basis for direction in directions})
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """What was measured of a run: its scores by measure, those of its curves, and what was judged."""
+    """The measurements of a run: its scores by measure, those of its curves, and the judged shares."""
 
     run: str
     system: str
@@ -119,7 +120,7 @@ class MeasuredRun:
 
 
 def labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
-    """What to call runs, given as (run, system): the system, where no other run of them has it."""
+    """Return labels for runs given as (run, system): the system, if no other of these runs has it."""
     systems = [system for _, system in runs]
     taken = {name for name, _ in runs}
     return [
@@ -147,9 +148,9 @@ def direction_of(
     draws: Bootstrap,
     report_progress: Callable[[str], None],
 ) -> DirectionTable:
-    """Put a direction together; `draws.clusters` names each query's image.
+    """Build a direction's table; `draws.clusters` is each query's image.
 
-    `report_progress` is handed each measure and each run before its intervals are drawn, which takes its
+    `report_progress` is called with each measure and each run before its intervals are computed, which takes
     time.
     """
     labels = labels_of([(scored.run, scored.system) for scored in measured])
@@ -197,9 +198,9 @@ def direction_of(
 
 
 def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:
-    """Which systems have the best figure of a measure, and which are not told from it.
+    """Return which systems have the best figure of a measure, and which are not distinguishable from it.
 
-    Where all figures are equal, or there is one alone, nothing is emphasised.
+    Where all figures are equal, or there is only one, nothing is emphasised.
     """
     measure = METRICS.find(scores[0].measure).measure
     values = np.array([score.value for score in scores])
@@ -218,7 +219,7 @@ def weights_of(scores: Sequence[Score], draws: Bootstrap) -> list[Weight]:
 
 
 def binned(ranks: Sequence[float]) -> list[int]:
-    """How many ranks lie in each bin; a query without an original (NaN) in none."""
+    """Return the number of ranks in each bin; a query without an original (NaN) is in none."""
     values = np.asarray(ranks, dtype=np.float64)
     values = values[~np.isnan(values)]
     places = np.where(np.isinf(values), len(BINS) + 1, np.searchsorted(BINS, values))

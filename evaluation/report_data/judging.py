@@ -1,9 +1,9 @@
-"""Those who judged: how many answers pairs have, how far they agree, and what a threshold changes.
+"""Statistics of judges: the number of answers per pair, agreement, and the effect of thresholds.
 
-Coefficients are those of `phrasebox.agreement`, with intervals that draw whole images. The sweep holds
-each answer against the mean of the other answers to its pair, cut at every threshold: where kappa is
-highest, a single judge agrees best with what the others settle. With a second set of judgments of the same
-pairs (experts, say) the sets' means are compared with each other, as in Table 10 of Hodosh et al. 2013.
+Coefficients are those of `phrasebox.agreement`, with intervals that resample whole images. The sweep compares
+each answer with the mean of the other answers to its pair, at every threshold: where kappa is highest, a
+single judge agrees best with the others. With a second set of judgments of the same pairs (by experts, say)
+the means of both sets are compared, as in Table 10 of Hodosh et al. 2013.
 """
 
 from collections import Counter
@@ -19,15 +19,17 @@ from phrasebox.agreement.summary import Resampling
 from phrasebox.agreement.thresholds import Sweep, sweep
 from phrasebox.relevance.grades import JudgedPair
 
-#: Lines and points of a sweep that can be told apart: three judges' means of grades 1 to 4 have nine cuts.
+#: The largest number of distinguishable lines and points in a plot of a sweep: the means of three grades from
+#: 1 to 4 have nine cuts.
 MOST_ROWS, MOST_COLUMNS = 9, 12
-#: So many cuts of each are tried for the highest kappa: all, unless answers are measurements.
+#: The largest number of cuts of each set that are searched for the highest kappa: all, unless answers are
+#: measurements.
 MOST_CUTS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersPerPair:
-    """`pairs` have so many `answers`; of them `unanimous` have the same throughout."""
+    """`pairs` pairs have `answers` answers; in `unanimous` of them all answers are the same."""
 
     answers: int
     pairs: int
@@ -38,8 +40,8 @@ class AnswersPerPair:
 class SweptKappas:
     """Kappa of `first` cut at each of `rows` with `second` cut at each of `columns`: `kappa[row][column]`.
 
-    `items` were compared, each one of `unit` (answers, pairs). Where not every cut is among the rows and
-    columns, the one where kappa is highest of all (of MOST_CUTS by MOST_CUTS) is.
+    `items` items were compared, each one of `unit` (answers, pairs). Where rows and columns are a selection
+    of the cuts, the pair of cuts with the highest kappa (of MOST_CUTS by MOST_CUTS) is among them.
     """
 
     first: str
@@ -53,7 +55,8 @@ class SweptKappas:
 
 @dataclass(frozen=True, slots=True)
 class JudgingSummary:
-    """`judges` is how many are named, of `nameless` pairs nobody; `scale` are the answers that occur."""
+    """`judges` is the number of named judges, `nameless` that of pairs without any; `scale` are the answers
+    that occur."""
 
     judgments: str
     pairs: int
@@ -68,7 +71,7 @@ class JudgingSummary:
 
     @property
     def basis(self) -> FigureBasis:
-        """What its figures are of."""
+        """Return the basis of its figures."""
         pool = f"judgments {self.judgments}"
         return FigureBasis(cases="pairs", counted=self.pairs, out_of=self.pairs, pool=pool)
 
@@ -80,7 +83,7 @@ def judging_of(
     name: str,
     others: tuple[str, Sequence[JudgedPair]] | None = None,
 ) -> JudgingSummary:
-    """All that `pairs` (one or more) say of their judges; `others` are judgments of the same pairs by others.
+    """Return the statistics of `pairs` (at least one); `others` are judgments of the same pairs by others.
 
     Raises AgreementError where the two sets share no pair.
     """
@@ -118,7 +121,7 @@ def _coefficients(
 ) -> dict[str, Estimate]:
     ratings = as_ratings(grades)
     counts, _ = answer_counts(grades)
-    # Of two answers all levels of alpha are the same.
+    # With two possible answers all levels of alpha are the same.
     levels = ("nominal",) if len(scale) <= 2 else ("nominal", "ordinal", "interval")
     coefficients = {
         f"Krippendorff's alpha, {level}": krippendorff(ratings, level=level, bootstrap=draws)
@@ -128,7 +131,7 @@ def _coefficients(
 
 
 def _with_the_others(pairs: Sequence[JudgedPair], resampling: Resampling) -> SweptKappas | None:
-    """Each answer against the mean of the others to its pair; None where no pair has two answers."""
+    """Compare each answer with the mean of the others to its pair; None where no pair has two answers."""
     first_grades: list[float] = []
     rest: list[float] = []
     owners: list[str] = []
@@ -189,7 +192,8 @@ def _swept(
     if not len(rows) or not len(columns):
         return None
     if len(rows) > MOST_ROWS or len(columns) > MOST_COLUMNS:
-        # Without intervals all cuts are cheap; those shown must not leave out where kappa is highest.
+        # All cuts without intervals are cheap to compute; the shown selection must include the one with the
+        # highest kappa.
         rows, columns = _cuts_to_show(
             sweep(first_values, second_values, rows=rows.tolist(), columns=columns.tolist())
         )
@@ -206,12 +210,13 @@ def _swept(
 
 
 def _cuts(scores: Floats) -> Floats:
-    """The values that occur, without the lowest, which cuts nothing off; of many, evenly chosen ones."""
+    """Return the values that occur, except the lowest, which cuts nothing off; of many, evenly spaced
+    ones."""
     return _evenly(np.unique(scores)[1:], MOST_CUTS)
 
 
 def _cuts_to_show(every: Sweep) -> tuple[Floats, Floats]:
-    """Rows and columns of a sweep for showing, the one of the highest kappa among them."""
+    """Return rows and columns of a sweep for display, including the pair with the highest kappa."""
     row, column, _ = every.best or (None, None, 0.0)
     return (
         _evenly(np.array(every.rows), MOST_ROWS, row),
@@ -220,7 +225,7 @@ def _cuts_to_show(every: Sweep) -> tuple[Floats, Floats]:
 
 
 def _evenly(values: Floats, most: int, included: float | None = None) -> Floats:
-    """`most` of the sorted `values`, evenly chosen; `kept`, one of them, instead of its nearest."""
+    """Return `most` of the sorted `values`, evenly spaced; `included`, one of them, replaces the nearest."""
     if len(values) <= most:
         return values
     chosen = np.linspace(0, len(values) - 1, most).round().astype(int)

@@ -1,7 +1,8 @@
-"""Do originals rank systems as judgments do? Rank correlations, as in Table 7 of Hodosh et al. 2013.
+"""Rank correlations between the orders of systems by originals and by judgments, as in Table 7 of Hodosh et
+al. 2013.
 
-R@k is compared with S@k of the same k, and all that asks for originals with R-precision (or nDCG). A
-median rank falls as systems improve, so its correlations are negative where the rankings agree.
+R@k is compared with S@k of the same k, and all measures of originals with R-precision (or nDCG). A median
+rank falls as systems improve, so its correlations are negative where the orders agree.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,14 +11,15 @@ from dataclasses import dataclass
 from evaluation.report_data.directions import DirectionTable
 from phrasebox.significance.tables import kendall, spearman
 
-#: Which of a report's measures stand for the originals and for the judgments, the first that is there.
+#: Which of a report's measures represent originals and judgments: the first that exists.
 BY_ORIGINALS = ("R@10", "R@5", "R@1", "median rank")
 BY_JUDGMENTS = ("R-precision", "nDCG@10", "nDCG", "S@10", "MAP")
 
 
 @dataclass(frozen=True, slots=True)
 class OrderAgreement:
-    """Two measures' rankings of `systems` systems; rho and tau-b are None where `reason` says why."""
+    """The agreement of two measures on the order of `systems` systems; rho and tau-b are None where `reason`
+    says why."""
 
     direction: str
     originals: str
@@ -29,7 +31,7 @@ class OrderAgreement:
 
 
 def orders_of(directions: Sequence[DirectionTable]) -> list[OrderAgreement]:
-    """Every two measures that a report can compare with each other."""
+    """Return every two measures that a report can compare."""
     return [
         _order(direction, originals, judged)
         for direction in directions
@@ -39,7 +41,7 @@ def orders_of(directions: Sequence[DirectionTable]) -> list[OrderAgreement]:
 
 
 def first_of(names: Sequence[str], measures: Sequence[str]) -> str:
-    """The first of `names` among the measures, or ""."""
+    """Return the first of `names` among the measures, or ""."""
     return next((name for name in names if name in measures), "")
 
 

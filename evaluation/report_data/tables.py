@@ -1,6 +1,6 @@
-"""The tables of a report, of what was computed: as in the papers where papers have them.
+"""The tables of a report, in the form of the papers where papers have them.
 
-Shares are in per cent in tables for reading; `tidy` holds every figure unrounded, a line each.
+Shares are in per cent in tables for reading; `tidy` has every figure unrounded, one per line.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from phrasebox.agreement.estimates import ALIKE, BOOTSTRAP, FEW_CLUSTERS, Estima
 from phrasebox.agreement.shares import WILSON
 from phrasebox.metrics.table import METRICS
 
-#: What marks and emphasis mean, below every table that has them.
+#: The explanation of marks and emphasis, below every table that has them.
 _MARKS = "* p <= 0.1, ** p <= 0.05, *** p <= 0.01 against {baseline}, adjusted by Holm for {tests} tests."
 EMPHASIS = (
     "Bold: the best; underlined: not significantly different from it by the paired bootstrap "
     "({level}, unadjusted)."
 )
-#: What figures at best are; no upper bound.
+#: The explanation of figures at best; these are no upper bound.
 AT_BEST = (
     "At best: unjudged items within the cut-off count as relevant, those beyond it do not. R of "
     "R-precision is as judged. Shares in per cent."
@@ -30,7 +30,8 @@ AT_BEST = (
 
 @dataclass(frozen=True, slots=True)
 class Titled:
-    """A table with its file's name, its title, what is to be known about it; `raw` is its CSV, if another."""
+    """A table with its file name, title and remarks; `raw` is the table for CSV, if that is a different
+    one."""
 
     key: str
     title: str
@@ -40,7 +41,7 @@ class Titled:
 
 
 def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
-    """Systems by measures, marked against the baseline, as Tables 3 and 4 of Hodosh et al. 2013."""
+    """Return systems by measures, marked against the baseline, as in Tables 3 and 4 of Hodosh et al. 2013."""
     deepest = max(
         (figure.judged_at for system in direction.systems for figure in system.figures.values()), default=0
     )
@@ -81,7 +82,7 @@ def figures(direction: DirectionTable, *, judged: bool, level: float) -> Titled:
 
 
 def intervals(direction: DirectionTable, *, level: float, resamples: int) -> Titled:
-    """The same figures with their intervals."""
+    """Return the same figures with their intervals."""
     rows: list[list[Cell]] = [
         [system.label, *(_interval(name, system.figures[name]) for name in direction.measures)]
         for system in direction.systems
@@ -95,7 +96,7 @@ def intervals(direction: DirectionTable, *, level: float, resamples: int) -> Tit
 
 
 def _few_images(direction: DirectionTable) -> list[str]:
-    """What is to be said of intervals of few images; nothing where there is none."""
+    """Return a remark on intervals from few images; empty where there is none."""
     if not any(figure.remark for system in direction.systems for figure in system.figures.values()):
         return []
     text = (
@@ -107,7 +108,7 @@ def _few_images(direction: DirectionTable) -> list[str]:
 
 
 def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
-    """Which measures have which kind of interval."""
+    """Return which measures have which kind of interval."""
     drawn = {
         kind: [
             name
@@ -132,10 +133,11 @@ def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
 
 
 def bounds(direction: DirectionTable) -> Titled | None:
-    """Figures with unjudged items within the cut counted as relevant; None where that says nothing.
+    """Return the figures with unjudged items within the cut counted as relevant; None where these are the
+    same.
 
-    No upper bound: the cut of R-precision stays where what is judged puts it, and recall knows of nothing
-    beyond the cut.
+    They are no upper bound: the cut of R-precision depends on what is judged, and recall ignores items beyond
+    the cut.
     """
     measures = [
         name
@@ -164,7 +166,7 @@ def bounds(direction: DirectionTable) -> Titled | None:
 
 
 def tests(direction: DirectionTable) -> Titled | None:
-    """Every pair that was tested."""
+    """Return every tested pair."""
     if not direction.tests:
         return None
     head = ["system", "against", "measure", "difference", "test", "p", "adjusted p", "mark", "remark"]
@@ -198,7 +200,7 @@ def tests(direction: DirectionTable) -> Titled | None:
 
 
 def tidy(direction: DirectionTable) -> Table:
-    """Every figure of a direction, a line each, unrounded; shares from 0 to 1."""
+    """Return every figure of a direction, one per line, unrounded; shares from 0 to 1."""
     head = ["direction", "run", "system", "measure", "value", "low", "high", "at best", "queries"]
     head += ["judged at", "judged", "missing", "candidates", "mark", "emphasis"]
     head += ["interval", "images", "remark"]
@@ -224,7 +226,7 @@ def tidy(direction: DirectionTable) -> Table:
 
 
 def orders(agreements: Sequence[OrderAgreement], *, basis: FigureBasis) -> Titled | None:
-    """Rank correlations, as Table 7 of Hodosh et al. 2013; `basis` is that of the figures that rank."""
+    """Return rank correlations, as in Table 7 of Hodosh et al. 2013; `basis` is that of the figures."""
     if not agreements:
         return None
     head = [
@@ -260,7 +262,7 @@ def orders(agreements: Sequence[OrderAgreement], *, basis: FigureBasis) -> Title
 
 
 def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
-    """Agreement of those who judged."""
+    """Return the agreement of the judges."""
     head = ["coefficient", "value", "low", "high", "pairs", "remark"]
     rows: list[list[Cell]] = [
         [name, estimate.value, estimate.low, estimate.high, estimate.items, estimate.reason]
@@ -277,17 +279,17 @@ def coefficients(judging: JudgingSummary, *, level: float) -> Titled:
 
 
 def metadata_table(key: str, title: str, rows: Sequence[tuple[str, Cell]], *, basis: FigureBasis) -> Titled:
-    """What has a name and a value each."""
+    """Return a table of names and values."""
     return Titled(key, title, "", Table(["", "value"], [list(row) for row in rows], basis=basis))
 
 
 def level_text(level: float) -> str:
-    """A level of confidence as reports write it: 0.995 is 99.5%."""
+    """Return a confidence level as reports write it: 0.995 is 99.5%."""
     return f"{100 * level:g}%"
 
 
 def figure_text(name: str, figure: MeasuredFigure) -> str:
-    """A figure with its interval, for a sentence; a share in per cent."""
+    """Return a figure with its interval, for a sentence; a share in per cent."""
     sign = "" if METRICS.find(name).measure.unit == "rank" else " %"
     value, low, high = (_in_percent(name, number) for number in (figure.value, figure.low, figure.high))
     if value is None or low is None or high is None:
@@ -296,7 +298,7 @@ def figure_text(name: str, figure: MeasuredFigure) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """A figure with its interval, for a sentence."""
+    """Return a figure with its interval, for a sentence."""
     if estimate.value is None:
         return f"undefined ({estimate.reason})"
     if estimate.low is None or estimate.high is None:
@@ -307,7 +309,7 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def _without_empty(table: Table) -> Table:
-    """Without columns that say nothing in any row."""
+    """Remove columns that are empty in every row."""
     filled = [column for column in range(len(table.head)) if any(row[column] != "" for row in table.rows)]
     return Table(
         [table.head[column] for column in filled],
@@ -327,7 +329,7 @@ def _interval(name: str, figure: MeasuredFigure) -> str:
 
 
 def bracketed(value: float, low: float, high: float, *, images: int, remark: str) -> str:
-    """A figure with its interval in a cell, and what a remark says of it in short."""
+    """Return a figure with its interval for a cell, with a short form of its remark."""
     short = (
         [f"{images} image{'' if images == 1 else 's'}"]
         if images < FEW_CLUSTERS and few_clusters_remark(images) in remark
@@ -338,7 +340,7 @@ def bracketed(value: float, low: float, high: float, *, images: int, remark: str
 
 
 def _in_percent(name: str, value: float | None) -> float | None:
-    """A figure as tables for reading have it: shares in per cent."""
+    """Return a figure for tables for reading: shares in per cent."""
     return _percent(value) if METRICS.find(name).measure.unit != "rank" else value
 
 

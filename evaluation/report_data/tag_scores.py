@@ -1,4 +1,4 @@
-"""The scores of tag sets in a report, as `services.tagging.scores` found them: plain data, a mapping each."""
+"""The scores of tag sets in a report, as mappings of plain data from `services.tagging.scores`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +7,15 @@ from evaluation.formats.figure_basis import FigureBasis, basis_from_dict, basis_
 from evaluation.formats.figure_tables import Cell, Table
 from evaluation.report_data.tables import Titled, level_text
 
-#: What a set's scores hold: who it is of, what was compared, and its `measures`, a mapping each.
+#: A set's scores: the set, what was compared, and its `measures`, a mapping each.
 ScoredTags = Mapping[str, Any]
 
-#: What is said of an interval, in words.
+#: The keys with remarks on an interval.
 _WORDS = ("interval", "remark", "gain_remark")
 
 
 def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
-    """Sets by measures, with intervals in the second table and the gains over chance in the third."""
+    """Return sets by measures, with intervals in the second table and the gains over chance in the third."""
     names = list(dict.fromkeys(_name(measure) for set_ in scored for measure in set_["measures"]))
     rows: list[list[Cell]] = []
     between: list[list[Cell]] = []
@@ -84,7 +84,7 @@ def tag_tables(scored: Sequence[ScoredTags], *, level: float) -> list[Titled]:
 
 
 def tag_remarks(scored: Sequence[ScoredTags]) -> list[str]:
-    """What each set is compared with, in a sentence; and of which intervals something is to be known."""
+    """Return what each set is compared with, in a sentence, and remarks on intervals."""
     compared = [
         f"{row['name']}{' of ' + row['system'] if row['system'] else ''}: {row['tags']:,} {row['unit']} of "
         f"{row['images']:,} images' captions, ranked with alpha {row['alpha']:g}"
@@ -99,12 +99,12 @@ def tag_remarks(scored: Sequence[ScoredTags]) -> list[str]:
 
 
 def basis_of_tags(scored: Sequence[ScoredTags]) -> FigureBasis:
-    """What the figures of these sets are of."""
+    """Return the basis of the figures of these sets."""
     return basis_of_several({tag_set["name"]: basis_from_dict(tag_set["basis"]) for tag_set in scored})
 
 
 def interval_remarks(scored: ScoredTags) -> list[str]:
-    """What is to be known about a set's intervals, each with the measures that it is about."""
+    """Return the remarks on a set's intervals, each with its measures."""
     about: dict[str, dict[str, None]] = {}
     for measure in scored["measures"]:
         if measure.get("remark"):
@@ -113,7 +113,7 @@ def interval_remarks(scored: ScoredTags) -> list[str]:
 
 
 def _name(measure: Mapping[str, Any]) -> str:
-    """A measure with its distractors, as a column is called."""
+    """Return the column title of a measure with its distractors."""
     number = measure["distractors"]
     return str(measure["measure"]) if number is None else f"{measure['measure']}, {number} distractors"
 

@@ -1,6 +1,6 @@
-"""What a report holds, computed and laid out: plain data in, plain data out.
+"""The content of a report, computed and laid out: plain data in, plain data out.
 
-`directions` (figures of systems, both ways), `judging` (agreement of those who judged), `orders` (systems
-ranked by originals and by judgments), `tables` and `document` (what is shown of them), `layout` (as JSON,
-LaTeX, CSV). Rows and files are `services.reports`' affair.
+`directions` (figures of systems, in both directions), `judging` (agreement of judges), `orders` (systems
+ordered by originals and by judgments), `tables` and `document` (their presentation), `layout` (as JSON,
+LaTeX, CSV). `services.reports` handles rows and files.
 """

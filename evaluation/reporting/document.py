@@ -1,6 +1,6 @@
-"""A report: its inputs, what was found, and the sections that show it.
+"""A report: its inputs, its findings, and the sections that present them.
 
-Two reports of the same inputs are equal. `changed_inputs` says in words what of the inputs changed.
+Two reports of the same inputs are equal. `changed_inputs` describes differences of inputs.
 """
 
 from collections import Counter
@@ -20,22 +20,22 @@ from evaluation.report_data.tables import Titled, level_text
 from evaluation.report_data.tag_scores import ScoredTags, basis_of_tags, tag_remarks, tag_tables
 from phrasebox.agreement.estimates import FEW_CLUSTERS
 
-#: Raised where what a report's files mean changes.
+#: Increase this when the meaning of a report's files changes.
 REPORT_DEFINITION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class BatchNumbers:
-    """A batch as it stood: `numbers` are what was planned, the rest what came of it.
+    """A batch at the time of the report: `numbers` are the plan, the rest its results.
 
-    Of the pairs judged before, `lacking` have fewer answers now than wanted. `judges` have answers that
-    count; `unused` says why others' do not, and `discarded` why those of others were withdrawn, a text each.
-    `before` are answers that are left out, as their judges gave them before the rules suspended and somebody
-    reinstated them; `counted` are those that count, as these judges were asked for by name. `answers` is
-    every answer handed in, of a test or withdrawn since too. `askable` pairs could be asked where a batch
-    asks in rounds, None elsewhere. `filling` is how full the pages are, as `protocol.paging.Filling`; of
-    graded pairs there are none. `loss` is what the filter loses, as `pooling.unlikely.FilterLoss`, None
-    where it is not known.
+    Of the pairs judged before, `lacking` have fewer answers now than requested. `judges` have answers that
+    count; `unused` has the reason why others' do not, and `discarded` why those of others were withdrawn, as
+    texts. `before` are excluded answers that their judges gave before the rules suspended and somebody
+    reinstated them; `counted` are those that count, since these judges were named explicitly. `answers` is
+    every answer submitted, including control items and later withdrawals. `askable` is the number of pairs
+    that could be asked where a batch asks in rounds, else None. `filling` is how full the pages are, as
+    `protocol.paging.Filling`; empty for graded pairs. `loss` is what the filter loses, as
+    `pooling.unlikely.FilterLoss`, None where it is unknown.
     """
 
     batch: str
@@ -62,7 +62,7 @@ class BatchNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report: what is to be known, then tables and figures."""
+    """A part of a report: remarks, then tables and figures."""
 
     title: str
     remarks: Sequence[str]
@@ -72,7 +72,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ReportDocument:
-    """`inputs` is all that it was made from (settings, digests, versions), as plain data."""
+    """`inputs` is everything that it was made from (settings, digests, versions), as plain data."""
 
     name: str
     inputs: Mapping[str, Any]
@@ -84,11 +84,11 @@ class ReportDocument:
 
     @property
     def orders(self) -> list[OrderAgreement]:
-        """Every two measures that can be compared with each other, by how they order the systems."""
+        """Return every two comparable measures, with their agreement on the order of the systems."""
         return orders_of(self.directions)
 
     def findings(self) -> dict[str, Any]:
-        """Every number, as plain data."""
+        """Return every number, as plain data."""
         return {
             "directions": [asdict(part) for part in self.directions],
             "orders": [asdict(part) for part in self.orders],
@@ -99,7 +99,7 @@ class ReportDocument:
 
 
 def sections_of(report: ReportDocument) -> list[Section]:
-    """What a report shows, in the order in which it is read."""
+    """Return the sections of a report, in reading order."""
     sections = [_of_direction(report, direction) for direction in report.directions]
     if report.orders and (
         correlations := tables.orders(report.orders, basis=basis_of_directions(report.directions))
@@ -115,7 +115,8 @@ def sections_of(report: ReportDocument) -> list[Section]:
 
 
 def changed_inputs(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What of a report's inputs is not as it was, a phrase each; empty where nothing changed."""
+    """Return the differences between a report's inputs before and now, a phrase each; empty where nothing
+    changed."""
     changes: list[str] = []
     old, new = before["qrels"], now["qrels"]
     if any(old[key] != new[key] for key in ("name", "version", "digest")):
@@ -183,7 +184,7 @@ def _of_direction(report: ReportDocument, direction: DirectionTable) -> Section:
 
 
 def _few(direction: DirectionTable) -> list[str]:
-    """That the bootstrap, of intervals and of what is emphasised, rests on few images."""
+    """Return a remark that the bootstrap, of intervals and emphasis, is based on few images."""
     images = [
         figure.images for system in direction.systems for figure in system.figures.values() if figure.interval
     ]
@@ -196,7 +197,7 @@ def _few(direction: DirectionTable) -> list[str]:
 
 
 def _lead(direction: DirectionTable) -> list[str]:
-    """What the table comes to: the best system, and how many differ from the baseline."""
+    """Return the result of the table: the best system, and how many differ from the baseline."""
     sentences = []
     name = first_of((*BY_JUDGMENTS, *BY_ORIGINALS), direction.measures)
     best = [system for system in direction.systems if name and system.figures[name].weight == "best"]
@@ -327,7 +328,7 @@ def _of_pages(filling: Mapping[str, int]) -> list[tuple[str, Cell]]:
 
 
 def _counted(reasons: Sequence[str]) -> list[str]:
-    """Each reason once, with how often it was given."""
+    """Return each reason once, with its number of occurrences."""
     return [f"{why} ({number})" if number > 1 else why for why, number in Counter(reasons).items()]
 
 

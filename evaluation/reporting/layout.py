@@ -1,4 +1,4 @@
-"""A report as files: JSON without NaN, tables as LaTeX and CSV, and cells ready for a page."""
+"""A report as files: JSON without NaN, tables as LaTeX and CSV, and cells for a page."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,8 @@ from evaluation.reporting.document import REPORT_DEFINITION, ReportDocument, Sec
 
 
 def report_json(report: ReportDocument, sections: list[Section]) -> str:
-    """Everything: inputs, findings, and what is shown. Raises ValueError for a number that JSON has not."""
+    """Return everything: inputs, findings, and sections. Raises ValueError for a number that JSON does not
+    have."""
     document = {
         "report": report.name,
         "definition": REPORT_DEFINITION,
@@ -23,7 +24,7 @@ def report_json(report: ReportDocument, sections: list[Section]) -> str:
 
 
 def table_files(titled: Titled) -> dict[str, str]:
-    """A table's files by their name; paths are within the report's folder."""
+    """Return a table's files by path within the report's folder."""
     remarks = [titled.title, titled.note]
     comments = "".join(f"% {' '.join(text.split())}\n" for text in remarks if text)
     return {
@@ -33,7 +34,7 @@ def table_files(titled: Titled) -> dict[str, str]:
 
 
 def cells(table: Table) -> dict[str, Any]:
-    """A table as a page shows it: `head`, `rows` of cells (text, mark, weight, whether a number), `basis`."""
+    """Return a table for a page: `head`, `rows` of cells (text, mark, weight, whether a number), `basis`."""
     numeric = table.numeric()
     rows = []
     for row in table.rows:

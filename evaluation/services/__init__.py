@@ -1,1 +1,2 @@
-"""The writers of evaluation's rows: all of what they are given or nothing, published by one flag."""
+"""Services that write evaluation's rows. Each writes everything or nothing, and one flag publishes the
+result."""

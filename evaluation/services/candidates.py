@@ -1,8 +1,8 @@
-"""Corpora of candidates: texts that several systems give of images, mixed blindly, for people to judge.
+"""Corpora of candidates: texts of several systems for the same images, mixed blindly, for people to judge.
 
 Each different text of an image is a caption of the corpus, and each system has a run in which the image ranks
-its own texts. So a batch pools them and asks about each text of an image once, and every system is scored,
-compared and reported as rankings are. Who gave a text stands nowhere on a page.
+the system's own texts. So a batch pools them and asks about each text of an image once, and every system is
+scored, compared and reported like a ranking. No page shows which system a text is from.
 
 Source: Hodosh et al. 2013, section 4.3 (judging a pool).
 """
@@ -21,19 +21,20 @@ from evaluation.selectors import CANDIDATES, names_of
 from evaluation.services.runs.files import RunMetadata, store_run
 from models_core.phase_cache import PhaseProgress, no_progress
 
-#: The splits of a corpus of candidates: what is judged, and images from which control items can be made.
+#: The splits of a corpus of candidates: images to be judged, and images for control items.
 JUDGED, CONTROLS = "judged", "controls"
 
-#: An image's texts of a system with their scores, the best first.
+#: A system's texts for an image with their scores, best first.
 RankedTexts = Sequence[tuple[str, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """A corpus of candidates to be made: `name`, of images of `corpus`, by the ids of their rows.
+    """A corpus of candidates to create: its `name`, and texts for images of `corpus`, by row id.
 
-    `judged`: the texts of each image that is asked about; `controls`: those of the images for control items,
-    where a wrong text is marked as unrelated. Their order says nothing. `source` says where they come from.
+    `judged`: the texts of each image to be judged; `controls`: those of the images for control items, where a
+    wrong text is marked as unrelated. The order of texts carries no information. `source` says where they
+    come from.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Candidates:
 
 
 def import_candidates(candidates: Candidates, *, phase: str, progress: PhaseProgress = no_progress) -> None:
-    """Import the corpus; the same again changes nothing. Raises UnknownName, IntakeError and Busy."""
+    """Import the corpus; repeating it changes nothing. Raises UnknownName, IntakeError and Busy."""
     corpus, names = corpus_named(candidates.corpus), names_of(candidates.corpus)
     texts_of_image = {**candidates.judged, **candidates.controls}
 
@@ -76,10 +77,10 @@ def store_candidate_runs(
     depth: int,
     digests: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Keep a run for each system, in which each image that it says something of ranks its texts.
+    """Store a run for each system, in which each image with texts of the system ranks them.
 
-    `what` the texts are, for the run's source; `digests` are those of the files that they come from. Returns
-    the names of the runs, CORPUS-SYSTEM. Raises as `store_run` does.
+    `what` describes the texts, for the run's source; `digests` are those of the files that they come from.
+    Returns the names of the runs, CORPUS-SYSTEM. Raises as `store_run` does.
     """
     names, target = names_of(candidates.name), corpus_named(candidates.name)
     key_of = dict(corpus_named(candidates.corpus).images.values_list("pk", "key"))
@@ -123,6 +124,6 @@ def store_candidate_runs(
 
 
 def shuffled(rng: np.random.Generator, texts: set[str]) -> list[str]:
-    """The texts in an order that says nothing."""
+    """Return the texts in a random order, which carries no information."""
     ordered = sorted(texts)
     return [ordered[index] for index in rng.permutation(len(ordered))]

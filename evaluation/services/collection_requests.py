@@ -1,4 +1,4 @@
-"""Weak collections and parses of captions as people and programs ask for them."""
+"""Operations on weak collections, and on parses of captions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,7 +48,7 @@ class ImportParsesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredParses:
-    """The parses of a corpus, with what is to be known of them; `unchanged`: they were there already."""
+    """The stored parses of a corpus, with remarks; `unchanged`: they existed already."""
 
     corpus: str
     captions: int
@@ -91,7 +91,7 @@ class ImportCollectionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCollection(CollectionSummary):
-    """A weak collection that was imported; `unchanged`: it was there already."""
+    """A weak collection that was imported; `unchanged`: it existed already."""
 
     unchanged: bool
     sheet: BalanceSheet = BalanceSheet()
@@ -105,7 +105,7 @@ class RemoveCollectionRequest:
 
 
 def check_parses(request: ImportParsesRequest, context: OperationContext) -> ImportParsesRequest:
-    """Raise Invalid where the corpus has parses, which are not to be replaced."""
+    """Raise Invalid where the corpus has parses and `replace` is not set."""
     if not request.replace and stored_parses(request.corpus) is not None:
         raise invalid("replace", "has_parses", corpus=request.corpus)
     return request
@@ -128,19 +128,19 @@ def import_requested_parses(request: ImportParsesRequest, context: OperationCont
 
 
 def collection_summary(row: WeakCollection) -> CollectionSummary:
-    """What is stored of a collection."""
+    """Return what is stored of a collection."""
     return CollectionSummary(**_collection_values(row))
 
 
 def list_collections(request: WeakCollectionsRequest, context: OperationContext) -> Listing:
-    """All weak collections: they belong to no corpus."""
+    """Return all weak collections; they belong to no corpus."""
     return Listing(weak_collections(), lambda collection: str(collection.name), collection_summary)
 
 
 def check_new_collection(
     request: ImportCollectionRequest, context: OperationContext
 ) -> ImportCollectionRequest:
-    """Raise Invalid where a collection or a corpus has the name."""
+    """Raise Invalid where a collection or a corpus has this name."""
     taken = any(collection.name == request.name for collection in weak_collections())
     if taken or Corpus.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)

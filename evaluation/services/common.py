@@ -1,4 +1,5 @@
-"""What the writers share: names, one writer at a time, and no trace of what failed."""
+"""What the writing services share: checks of names, locks so that one process writes at a time, and cleaning
+up."""
 
 import re
 import shutil
@@ -16,16 +17,16 @@ from models_core.phase_cache import PhaseCache, PhaseProgress, no_progress
 from phrasebox.errors import PhraseboxError
 from phrasebox.text_files import FormatError
 
-#: Rows written in one transaction.
+#: Number of rows written in one transaction.
 ROWS_PER_INSERT = 2_000
-#: Bytes, unpacked, of a file that is read line by line while its sender waits.
+#: Largest size in bytes, unpacked, of a file that is read line by line while its sender waits.
 MOST_READ = 16 * 2**20
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
 class InputError(PhraseboxError):
-    """What cannot be taken in; one line with the remedy."""
+    """Input that cannot be imported; one line with the remedy."""
 
 
 def check_name(name: str, word: str) -> None:
@@ -37,8 +38,8 @@ def check_name(name: str, word: str) -> None:
 
 
 def check_same_corpus(context: OperationContext, row: Any) -> None:
-    """Raise InputError where what now bears the name that a job was given is of another corpus: it was
-    removed since, and another one made."""
+    """Raise InputError where the row that now has a job's name is of another corpus: the original was removed
+    since, and another one created under its name."""
     corpus = context.progress.corpus if context.progress is not None else None
     if corpus is not None and row.corpus_id != corpus.pk:
         raise InputError(
@@ -49,8 +50,8 @@ def check_same_corpus(context: OperationContext, row: Any) -> None:
 
 @contextmanager
 def errors_without_folder(path: Path, context: OperationContext) -> Iterator[None]:
-    """While a file is read that was sent, or that is in `sources`: what is wrong with it names it without its
-    folder. Raises InputError where it is gone."""
+    """Context for reading a file that was uploaded, or that is in `sources`: error messages name it without
+    its folder. Raises InputError where it no longer exists."""
     if context.by_path:
         yield
         return
@@ -66,7 +67,8 @@ def errors_without_folder(path: Path, context: OperationContext) -> Iterator[Non
 
 @contextmanager
 def work_lock(work: str, word: str, name: str) -> Iterator[None]:
-    """While nobody else does `work`; raises Busy. Whatever is unpublished then belongs to nobody."""
+    """Hold the lock for `work`; raises Busy. While it is held, unpublished rows belong to no other
+    process."""
     with locked_folder(
         work, busy=f"{word} {name!r}: another process is writing under this name; wait until it is finished"
     ):
@@ -74,11 +76,11 @@ def work_lock(work: str, word: str, name: str) -> Iterator[None]:
 
 
 def phase_cache(progress: PhaseProgress = no_progress) -> PhaseCache:
-    """Where finished phases of long work are kept, of all corpora."""
+    """Return the cache of finished phases of long work, shared by all corpora."""
     return PhaseCache(Path(settings.DATA_DIR) / "kept", progress)
 
 
-#: What facts of a set of predictions are called that do not bear their own name.
+#: Names in messages for columns of a set of predictions, where they differ from the column's own.
 _COLUMN_NAMES = {
     "made_by": "system",
     "system_digest": "training of its system",
@@ -88,9 +90,10 @@ _COLUMN_NAMES = {
 
 
 def check_same_provenance(existing: StoredPredictions, columns: Mapping[str, Any], word: str) -> None:
-    """Raise InputError where a set of predictions, a `word`, has other facts, and name those.
+    """Raise InputError where an existing set of predictions, a `word`, has other provenance, and name the
+    differences.
 
-    A file's name is none of them (`source`): its content is; nor are remarks.
+    The name of a file (`source`) is not compared, its content is; remarks are not compared either.
     """
     others = [
         _COLUMN_NAMES.get(key, key)
@@ -105,18 +108,18 @@ def check_same_provenance(existing: StoredPredictions, columns: Mapping[str, Any
 
 
 def check_file(path: Path, expected: str) -> None:
-    """Raise InputError unless there is a file or folder; `expected` says what should be there."""
+    """Raise InputError unless the file or folder exists; `expected` says what should be there."""
     if not path.exists():
         raise InputError(f"{path}: no such file or folder; expected {expected}")
 
 
 def replace_folder(new_folder: Path, target: Path) -> None:
-    """Move a whole folder to `target`. What stood there is moved away first, and comes back by
-    `recover_folder` if we die."""
+    """Move a whole folder to `target`. The previous one is moved away first; `recover_folder` restores it if
+    the process dies."""
     target.parent.mkdir(parents=True, exist_ok=True)
     old, near = _moved_away(target), target.with_name(f".{target.name}.new")
     shutil.rmtree(near, ignore_errors=True)
-    # Elsewhere may be another disk, from which nothing moves in one step.
+    # The new folder may be on another disk, from which nothing moves atomically.
     shutil.move(new_folder, near)
     if target.exists():
         target.rename(old)
@@ -125,7 +128,7 @@ def replace_folder(new_folder: Path, target: Path) -> None:
 
 
 def recover_folder(target: Path) -> None:
-    """Tidy up what a killed `replace_folder` left beside `target`; call while alone with it."""
+    """Clean up what a killed `replace_folder` left beside `target`; call it while holding the lock."""
     old = _moved_away(target)
     if old.exists() and not target.exists():
         old.rename(target)

@@ -1,4 +1,4 @@
-"""Fields of requests that bring something from elsewhere: arrays, their ids, and what it was trained on."""
+"""Request fields for adding outside data: arrays, their ids, and what it was trained on."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +12,9 @@ from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.provenance import Declaration
 from evaluation.formats.unpacked import bytes_inside
 
-#: A file of arrays, and the bytes that it may hold where it is sent.
+#: An uploaded file of arrays, with the number of bytes that it may hold.
 ARRAYS_UPLOAD = FileUpload(2**30, bytes_inside)
-#: Files of ids, which are read with the arrays beside them.
+#: Files of ids, which are read together with the arrays.
 IdsBeside = Annotated[
     tuple[Annotated[Path, FileUpload()], ...],
     Help(
@@ -22,7 +22,7 @@ IdsBeside = Annotated[
         _("Of the rows, if a file has none: NAME.ids.txt; of scores NAME.images.txt and NAME.captions.txt"),
     ),
 ]
-#: What something learned from, as the account that adds it declares.
+#: What a model was trained on, as the account that adds it declares.
 TrainedOn = Annotated[
     str,
     Field(max_length=500),
@@ -34,7 +34,7 @@ TrainedOn = Annotated[
 
 
 def declared_training(trained_on: str, context: OperationContext) -> Declaration:
-    """What is declared; it may name the corpora that the account may see."""
+    """Return the declaration; it may name the corpora that the account may see."""
     if context.actor is None:
         return Declaration(trained_on)
     return Declaration(trained_on, CORPORA.rows(context.actor, RESEARCHER).values_list("name", flat=True))

@@ -1,4 +1,4 @@
-"""Features that are computed here, as people and programs ask for them."""
+"""Operations that compute features of pictures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -124,7 +124,7 @@ class ExtractRegionsRequest:
     trained_on: TrainedOn = ""
 
     def problems(self) -> Iterator[FieldError]:
-        """A file of boxes is needed for the method of that name alone."""
+        """Errors: a file of boxes goes with the method of that name, and with no other."""
         files = [name for name in ("boxes", "server_boxes") if getattr(self, name) is not None]
         if self.method == _FILE and not files:
             yield FieldError("boxes", "missing")
@@ -144,7 +144,7 @@ class VisualWordsRequest:
 
 
 def check_regions(request: ExtractRegionsRequest, context: OperationContext) -> ExtractRegionsRequest:
-    """Raise Invalid for a split or a layer that the corpus has not."""
+    """Raise Invalid for a split or a layer that the corpus does not have."""
     corpus = corpus_named(request.corpus)
     check_images("split", request.split, corpus, context)
     check_layer("layer", request.layer, corpus)
@@ -190,14 +190,14 @@ def extract_requested_regions(request: ExtractRegionsRequest, context: Operation
 
 
 def extract_visual_words(request: VisualWordsRequest, context: OperationContext) -> Extracted:
-    """Store every picture's words; raises as `extract_features` does."""
+    """Store every picture's visual words; raises as `extract_features` does."""
     return extract_features(
         corpus=request.corpus, seed=request.seed, progress=PhaseShares(context.report_progress)
     )
 
 
 def export_visual_words(request: VisualWordsRequest, context: OperationContext) -> NewFile:
-    """A file of histograms of the words, which trainings take as vectors of images."""
+    """Return a file of histograms of visual words, which trainings accept as vectors of images."""
 
     def write(out: Path) -> Extracted:
         phases = PhaseShares(context.report_progress)

@@ -1,4 +1,4 @@
-"""Feature sets as people and programs ask for them: listed, removed, imported, computed."""
+"""Operations on feature sets: list, remove, import, compute."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -56,7 +56,7 @@ _VECTOR_FILES = ServerFile("features", FEATURE_SUFFIXES)
 
 
 class _FeatureOwners(StoredKind):
-    """What feature sets are of: corpora, and for commands weak collections, which belong to no corpus."""
+    """Owners of feature sets: corpora, and for commands also weak collections, which belong to no corpus."""
 
     def find(self, name: str, account: Any, roles: Any) -> Any:
         if account is None and any(collection.name == name for collection in weak_collections()):
@@ -64,7 +64,7 @@ class _FeatureOwners(StoredKind):
         return super().find(name, account, roles)
 
 
-#: A corpus; for the person who runs commands a weak collection too.
+#: A corpus; for commands also a weak collection.
 FEATURE_OWNERS = _FeatureOwners(_("corpus"), CORPORA.rows)
 
 
@@ -111,7 +111,7 @@ class FeatureSetSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFeatures(FeatureSetSummary):
-    """A feature set that was stored; `unchanged`: it was there already. `remarks` are what is to be known."""
+    """A feature set that was stored; `unchanged`: it existed already. `remarks` are sentences about it."""
 
     unchanged: bool
     remarks: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ class ImportFeaturesRequest:
     leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
     def problems(self) -> Iterator[FieldError]:
-        """One file is needed."""
+        """Errors: exactly one file is needed."""
         if self.file is None and self.server_file is None:
             yield FieldError("file", "missing")
         if self.file is not None and self.server_file is not None:
@@ -200,12 +200,12 @@ class WordVectorsRequest:
 
 
 def set_summary(row: FeatureSet) -> FeatureSetSummary:
-    """What is stored of a feature set."""
+    """Return the summary of a feature set."""
     return FeatureSetSummary(**set_values(row))
 
 
 def set_values(row: FeatureSet) -> dict[str, Any]:
-    """The fields of FeatureSetSummary."""
+    """Return the fields of FeatureSetSummary."""
     names = (
         *("label", "corpus", "name", "version", "kind", "rows", "dimensions", "dtype", "bytes"),
         "digest",
@@ -215,7 +215,7 @@ def set_values(row: FeatureSet) -> dict[str, Any]:
 
 
 def list_features(request: FeaturesRequest, context: OperationContext) -> Listing:
-    """The feature sets that the caller may see."""
+    """Return the feature sets that the caller may see."""
     if request.corpus is not None:
         rows = feature_sets(request.corpus)
     elif context.actor is None:
@@ -263,7 +263,7 @@ def import_requested_features(request: ImportFeaturesRequest, context: Operation
 def check_collection(
     request: CollectionFeaturesRequest, context: OperationContext
 ) -> CollectionFeaturesRequest:
-    """Raise Invalid where there is no such collection."""
+    """Raise Invalid where the collection does not exist."""
     known = [collection.name for collection in weak_collections()]
     if request.collection not in known:
         code, kind = "unknown_of" if known else "unknown", _("weak collection")
@@ -289,16 +289,16 @@ def import_collection_features(
 
 
 def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -> WordVectorsRequest:
-    """Raise Invalid where no such captions are there, and where it is to be said which are read."""
+    """Raise Invalid where the captions do not exist, and where the request has to name which are read."""
     corpus = corpus_named(request.corpus)
     check_images("split", request.split, corpus, context, runs=True, also=ALL_CAPTIONS)
     if not request.split:
-        images_read(corpus.name, "")  # refused now where no split is called train, not by the job
+        images_read(corpus.name, "")  # fail now, not in the job, where no split is called train
     return request
 
 
 def train_requested_vectors(request: WordVectorsRequest, context: OperationContext) -> StoredFeatures:
-    """Learn word vectors; raises as `train_word_vectors` does."""
+    """Train word vectors; raises as `train_word_vectors` does."""
     check_word_vectors(request, context)
     row, new = train_word_vectors(
         WordTraining(**asdict(request)), progress=PhaseShares(context.report_progress)

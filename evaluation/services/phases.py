@@ -1,6 +1,6 @@
-"""How services say how far they are: what is being done, and the share of the whole before it.
+"""Progress of services: the current phase, and the share of the whole work done.
 
-What a listener raises ends the work, which then leaves nothing half done.
+An exception of a progress callback ends the work, which then leaves nothing half done.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,10 +11,10 @@ from models_core.estimators.base import Method
 ProgressCallback = Callable[[str, float], object]
 
 _T = TypeVar("_T")
-#: Things between two words about them.
+#: Number of items between two reports.
 _OFTEN = 1_000
 
-#: Phase -> the share of the whole after it, in order, of what is done before kernels are learned by.
+#: Phase -> the share of the whole after it, in order, for the work before kernel methods learn.
 _KERNEL_SHARES = {
     "reading the background text": 0.05,
     "reading captions": 0.1,
@@ -26,8 +26,8 @@ _KERNEL_SHARES = {
     "text kernel": 0.6,
     "image kernel": 0.7,
 }
-#: Phase -> the shares of the whole before and after it; what is listed neither here nor by the method names
-#: itself and moves nothing.
+#: Phase -> the shares of the whole before and after it. Phases listed neither here nor by the method name
+#: themselves without moving the share.
 SHARES = {
     **{
         phase: (start, end)
@@ -47,19 +47,19 @@ SHARES = {
     "proposing": (0.6, 1.0),
     "proposing for further images": (0.0, 1.0),
 }
-#: In which form a method takes items -> the share of the whole before it learns.
+#: The form in which a method takes items -> the share of the whole before it learns.
 _LEARNS_FROM = {"kernel": 0.7}
 _OTHERS_LEARN_FROM, _LEARNED = 0.2, 0.95
 
 
 def silent(phase: str, share: float) -> None:
-    """For callers that do not listen."""
+    """A callback for callers that need no progress."""
 
 
 def report_steps(
     things: Iterable[_T], *, total: int, report_progress: ProgressCallback, phase: str
 ) -> Iterator[_T]:
-    """`things`, `total` in number, while the share goes from 0 to 1."""
+    """Yield `things`, `total` in number, and report a share from 0 to 1."""
     for number, thing in enumerate(things):
         if number % _OFTEN == 0:
             report_progress(phase, min(1.0, number / max(1, total)))
@@ -67,29 +67,30 @@ def report_steps(
 
 
 def part_of_progress(report_progress: ProgressCallback, start: float, end: float) -> ProgressCallback:
-    """A listener to a part of some work: its shares, from 0 to 1, become those from `start` to `end`."""
+    """Return a callback for a part of some work: its shares, from 0 to 1, become those from `start` to
+    `end`."""
     return lambda phase, share: report_progress(phase, start + (end - start) * share)
 
 
 class PhaseShares:
-    """A function that phases call, which turns what they say into shares of the whole for a listener, and
-    raises what that raises; shares never fall.
+    """A callback for phases that converts their progress to shares of the whole and calls `report_progress`;
+    its exceptions pass through, and shares never decrease.
 
-    The phases of a `method` move the share too, as the method declares them. One that is left out, such as
-    trials where there is nothing to choose, leaves its share to those after it.
+    The phases of a `method` move the share too, as the method declares them. A phase that does not run, such
+    as trials where there is nothing to choose, leaves its share to later ones.
     """
 
     def __init__(self, report_progress: ProgressCallback, method: Method | None = None) -> None:
         self.report_progress, self.share = report_progress, 0.0
         forms = method.takes.values() if method is not None else ()
-        #: The share after what was told of the method's phases so far, the phases to come, and where the
-        #: first of them began.
+        #: The share after the method's phases so far, the phases to come, and the share at which the first of
+        #: them began.
         self._reached = max((_LEARNS_FROM.get(form, _OTHERS_LEARN_FROM) for form in forms), default=0.0)
         self._coming = list(method.phases) if method is not None else []
         self._began: float | None = None
 
     def __call__(self, phase: str, done: int, of: int) -> None:
-        """Told by a phase how far it is."""
+        """Report that a phase has finished `done` of `of` steps."""
         part = min(1.0, done / max(1, of))
         share = self._learned(phase, part)
         if share is None and phase in SHARES:
@@ -99,7 +100,7 @@ class PhaseShares:
         self.report_progress(phase, self.share)
 
     def _learned(self, phase: str, part: float) -> float | None:
-        """The share of the whole where `phase` is one of the method's to come; None where it is none."""
+        """Return the share of the whole if `phase` is one of the method's remaining phases, else None."""
         index = next((n for n, (name, _) in enumerate(self._coming) if name == phase), None)
         if index is None:
             return None

@@ -1,4 +1,4 @@
-"""What captions, tags and localizations share: what is asked of a system, and what is said of a set."""
+"""What captions, tags and localizations share: the fields of requests, and the summary of a set."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from evaluation.services.systems import registry
 from evaluation.services.systems.registry import SYSTEMS
 from models_core.estimators.base import METHODS, Method
 
-#: A feature set by its name, the newest version, or as NAME:VERSION; "" for that of the training.
+#: A feature set by its name (the newest version) or as NAME:VERSION; "" for the one used in training.
 SetField = Annotated[str, Field(pattern=r"^([-a-zA-Z0-9_]+(:\d{1,9})?)?$", max_length=120)]
 
 
@@ -52,7 +52,7 @@ class PredictionSetsRequest(OfCorpusRequest):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionSet:
     """Predictions for images of a split, or of all where that is empty. `system` made them; it is empty where
-    none is known. `digest` is that of the predictions."""
+    none is known. `digest` covers the predictions."""
 
     name: str
     corpus: str
@@ -64,7 +64,7 @@ class PredictionSet:
 
 
 def prediction_values(row: Any) -> dict[str, Any]:
-    """The fields of a PredictionSet."""
+    """Return the fields of a PredictionSet."""
     return {
         "name": row.name,
         "corpus": row.corpus.name,
@@ -77,8 +77,8 @@ def prediction_values(row: Any) -> dict[str, Any]:
 
 
 def requested_system(request: PredictionRequest, context: OperationContext) -> System:
-    """The system that a request names. Raises InputError where it is of another corpus than its job, and
-    Invalid where its corpus has no such images."""
+    """Return the system that a request names. Raises InputError where its corpus is not the job's, and
+    Invalid where its corpus does not have the images."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
     check_images("split", request.split, row.corpus, context)
@@ -86,18 +86,18 @@ def requested_system(request: PredictionRequest, context: OperationContext) -> S
 
 
 def method_of(system: System) -> Method | None:
-    """The method that a system was trained by here, None where it was not."""
+    """Return the method with which a system was trained here, None where it was not."""
     return METHODS.get(system.settings.get("recipe", {}).get("method", ""))
 
 
 def region_sets(corpus: str, *, proposed: bool = False) -> list[FeatureSet]:
-    """The sets of regions of a corpus; only those that nobody drew where they are to be `proposed`."""
+    """Return the sets of regions of a corpus; with `proposed` only those that people did not draw."""
     sets = [stored for stored in feature_sets(corpus) if stored.kind == "region"]
     return [stored for stored in sets if not proposed or stored.origin.get("regions") != "gold"]
 
 
 def check_set(field: str, label: str, sets: Iterable[FeatureSet]) -> None:
-    """Raise Invalid where a field names none of these sets; "" is always right."""
+    """Raise Invalid where a field names none of these sets; "" is always valid."""
     known = sorted({known_label.label for known_label in sets})
     if label and not any(label in (known_label, known_label.partition(":")[0]) for known_label in known):
         about: dict[str, Any] = {"kind": _("feature set"), "value": label, "known": ", ".join(known)}

@@ -1,6 +1,5 @@
-"""What several requests share: which images of a corpus (a split, a fold, or a run's images; on the server a
-file of names), which layer, and how figures and their intervals are computed.
-"""
+"""Fields that several requests share: the images of a corpus (a split, a fold, or a run's images; on the
+server also a file of names), the layer, and how figures and their intervals are computed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,9 +23,9 @@ LayerField = Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]*$", max_length=100)]
 def check_images(
     field: str, text: str, corpus: Any, context: OperationContext, *, runs: bool = False, also: str = ""
 ) -> None:
-    """Raise Invalid where the text of a field names no images of a corpus: a split, a fold such as 1/5,
-    with `runs` run:NAME, or the word `also`; "" is always right. With `context.by_path` any other
-    text may name a file."""
+    """Raise Invalid where the text of a field names no images of a corpus: a split, a fold such as 1/5, with
+    `runs` run:NAME, or the word `also`; "" is always valid. With `context.by_path` any other text may be the
+    name of a file."""
     splits = [split for split in split_names(corpus) if split]
     if context.by_path or text in ("", also, *splits) or FOLD.fullmatch(text):
         return
@@ -39,19 +38,19 @@ def check_images(
 
 
 def check_layer(field: str, name: str, corpus: Any) -> None:
-    """Raise Invalid where a field names no layer of a corpus; "" is always right."""
+    """Raise Invalid where a field names no layer of a corpus; "" is always valid."""
     known = ", ".join(layer_names(corpus))
     if name and name not in layer_names(corpus):
         raise invalid(field, "unknown_of" if known else "unknown", kind=_("layer"), value=name, known=known)
 
 
 def layer_names(corpus: Any) -> list[str]:
-    """The names of the layers of a corpus."""
+    """Return the names of the layers of a corpus."""
     names = corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True)
     return list(names)
 
 
-#: In the place of a split: all images.
+#: Requests all images, in the place of a split.
 EVERY_IMAGE = "all"
 
 
@@ -60,7 +59,7 @@ def _name_choices() -> Mapping[str, Any]:
     return dict(zip((KEY, FILE, STEM, SOURCE), titles, strict=True))
 
 
-#: Which names of images a file has whose format does not say.
+#: The kind of image names in a file, for formats that do not determine it.
 NamedBy = Annotated[
     Annotated[str, OneOf(_name_choices, none=_("any names"))] | None,
     Help(_("Images are named by"), _("Without a choice, a name that means two images is refused")),
@@ -68,18 +67,19 @@ NamedBy = Annotated[
 
 
 def name_spaces(named_by: str | None) -> tuple[str, ...]:
-    """The name spaces of a choice."""
+    """Return the name spaces of a choice."""
     return ANY if named_by is None else (named_by,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureReport:
-    """Figures, what they are of, and what is to be known about them."""
+    """Figures, what they are based on, and remarks on them."""
 
     report: dict[str, Any]
 
 
-# Without slots: what a request asks about comes from another base then, whose fields stand first in forms.
+# Without slots: a request inherits the fields about what it scores from another base, whose fields come first
+# in forms.
 @dataclass(frozen=True, kw_only=True)
 class IntervalRequest:
     """Figures with intervals."""
@@ -92,7 +92,7 @@ class IntervalRequest:
 
     @property
     def resampling(self) -> Resampling:
-        """How intervals are drawn."""
+        """How intervals are computed."""
         return Resampling(self.resamples, self.level, self.seed)
 
 
@@ -114,5 +114,5 @@ class FigureRequest(IntervalRequest):
 
     @property
     def images(self) -> str | None:
-        """Which images figures are of."""
+        """The images that figures are computed on."""
         return None if not self.split else "" if self.split == EVERY_IMAGE else self.split

@@ -1,4 +1,4 @@
-"""Half-written feature sets and half-done trainings that nobody has resumed are removed after a while."""
+"""Removal of half-written feature sets and half-done trainings that nobody has resumed for a while."""
 
 import shutil
 import time
@@ -11,12 +11,12 @@ from evaluation.services.common import work_lock
 from evaluation.services.features.store import name_of_unfinished, unfinished_sets
 from evaluation.services.systems.folders import unfinished_trainings
 
-#: Seconds for which they are kept after they were last written to: 14 days.
+#: Seconds after the last write for which they are kept: 14 days.
 STALE_AFTER_SECONDS = 14 * 24 * 3600
 
 
 def remove_stale_work() -> int:
-    """Remove half-written feature sets and half-done trainings that are older; how many."""
+    """Remove half-written feature sets and half-done trainings that are older; return their number."""
     before, removed = time.time() - STALE_AFTER_SECONDS, 0
     for folder, work, word, name in _left():
         with suppress(Busy, FileNotFoundError):
@@ -29,7 +29,7 @@ def remove_stale_work() -> int:
 
 
 def _left() -> Iterator[tuple[Path, str, str, str]]:
-    """Each such folder, what its writers hold, what it is of, and the name of that."""
+    """Yield each such folder with the lock of its writers, the kind of its content, and the name of that."""
     for part in unfinished_sets():
         name = name_of_unfinished(part)
         corpus = part.parent.name if part.suffix == ".part" else part.parent.parent.name

@@ -1,5 +1,5 @@
-"""What is stored under a name: written by one process at a time, seen when it is whole, and removed where
-nothing else uses it."""
+"""Rows stored under a name: one process writes at a time, they are visible once complete, and are only
+removed while nothing else uses them."""
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ from evaluation.models.stored import StoredPredictions
 from evaluation.services.common import check_name, check_same_provenance, work_lock
 from phrasebox.errors import PhraseboxError
 
-#: Model -> what a row is called in messages, and in the audit log.
+#: Model -> what messages call its rows, and what the audit log calls them.
 STORED_ROWS: Mapping[type[Model], tuple[str, str]] = {
     CaptionSet: ("caption set", "captions"),
     JudgmentSet: ("judgments", "judgments"),
@@ -38,18 +38,18 @@ STORED_ROWS: Mapping[type[Model], tuple[str, str]] = {
     TagSet: ("tag set", "tags"),
 }
 _P = TypeVar("_P", bound=StoredPredictions)
-#: Names of rows that an error lists at most.
+#: The largest number of rows that an error lists.
 _LISTED = 3
 
 
 def remove_act(model: type[Model]) -> str:
-    """What the audit log calls the removal of a row, such as remove_tag_set."""
+    """Return the audit log's name for the removal of a row, such as remove_tag_set."""
     return f"remove_{STORED_ROWS[model][0].replace(' ', '_')}"
 
 
 @contextmanager
 def row_lock(row: Any) -> Iterator[None]:
-    """While nobody else writes under the name of this row; raises Busy."""
+    """Hold the lock for writing under the name of this row; raises Busy."""
     word, key = STORED_ROWS[type(row)]
     name = f"{row.corpus.name}.{row.name}" if isinstance(row, JudgmentSet) else row.name
     with work_lock(f"{key}.{name}", word, row.name):
@@ -57,7 +57,7 @@ def row_lock(row: Any) -> Iterator[None]:
 
 
 def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) -> None:
-    """Remove a row with what hangs on it, and its folders; raises PhraseboxError where something else uses
+    """Remove a row with its dependent rows and its folders; raises PhraseboxError where something else uses
     it, Busy while it is written."""
     word, key = STORED_ROWS[type(row)]
     name = f"{row.name}:{row.version}" if isinstance(row, QrelsSnapshot) else row.name
@@ -72,7 +72,7 @@ def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) 
                 raise PhraseboxError(
                     f"{word} '{row}' cannot be removed: {_users_in_words(error)} it"
                 ) from error
-            for folder, removed in away:  # undone by nothing, so it is last
+            for folder, removed in away:  # last, since it cannot be undone
                 shutil.rmtree(removed, ignore_errors=True)
                 if folder.exists():
                     folder.rename(removed)
@@ -81,8 +81,8 @@ def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) 
 
 
 def set_archived(row: Any, archived: bool, actor: Any = None) -> bool:
-    """Let lists leave a row out, or show it again; False where it is so already. Nothing else changes: its
-    name goes on naming it, and what was made of it stands."""
+    """Hide a row from lists, or show it again; return False where that is its state already. Nothing else
+    changes: its name remains valid, and so does everything made from it."""
     word, at = str(row._meta.verbose_name), timezone.now() if archived else None
     with transaction.atomic():
         others = type(row)._default_manager.filter(pk=row.pk, archived_at__isnull=archived)
@@ -97,17 +97,17 @@ def set_archived(row: Any, archived: bool, actor: Any = None) -> bool:
 def get_or_publish(
     model: type[_P], name: str, columns: Mapping[str, Any], fill: Callable[[_P], object]
 ) -> tuple[_P, bool]:
-    """The set of predictions of that name and these facts, and whether it is new: then `fill` writes its
-    rows, and it is seen when it is whole.
+    """Return the set of predictions with this name and these columns, and whether it is new: then `fill`
+    writes its rows, and it becomes visible once complete.
 
-    Raises InputError where a set of that name has other facts, Busy, and whatever `fill` raises; then
+    Raises InputError where a set of that name has other columns, Busy, and whatever `fill` raises; then
     nothing of it remains.
     """
     word, rows = STORED_ROWS[model][0], model._default_manager
     check_name(name, word)
     row = model(name=name, **columns)
     with row_lock(row):
-        rows.filter(name=name, published=False).delete()  # a writer was killed
+        rows.filter(name=name, published=False).delete()  # left by a killed writer
         stored = rows.filter(name=name).first()
         if stored is not None:
             check_same_provenance(stored, columns, word)
@@ -124,7 +124,7 @@ def get_or_publish(
 
 
 def _users_in_words(error: ProtectedError) -> str:
-    """What uses something, the first few by name: "run a, run b and 3 more use"."""
+    """Return the first few users of something by name: "run a, run b and 3 more use"."""
     rows = error.protected_objects
     users = [getattr(row, "batch", None) or getattr(row, "report", None) or row for row in rows]
     names = sorted({f"{user._meta.verbose_name} {user}" for user in users})

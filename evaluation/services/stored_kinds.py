@@ -1,4 +1,4 @@
-"""The kinds of stored things of evaluation that requests name."""
+"""The kinds of stored objects of evaluation that requests refer to."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -25,14 +25,14 @@ from evaluation.models.stored import StoredRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfCorpusRequest:
-    """What is stored, of all corpora or of one."""
+    """A request for the stored objects of all corpora or of one."""
 
     corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivableRequest(OfCorpusRequest):
-    """As that, without what is archived, or only that."""
+    """The same, without archived objects, or only those."""
 
     archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
         False
@@ -40,7 +40,8 @@ class ArchivableRequest(OfCorpusRequest):
 
 
 def rows_of_corpora(model: type[StoredRow]) -> Callable[..., QuerySet[Any]]:
-    """The rows of a model that are whole, and of a corpus for which an account holds one of its roles."""
+    """Return a function that selects a model's published rows of corpora for which an account has one of its
+    roles."""
 
     def rows(account: Any, *roles: str) -> QuerySet[Any]:
         published = model._default_manager.filter(published=True)
@@ -52,10 +53,10 @@ def rows_of_corpora(model: type[StoredRow]) -> Callable[..., QuerySet[Any]]:
 
 
 class _Versions(StoredKind):
-    """Things in versions: NAME is the newest of a name, NAME:VERSION that one."""
+    """Versioned objects: NAME is the newest version, NAME:VERSION a specific one."""
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """The version that is meant; None where there is none that the account may use."""
+        """Return the version; None where there is none that the account may use."""
         if not re.fullmatch(self.pattern, name):
             return None
         called, _colon, version = name.partition(":")
@@ -63,30 +64,31 @@ class _Versions(StoredKind):
         return (rows.filter(version=version) if version else rows).order_by("version").last()
 
     def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
-        """Each with its version, the newest of a name first."""
+        """Return each name with its version, the newest of a name first."""
         rows = self.rows(account, *roles).order_by("name", "-version")
         return [f"{name}:{version}" for name, version in rows.values_list("name", "version")]
 
 
 class _OfOneCorpus(StoredKind):
-    """Things whose names are unique in their corpus alone: CORPUS:NAME, or NAME where one corpus has it."""
+    """Objects whose names are unique only within their corpus: CORPUS:NAME, or NAME where one corpus has
+    it."""
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """The row that is meant; None where there is none that the account may use, or several."""
+        """Return the row; None where there is none that the account may use, or several."""
         corpus, _colon, called = name.rpartition(":")
         rows = self.rows(account, *roles).filter(name=called)
         matches = list((rows.filter(corpus__name=corpus) if corpus else rows)[:2])
         return matches[0] if len(matches) == 1 else None
 
     def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
-        """Each with its corpus."""
+        """Return each name with its corpus."""
         rows = self.rows(account, *roles).order_by("corpus__name", "name")
         return [f"{corpus}:{name}" for corpus, name in rows.values_list("corpus__name", "name")]
 
 
 STORED_RUNS = StoredKind(_("run"), rows_of_corpora(Run))
 JUDGMENT_SETS = StoredKind(_("set of judgments"), rows_of_corpora(JudgmentSet))
-#: As those, wherever no other field says the corpus.
+#: The same for requests in which no other field names the corpus.
 JUDGMENTS_ANYWHERE = _OfOneCorpus(
     JUDGMENT_SETS.title, JUDGMENT_SETS.rows, pattern=r"^([-a-zA-Z0-9_]+:)?[-a-zA-Z0-9_]+$"
 )

@@ -1,4 +1,5 @@
-"""What somebody who was killed left half written: it has no page, and goes before what it hangs on goes."""
+"""Rows that a killed process left half written: they have no page, and are removed before the system or
+corpus they belong to."""
 
 from typing import Any
 
@@ -10,20 +11,20 @@ from evaluation.services.features.parses import remove_parses
 from evaluation.services.features.store import remove_unfinished_sets
 from evaluation.services.stored import row_lock
 
-#: What systems make, and whatever is of a corpus.
+#: Rows that systems make, and those that belong to a corpus.
 _OF_SYSTEMS: tuple[Any, ...] = (Run, CaptionSet, LocalizationSet, TagSet)
 _OF_CORPORA: tuple[Any, ...] = (*_OF_SYSTEMS, JudgmentSet, QrelsSnapshot)
 
 
 def remove_unfinished_of_system(system: System) -> None:
-    """Remove what a killed process left of what the system made; raises Busy while some of it is written."""
+    """Remove the unfinished rows of a system; raises Busy while some of them are being written."""
     for model in _OF_SYSTEMS:
         _remove(model, made_by=system)
 
 
 def remove_unfinished_of_corpus(corpus: Any) -> None:
-    """Remove what a killed process left of what is of the corpus, and the parses of its captions, before it
-    is deleted; raises Busy while some of it is written."""
+    """Remove the unfinished rows and feature sets of a corpus, and the parses of its captions, before it is
+    deleted; raises Busy while some of them are being written."""
     for model in _OF_CORPORA:
         _remove(model, corpus=corpus)
     remove_unfinished_sets(corpus.name)

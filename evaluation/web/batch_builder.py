@@ -1,6 +1,6 @@
-"""The page that builds a batch: its address says what is chosen, and it shows the price before anybody works.
+"""The page that builds a batch: its address holds the choices, and it shows the price before the launch.
 
-The form is sent by GET, so that an address can be passed on; launching is a POST of the same fields, and a
+The form is submitted by GET, so that its address can be shared; launching is a POST of the same fields, and a
 job.
 """
 
@@ -27,11 +27,11 @@ from evaluation.services.batches.stored_answers import reusable
 from evaluation.web import visible
 from evaluation.web.page_context import page_context, set_choices, text_parameter, text_parameters
 
-#: Runs offered at once, by name; more are found by a part of their name.
+#: The largest number of runs listed, by name; more are found by a part of their name.
 _MOST_RUNS = 200
-#: With fewer systems than this, that they keep their order says little.
+#: With fewer systems, a stable order means little.
 _FEW = 5
-#: What the page has a field for; the others are as by default.
+#: The fields of the page; all others have their defaults.
 _FIELDS = (
     *("corpus", "runs", "tasks", "depth", "threshold", "judges", "known_from", "strategy", "rounds"),
     *("simulated", "reuse", "campaign_settings"),
@@ -41,7 +41,7 @@ _FIELDS = (
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
 def batch_build(request: HttpRequest) -> HttpResponse:
-    """Choose what a batch is made of, see what it costs, and launch it."""
+    """Choose what a batch is made of, see its cost, and launch it."""
     account, data = account_of(request), request.POST if request.method == "POST" else request.GET
     plan, launch = operation_named("plan_batch"), operation_named("open_batch")
     corpus = text_parameter(data, "corpus")
@@ -96,7 +96,7 @@ def _page(
     plan: PlannedBatch | None,
     **more: Any,
 ) -> dict[str, Any]:
-    """What the page shows: the choices of the corpus, and what was planned."""
+    """Return the context of the page: the choices of the corpus, and the plan."""
     known = visible.visible_corpora(request)
     corpus = next((known_corpus for known_corpus in known if known_corpus.name == name), None)
     numbers = plan.numbers if plan is not None else None
@@ -125,7 +125,7 @@ def _page(
 
 
 def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, Any]:
-    """The runs, sets of judgments and splits of a corpus, and what is chosen of them."""
+    """Return the runs, sets of judgments and splits of a corpus, and which of them are chosen."""
     if corpus is None:
         return {}
     chosen = form["runs"].value() or []
@@ -147,7 +147,7 @@ def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, A
     ]
     set_choices(form, "known_from", [split for split in split_names(corpus) if split], none=_("none"))
     return {
-        # What is chosen stays in sight, whatever was looked for.
+        # Chosen runs are listed, whatever the search.
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + runs,
         "more_runs": len(visible_runs) > _MOST_RUNS,
         "sets": reused.choices,
@@ -156,7 +156,7 @@ def _choices(corpus: Corpus | None, form: RequestForm, find: str) -> dict[str, A
 
 
 def _sides(plan: PlannedBatch | None) -> dict[str, set[str]]:
-    """The systems that were chosen, and their directions."""
+    """Return the systems that were chosen, and their directions."""
     sides: dict[str, set[str]] = {}
     for part in plan.numbers.runs if plan is not None else ():
         sides.setdefault(part.system or part.run, set()).add(part.direction)

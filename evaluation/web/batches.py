@@ -1,4 +1,4 @@
-"""The pages of batches: all of them, and one with what it needs next."""
+"""The pages of batches: the list, and one batch with its next steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,15 +36,15 @@ from evaluation.web.page_context import page_context, set_choices
 from phrasebox.relevance.grades import GRADED_RULES
 from phrasebox.relevance.qrels import RELEVANCE_RULES
 
-#: Batches on a page, and judges on a batch's.
+#: Batches per page, and judges on a batch's page.
 _PAGE, MOST_JUDGES = 30, 100
-#: By what the list is sorted.
+#: The sort orders of the list.
 _SORTS = {
     "new": SortColumn(gettext_lazy("newest"), "id", down=True),
     "name": SortColumn(gettext_lazy("name"), "name"),
     "depth": SortColumn(gettext_lazy("depth"), "depth", down=True),
 }
-#: Kinds of jobs about batches, and how many of the newest are looked through for one batch's.
+#: Kinds of jobs about batches, and how many of the newest are searched for those of one batch.
 OPENING = ("open_batch",)
 ABOUT_ONE = ("settle_batch", "collect_judgments", "reassign_pages", "next_round", *OPENING)
 _LOOKED_THROUGH = 60
@@ -52,10 +52,10 @@ _LOOKED_THROUGH = 60
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A batch in the list: the answers that its open tasks still want, the cost so far, and its newest qrels.
+    """A batch in the list: the answers that its open tasks still need, the cost so far, and its newest qrels.
 
-    How many pairs have enough answers is counted on the page of the batch, and stored with qrels.
-    `excluded` judges do not count though their answers stand: others could be asked in their place.
+    The number of pairs with enough answers is counted on the batch's page, and stored with qrels. `excluded`
+    judges do not count though their answers are not withdrawn: others could be asked instead.
     """
 
     batch: Batch
@@ -68,14 +68,15 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class JudgeLine:
-    """A judge: accuracy on control items (None: met none), answers that stand, and why they do not count."""
+    """A judge: accuracy on control items (None: met none), answers that are not withdrawn, and why they do
+    not count."""
 
     name: str
     judge: Judge
 
     @property
     def accuracy(self) -> float | None:
-        """The share of control items that the judge answered rightly; None where there were none."""
+        """The share of control items that the judge answered correctly; None where there were none."""
         return self.judge.right / self.judge.known if self.judge.known else None
 
     @property
@@ -96,7 +97,7 @@ BATCH = AddressedThing(
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def batch_list(request: HttpRequest) -> HttpResponse:
-    """Batches, searched, sorted and paged by the address, and the newest that are being opened."""
+    """List batches, searched, sorted and paged by the address, and the newest that are being opened."""
     batches = visible.visible_batches(request).select_related("campaign__corpus", "corpus", "judgments")
     state = request.GET.get("state", "")
     state = state if state in CAMPAIGN_STATES else ""
@@ -128,7 +129,7 @@ def batch_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(BATCH, *RUNNING)
 def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
-    """One batch: what to do next, how far it is, who judged, what is frozen from it."""
+    """Show one batch: next steps, progress, judges, and the qrels frozen from it."""
     seen = cached_batch_state(row, fresh=request.GET.get("fresh") == "1")
     people = sorted(
         (JudgeLine(*item) for item in seen.people.items()),
@@ -188,18 +189,18 @@ def batch_detail(request: HttpRequest, row: Batch) -> HttpResponse:
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
-    """Where what finished jobs made is looked at."""
+    """Return the addresses of what finished jobs made."""
     batch_names = {job.pk: str(job.result.get("batch", "")) for job in done}
     return pages_of_results("evaluation:batch", batch_names, Batch.objects.all())
 
 
 def frozen_of(batch: Batch) -> list[QrelsSnapshot]:
-    """The newest qrels that were frozen from what the batch's judges said."""
+    """Return the newest qrels that were frozen from the batch's judgments."""
     return list(_frozen_of([batch]).select_related("judgments")[:5])
 
 
 def _frozen_of(batches: Sequence[Batch]) -> QuerySet[QrelsSnapshot]:
-    """The qrels that were frozen from what the judges of any of these batches said, the newest first."""
+    """Return the qrels that were frozen from any of these batches' judgments, the newest first."""
     frozen = Q()
     for batch in batches:
         frozen |= Q(judgments__source=judgments_source(batch), corpus=batch.corpus_id)
@@ -207,7 +208,7 @@ def _frozen_of(batches: Sequence[Batch]) -> QuerySet[QrelsSnapshot]:
 
 
 def again_of(batch: Batch, seen: BatchState) -> str:
-    """The address at which a batch of the same runs is built: it asks for whatever lacks answers."""
+    """Return the address that builds a batch of the same runs, which asks whatever lacks answers."""
     chosen = [
         *(("chosen", "1"), ("corpus", seen.corpus), ("tasks", seen.tasks), ("depth", str(seen.depth))),
         *(("threshold", str(seen.threshold or 0)), ("judges", str(seen.judges))),
@@ -218,20 +219,20 @@ def again_of(batch: Batch, seen: BatchState) -> str:
 
 
 def comparison_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
-    """The address at which the batch's runs are compared under `snapshot`."""
+    """Return the address that compares the batch's runs under `snapshot`."""
     parameters = [("qrels", f"{snapshot.name}:{snapshot.version}"), *(("run", run) for run in seen.runs)]
     return f"{reverse('evaluation:compare')}?{urlencode(parameters)}"
 
 
 def report_of(snapshot: QrelsSnapshot, seen: BatchState) -> str:
-    """The address at which a report of the batch's runs under `snapshot` is built."""
+    """Return the address that builds a report of the batch's runs under `snapshot`."""
     parameters = [("qrels", f"{snapshot.name}:{snapshot.version}"), ("batch", seen.batch)]
     runs = [("runs", run) for run in seen.runs]
     return f"{reverse('evaluation:new_report')}?{urlencode([*parameters, *runs])}"
 
 
 def _lines(rows: Sequence[Batch]) -> list[_Line]:
-    """The batches as the list shows them; as many queries for any number."""
+    """Return the lines of the list, with the same number of queries for any number of batches."""
     if not rows:
         return []
     campaigns = {row.campaign: settings_of(row.campaign.settings) for row in rows}
@@ -252,7 +253,7 @@ def _lines(rows: Sequence[Batch]) -> list[_Line]:
             _Line(
                 batch=row,
                 selected=row.numbers["selected"],
-                # Pairs are only counted: all that is still asked is what is to come (`progress.to_come`).
+                # Pairs only need counting: whatever is still asked is still to come (`progress.to_come`).
                 answers_to_come=0 if row.campaign.state == row.campaign.CLOSED else left,
                 cost=money(spent, pay.currency) if pay.basis != UNPAID else "",
                 qrels=frozen,

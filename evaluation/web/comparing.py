@@ -1,4 +1,5 @@
-"""The page that compares runs: figures in both directions, marks against a chosen one, and downloads."""
+"""The page that compares runs: figures in both directions, significance against a chosen run, and
+downloads."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -24,18 +25,18 @@ from evaluation.web.page_context import page_context, text_parameter, text_param
 from evaluation.web.runs import RUN_ERRORS, chosen_qrels, figure_form, with_chosen
 from phrasebox.metrics.table import METRICS
 
-#: What is downloaded, and as what.
+#: The formats of downloads, with their content types.
 _TYPES = {"csv": "text/csv", "latex": "application/x-latex"}
 _SUFFIXES = {"csv": "csv", "latex": "tex"}
-#: Runs offered on the page; more are named in the address.
+#: The largest number of runs listed on the page; the address can name others.
 MOST_RUNS_LISTED = 200
-#: Rounds of the randomisation, unless an address says more: somebody waits for the page.
+#: The default number of rounds of the randomisation, kept low because somebody waits for the page.
 _ROUNDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One direction: its report, the table as it is shown, and the address's choice for it."""
+    """One direction: its report, the displayed table, and the choices of the address for it."""
 
     direction: str
     report: dict[str, Any]
@@ -49,7 +50,7 @@ class _Side:
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def run_compare(request: HttpRequest) -> HttpResponseBase:
-    """Choose runs and qrels; the address holds the whole choice."""
+    """Choose runs and qrels; the address holds all choices."""
     account = account_of(request)
     corpora = visible.visible_corpora(request)
     message, sides, snapshot = "", [], None
@@ -115,13 +116,13 @@ def run_compare(request: HttpRequest) -> HttpResponseBase:
 
 
 def _with_chosen(visible: Iterable[Run], runs: Sequence[Run], direction: str) -> list[Run]:
-    """What is offered of a direction, with those that were chosen and are not among it."""
+    """Return the listed runs of a direction, plus chosen ones that are not among them."""
     listed = list(visible)
     return listed + [run for run in runs if run.direction == direction and run not in listed]
 
 
 def _sides(runs: Sequence[Run], query: QueryDict, account: Account) -> list[_Side]:
-    """Each direction that has a run, its runs tested against its baseline."""
+    """Return each direction that has a run, with its runs tested against its baseline."""
     result = []
     for direction in RUN_DIRECTIONS:
         if of_direction := [run for run in runs if run.direction == direction]:
@@ -133,7 +134,8 @@ def _sides(runs: Sequence[Run], query: QueryDict, account: Account) -> list[_Sid
 
 
 def _baseline_first(candidates: list[Run], baseline: str, runs: Sequence[Run]) -> list[Run]:
-    """The named run first, or the one of the same system in this direction; else as they were named."""
+    """Put the baseline first: the named run, or the one of the same system in this direction; else keep the
+    order."""
     named = next((run for run in runs if run.name == baseline), None)
     if named is None:
         return candidates
@@ -165,7 +167,7 @@ def _side(direction: str, query: QueryDict, account: Account) -> _Side:
 
 
 def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
-    """A cell as it is read, and its mark."""
+    """Return a cell as displayed, and its mark."""
     cell = row[column]
     if isinstance(cell, Marked):
         return table.rounded([*row[:column], cell.value, *row[column + 1 :]])[column], cell.mark
@@ -173,7 +175,7 @@ def _cell(table: Table, row: Sequence[Any], column: int) -> tuple[str, str]:
 
 
 def _download(layout: str, sides: Sequence[_Side], direction: str) -> HttpResponse:
-    """One direction's table as CSV or LaTeX, or both with all tests as JSON."""
+    """Return one direction's table as CSV or LaTeX, or both directions with all tests as JSON."""
     if layout in _TYPES:
         side = next((candidate for candidate in sides if candidate.direction == direction), sides[0])
         body = LAYOUTS.get(layout)(table_of_comparison(side.report)) + "\n"
@@ -193,6 +195,6 @@ def _qrels_of(request: HttpRequest, corpus: str) -> list[QrelsSnapshot]:
 
 
 def _first(corpora: Sequence[Any]) -> str:
-    """The first corpus that has runs, or "" where none has."""
+    """Return the first corpus that has runs, or "" where none has."""
     with_runs = set(Run.objects.filter(published=True).values_list("corpus_id", flat=True).distinct())
     return next((corpus.name for corpus in corpora if corpus.pk in with_runs), "")

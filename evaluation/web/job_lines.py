@@ -1,4 +1,4 @@
-"""Jobs of evaluation as lines of its pages."""
+"""Jobs of evaluation for display on its pages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from annotation.selectors.jobs import Job, newest_of
 from annotation.web.staff.job_lines import JobView, job_line
 from evaluation.web import visible
 
-#: Jobs on a page, the newest.
+#: The number of newest jobs on a page.
 NEWEST_JOBS = 10
 
 
@@ -23,11 +23,11 @@ def job_lines(
     limit: int = NEWEST_JOBS,
     of_server: bool = False,
 ) -> list[JobView]:
-    """The newest jobs of these kinds that are open to the caller.
+    """Return the newest jobs of these kinds that the caller may see.
 
-    `leads` says where the work of finished jobs is looked at, by their ids, without those of which there is
-    nothing to look at: at once, so that it asks as many queries for any number. With `of_server`, jobs about
-    no corpus alone.
+    `leads` returns the addresses of what finished jobs made, by job id, without those that have none; it gets
+    all jobs at once, so that it needs the same number of queries for any number. With `of_server`, only jobs
+    that belong to no corpus.
     """
     open_to = visible.visible_evaluation_jobs(request).filter(kind__in=kinds)
     jobs_of_scope = open_to.filter(corpus=None) if of_server else open_to
@@ -38,7 +38,7 @@ def job_lines(
 
 
 def pages_of_results(route: str, names: Mapping[int, str], rows: QuerySet[Any]) -> dict[int, str]:
-    """Job -> the page of what it made: of the names that jobs `made`, those that one of `rows` bears. One
+    """Return the pages of jobs' results: of the names that jobs made, those that one of `rows` has. One
     query."""
     there = set(rows.filter(name__in=set(names.values())).values_list("name", flat=True))
     return {job: reverse(route, args=[name]) for job, name in names.items() if name in there}

@@ -1,4 +1,4 @@
-"""What all pages of evaluation share: the tabs, what an address asks for, files to keep."""
+"""What all pages of evaluation share: the tabs, parameters of addresses, and choices of forms."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -12,14 +12,14 @@ from annotation.web.common.request_forms import RequestForm
 
 
 class Tab(NamedTuple):
-    """A kind of page: its key, its title, and the name of its first page's route."""
+    """A kind of page: its key, its title, and the route of its first page."""
 
     key: str
     title: Any
     route: str
 
 
-#: In the order in which they stand. A kind of page is linked once it has its line here.
+#: In their order on the page. A kind of page is linked once it has an entry here.
 TABS = (
     Tab("systems", _("Systems"), "evaluation:systems"),
     Tab("features", _("Features"), "evaluation:features"),
@@ -32,15 +32,15 @@ TABS = (
 
 
 def page_context(tab: str, **more: Any) -> dict[str, Any]:
-    """What every page of evaluation needs: the tabs, and which of them this page belongs to."""
+    """Return the context of every page of evaluation: the tabs, and the active one."""
     return {"tab": tab, "tabs": TABS, **more}
 
 
 def set_choices(
     form: RequestForm, name: str, values: Iterable[str] | Mapping[str, Any], *, none: Any = None
 ) -> None:
-    """Let a field of a form be chosen among texts, or by their titles, with `none` for nothing where that is
-    a choice. Titles say all: what the field's help says of names is left out."""
+    """Turn a form field into a choice of texts, or of values with titles; `none` is the title of the empty
+    choice, if that is allowed. The titles are sufficient: the field's help about names is removed."""
     titles = values if isinstance(values, Mapping) else {value: value for value in values}
     empty = [] if none is None else [("", none)]
     form.fields[name].widget = forms.Select(choices=[*empty, *titles.items()])
@@ -49,13 +49,14 @@ def set_choices(
 
 
 def suggest_splits(form: RequestForm, *names: str) -> None:
-    """Propose the splits of a corpus, which the page lists as `splits`, for fields that say which images."""
+    """Suggest the splits of a corpus, which the page lists as `splits`, for fields that select images."""
     for name in names:
         form.fields[name].widget.attrs |= {"list": "splits", "placeholder": _("all images")}
 
 
 class Newest(NamedTuple):
-    """A page of rows, the newest first; `first` and `later` are the addresses of the others, "" for none."""
+    """A page of rows, the newest first; `first` and `later` are the addresses of the other pages, "" for
+    none."""
 
     rows: list[Any]
     first: str
@@ -63,7 +64,7 @@ class Newest(NamedTuple):
 
 
 def newest_page(all_rows: QuerySet[Any], query: QueryDict, *, number: int) -> Newest:
-    """The page of `number` rows that an address asks for: those before the row that it names."""
+    """Return the requested page of `number` rows: those before the row that the address names."""
     all_rows, before = all_rows.order_by("-pk"), text_parameter(query, "before")
     if before.isascii() and before.isdigit() and len(before) < 19:
         all_rows = all_rows.filter(pk__lt=int(before))
@@ -73,10 +74,10 @@ def newest_page(all_rows: QuerySet[Any], query: QueryDict, *, number: int) -> Ne
 
 
 def text_parameters(query: QueryDict, name: str) -> list[str]:
-    """Each thing that an address or a form says of `name`, once, in its order."""
+    """Return each value of the parameter `name` once, in order."""
     return list(dict.fromkeys(text.replace("\0", "").strip() for text in query.getlist(name)))
 
 
 def text_parameter(query: Mapping[str, str], name: str) -> str:
-    """What an address or a form says of `name`; null characters, which no database stores, are dropped."""
+    """Return the value of the parameter `name`, without null characters, which no database stores."""
     return query.get(name, "").replace("\0", "").strip()

@@ -1,4 +1,4 @@
-"""The pages of qrels: all of them beside the judgments they may be made of, and one with its versions."""
+"""The pages of qrels: the list beside the judgments from which qrels can be made, and one version."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ from phrasebox.formats import JUDGMENT_FORMATS
 from phrasebox.relevance.qrels import rule_named
 
 _KINDS = ("freeze_qrels",)
-#: Qrels on a page, judgments below them, and runs that are offered beside one's qrels.
+#: Qrels per page, judgments listed below them, and runs listed beside one version.
 QRELS_PER_PAGE, MOST_SETS, _MOST_RUNS = 30, 100, 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A version of qrels: what it holds, and how its rule reads, "" of a protocol."""
+    """A version of qrels: its counts, and its rule in words, "" for a protocol."""
 
     row: QrelsSnapshot
     counts: QrelsCounts
@@ -49,7 +49,7 @@ QRELS_OF_ADDRESS = AddressedThing(
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def qrels_list(request: HttpRequest) -> HttpResponse:
-    """All qrels in their newest version, the newest first, and the judgments of the same corpora."""
+    """List all qrels in their newest version, the newest first, and the judgments of the same corpora."""
     open_here = visible.published_qrels(request)
     last = open_here.order_by().values("name").annotate(last=Max("pk")).values("last")
     page = newest_page(
@@ -77,7 +77,7 @@ def qrels_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(QRELS_OF_ADDRESS, *RUNNING)
 def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
-    """One version: what it was made of, who can be compared by it, and the others."""
+    """Show one version: its origin, the runs that it can compare, and the other versions."""
     every = QrelsSnapshot.objects.filter(name=row.name, published=True)
     versions = lines_of(every.select_related("corpus", "judgments").order_by("-version"))
     line = next(version for version in versions if version.row == row)
@@ -105,7 +105,7 @@ def qrels_detail(request: HttpRequest, row: QrelsSnapshot) -> HttpResponse:
 
 
 def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
-    """Versions with what they hold; it is counted once, since a version never changes."""
+    """Return versions with their counts, which are cached, since a version never changes."""
     rows = list(rows)
     keys = {row.pk: f"phrasebox.relevance.qrels.{row.pk}.{row.digest}" for row in rows}
     known = cache.get_many(list(keys.values()))
@@ -122,11 +122,11 @@ def lines_of(rows: Iterable[QrelsSnapshot]) -> list[_Line]:
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
-    """The pages of the qrels that finished jobs froze."""
+    """Return the pages of the qrels that finished jobs froze."""
     qrels_names = {job.pk: str(job.result.get("qrels", "")) for job in done}
     return pages_of_results("evaluation:qrels", qrels_names, QrelsSnapshot.objects.filter(published=True))
 
 
 def _title(row: JudgmentSet) -> Any:
-    """What the format of judgments is called; those of a batch have a format of their own."""
+    """Return the title of the judgments' format; those of a batch have their own format."""
     return JUDGMENT_FORMATS.get(row.format).title if row.format in JUDGMENT_FORMATS else row.format

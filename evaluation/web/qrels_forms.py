@@ -1,4 +1,4 @@
-"""The forms that make qrels: frozen here as a job, or imported from a file, as judgments are."""
+"""The forms that make qrels: freezing as a job, or importing a file of qrels or judgments."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from evaluation.web import visible
 from evaluation.web.page_context import page_context, text_parameter
 from evaluation.web.submitted_forms import set_row_choices, submitted_form
 
-#: What can be frozen, as buttons call it, and the fields of each form.
+#: What can be frozen, as the buttons name it, and the fields of each form.
 _OF_BOTH = ("name", "corpus", "split", "images", "fold_seed")
 _FORMS = {
     "protocol": ("protocol", "caption", *_OF_BOTH),
@@ -34,7 +34,7 @@ _FORMS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
 def qrels_freeze(request: HttpRequest) -> HttpResponse:
-    """Freeze originals under a protocol, or judgments, as a job; what can be wrong is looked for first."""
+    """Freeze originals under a protocol, or judgments, as a job; errors are checked first."""
     operation = operation_named("freeze_qrels")
     forms_by_act = {
         act: submitted_form(request, operation, only_fields=names, act=act) for act, names in _FORMS.items()
@@ -76,7 +76,7 @@ def qrels_freeze(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
 def qrels_import(request: HttpRequest) -> HttpResponse:
-    """Import a file of qrels or of judgments: all of it, or nothing."""
+    """Import a file of qrels or of judgments, all of it or nothing."""
     qrels = submitted_form(request, operation_named("import_qrels"), act="import_qrels")
     if isinstance(qrels.result, QrelsReport):
         _report_qrels(request, qrels.result)

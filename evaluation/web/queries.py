@@ -1,4 +1,4 @@
-"""The pages that look at a run's queries: which to look at first, and one with its best items."""
+"""The pages that inspect a run's queries: the list, and one query with its best items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from evaluation.web.runs import RUN, chosen_qrels
 from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
-#: Queries on a page of the list.
+#: Queries per page of the list.
 QUERIES_PER_PAGE = 50
-#: Runs offered to stand beside one; others are named in the address.
+#: The largest number of runs and qrels to choose from; the address can name others.
 MOST_QRELS_LISTED = 200
 _ORDERS = {
     "run": gettext_lazy("as in the run"),
@@ -36,9 +36,9 @@ _ORDERS = {
 
 @dataclass(frozen=True)
 class _View:
-    """What both pages are about: a run, perhaps another beside it, perhaps qrels, and an order of queries.
+    """The state of both pages: a run, optionally a second run and qrels, and an order of queries.
 
-    `values` holds each run's value of each query, by the ids of rows; empty where there are no qrels.
+    `values` has each run's value of each query, by row id; it is empty without qrels.
     """
 
     run: Run
@@ -52,11 +52,11 @@ class _View:
 
     @property
     def runs(self) -> list[Run]:
-        """The run, and the one beside it where there is one."""
+        """The run, and the second one if there is one."""
         return [self.run] if self.beside is None else [self.run, self.beside]
 
     def address(self, query: int | None = None, **more: str | int) -> str:
-        """The address of the list, or of one of its queries, with all that was chosen."""
+        """Return the address of the list, or of one of its queries, with all choices."""
         chosen = {
             "qrels": f"{self.snapshot.name}:{self.snapshot.version}" if self.snapshot else "",
             "with": self.beside.name if self.beside else "",
@@ -71,7 +71,7 @@ class _View:
 @require_safe
 @for_roles_on(RUN, *RUNNING)
 def query_list(request: HttpRequest, run: Run) -> HttpResponse:
-    """The queries of a run in a chosen order, a page at a time."""
+    """List the queries of a run in a chosen order, a page at a time."""
     view = _view(request, run)
     start = _start(text_parameter(request.GET, "from"), view)
     queries = view.queries[start : start + QUERIES_PER_PAGE]
@@ -103,7 +103,7 @@ def query_list(request: HttpRequest, run: Run) -> HttpResponse:
 @require_safe
 @for_roles_on(RUN, *RUNNING)
 def query_detail(request: HttpRequest, run: Run, query: int) -> HttpResponse:
-    """One query: what asks, and the best items of the run and of another beside it."""
+    """Show one query with the best items of the run and of the second run."""
     view = _view(request, run)
     asking = inspection.entries_of(view.run, [query], asking=True).get(query)
     if asking is None:
@@ -139,7 +139,7 @@ def query_detail(request: HttpRequest, run: Run, query: int) -> HttpResponse:
 
 
 def _view(request: HttpRequest, run: Run) -> _View:
-    """What an address chooses; what cannot be is left out, and said."""
+    """Return the choices of an address; invalid ones are dropped with a message."""
     choices, message = qrels_of_corpus(run), ""
     snapshot: QrelsSnapshot | None = None
     beside: Run | None = None
@@ -174,13 +174,13 @@ def _view(request: HttpRequest, run: Run) -> _View:
 
 
 def _orders(view: _View) -> list[tuple[str, Any]]:
-    """The orders that can be had: by value where there are qrels, by difference where there are two runs."""
+    """Return the available orders: by value if there are qrels, by difference if there are two runs."""
     held = [key for key in _ORDERS if key == "run" or (view.values and (key == "worst" or view.beside))]
     return [(key, _ORDERS[key]) for key in held]
 
 
 def _others(view: _View) -> Sequence[Run]:
-    """Runs that may stand beside one: of its corpus and direction, the chosen one among them."""
+    """Return the runs for the comparison: of the same corpus and direction, including the chosen one."""
     run = view.run
     alike = Run.objects.filter(published=True, corpus=run.corpus_id, direction=run.direction)
     others = list(alike.exclude(pk=run.pk).order_by("name")[:MOST_QRELS_LISTED])
@@ -188,6 +188,6 @@ def _others(view: _View) -> Sequence[Run]:
 
 
 def _start(text: str, view: _View) -> int:
-    """The place of the query where a page begins; 0 where the address names none."""
+    """Return the position of the query at which a page begins; 0 where the address names none."""
     query = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
     return view.queries.index(query) if query in view.queries else 0

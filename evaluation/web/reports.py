@@ -1,4 +1,4 @@
-"""The pages of reports: all of them, one as it was built, its files, and the form that has one built."""
+"""The pages of reports: the list, one report, its files, and the form that builds one."""
 
 import json
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from phrasebox.metrics.table import METRICS
 from phrasebox.registry import UnknownName
 
 _KINDS = ("build_report",)
-#: Reports on a page, and runs that are offered at once, by name.
+#: Reports per page, and runs listed, by name.
 REPORTS_PER_PAGE, _MOST_RUNS = 30, 200
 _SORTS = {
     "new": SortColumn(gettext_lazy("newest"), "built_at", down=True),
@@ -55,7 +55,7 @@ REPORT = AddressedThing(
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def report_list(request: HttpRequest) -> HttpResponse:
-    """Reports, searched, sorted and paged by the address, and those that are being built."""
+    """List reports, searched, sorted and paged by the address, and those that are being built."""
     reports = visible.visible_reports(request).select_related("corpus", "qrels", "batch__campaign")
     page = list_page(reports, request.GET, sorts=_SORTS, number=REPORTS_PER_PAGE, archive=True)
     outdated = building.outdated_reports(page.rows)
@@ -77,7 +77,7 @@ def report_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
 def report_build(request: HttpRequest) -> HttpResponse:
-    """Choose qrels, then runs of their corpus, and have the report built."""
+    """Choose qrels, then runs of their corpus, and build the report."""
     form = submitted_form(request, operation := operation_named("build_report"))
     if form.result is not None:
         assert operation.page is not None
@@ -89,7 +89,7 @@ def report_build(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(REPORT, *RUNNING)
 def report_detail(request: HttpRequest, row: Report) -> HttpResponse:
-    """A report as it was built: its tables and figures, and all that it was made from."""
+    """Show a report as it was built: its tables and figures, and all of its inputs."""
     message, report, sections = "", {}, []
     try:
         report = json.loads(building.read_report_file(row, building.JSON))
@@ -121,7 +121,7 @@ def report_detail(request: HttpRequest, row: Report) -> HttpResponse:
 @require_safe
 @for_roles_on(REPORT, *RUNNING)
 def report_file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
-    """A file of a report, as it was built."""
+    """Return a file of a report, as it was built."""
     try:
         content = building.read_report_file(row, path)
     except (UnknownName, ReportError) as error:
@@ -133,20 +133,20 @@ def report_file(request: HttpRequest, row: Report, path: str) -> HttpResponse:
 
 
 def _file_response(content: bytes, called: str, kind: str) -> HttpResponse:
-    """A file to keep: never shown in place, where its markup would be ours."""
+    """Return a file as a download: displayed in place, its markup would run as ours."""
     return HttpResponse(
         content, headers={"Content-Type": kind, "Content-Disposition": f'attachment; filename="{called}"'}
     )
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
-    """The reports that finished jobs built, where they still stand."""
+    """Return the reports that finished jobs built, if they still exist."""
     report_names = {job.pk: str(job.result.get("report", "")) for job in done}
     return pages_of_results("evaluation:report", report_names, Report.objects.all())
 
 
 def _again(row: Report) -> str:
-    """`?...` that fills the form as this report was asked for."""
+    """Return the query string that fills the form with this report's request."""
     settings = row.inputs["settings"]
     values = {
         "qrels": row.qrels.name,
@@ -163,7 +163,7 @@ def _again(row: Report) -> str:
 
 
 def _choices(request: HttpRequest, submitted_form: SubmittedForm) -> dict[str, Any]:
-    """What the form shows: qrels, and what goes with those that are chosen."""
+    """Return the choices of the form: qrels, and what matches the chosen ones."""
     account, form = account_of(request), submitted_form.form
     snapshot = QRELS.find(text_parameter(submitted_form.data, "qrels"), account, RUNNING)
     frame = page_context(
@@ -178,7 +178,7 @@ def _choices(request: HttpRequest, submitted_form: SubmittedForm) -> dict[str, A
         return frame
     corpus = snapshot.corpus
     form.initial["qrels"] = snapshot.versioned
-    # The page that compares runs calls them so, and leads here.
+    # The page that compares runs links here with this parameter.
     chosen = text_parameters(submitted_form.data, "runs") or text_parameters(submitted_form.data, "run")
     alike = Run.objects.filter(corpus=corpus, published=True).order_by("name")
     listed = list(alike.filter(archived_at=None)[: _MOST_RUNS + 1])
@@ -190,7 +190,7 @@ def _choices(request: HttpRequest, submitted_form: SubmittedForm) -> dict[str, A
     set_row_choices(form, "tags", TagSet.objects.filter(corpus=corpus, published=True).order_by("name"))
     return frame | {
         "snapshot_name": snapshot.versioned,
-        # What is chosen is in sight, however many there are.
+        # Chosen runs are listed, however many there are.
         "runs": [run for run in alike.filter(name__in=chosen) if run.pk not in there] + listed[:_MOST_RUNS],
         "more_runs": len(listed) > _MOST_RUNS,
         "chosen": chosen,

@@ -1,4 +1,4 @@
-"""The pages of runs: all of them, filtered, sorted and paged by the address, and one with its figures."""
+"""The pages of runs: the list, filtered, sorted and paged by the address, and one run with its figures."""
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -25,20 +25,20 @@ from phrasebox.metrics.table import UnknownMeasure
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
-#: Runs on a page.
+#: Runs per page.
 RUNS_PER_PAGE = 50
-#: By what the list is sorted, in the order of its columns.
+#: The sort orders of the list, in the order of its columns.
 _SORTS = {
     "name": SortColumn(gettext_lazy("Run"), "name"),
     "queries": SortColumn(gettext_lazy("Queries"), "query_count", down=True),
     "new": SortColumn(gettext_lazy("Created"), "id", down=True),
 }
-#: What the list is narrowed by: fields of the request of `list_runs`.
+#: The filters of the list: fields of the request of `list_runs`.
 _FILTERS = ("corpus", "direction", "system")
-#: Seconds that figures are remembered; they depend on nothing but runs and qrels, and their digests.
+#: Seconds for which figures are cached; they depend only on runs, qrels, and their digests.
 _REMEMBERED = 3600
 
-#: What an address can be wrong about.
+#: Errors that a wrong address can cause.
 RUN_ERRORS = (UnknownName, UnknownMeasure, PhraseboxError, BadSubset, FormatError)
 
 #: The run of an address.
@@ -51,7 +51,7 @@ RUN = AddressedThing(
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def run_list(request: HttpRequest) -> HttpResponse:
-    """All runs, a page at a time."""
+    """List all runs, a page at a time."""
     registry.register_unlisted_systems()
     filters = {name: text_parameter(request.GET, name) for name in _FILTERS}
     filter_request = RunsRequest(direction=filters["direction"] or None, system=filters["system"] or None)
@@ -80,7 +80,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(RUN, *RUNNING)
 def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
-    """One run: where it comes from, and its figures under chosen qrels."""
+    """Show one run: its origin, and its figures under chosen qrels."""
     choices, account, choice = qrels_of_corpus(row), account_of(request), request.GET.copy()
     choice["runs"] = row.name
     figures, message, snapshot = None, "", None
@@ -120,7 +120,8 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
 
 
 def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
-    """The qrels that an address names, by NAME or NAME:VERSION; else the newest, None where there are none.
+    """Return the qrels that an address names, by NAME or NAME:VERSION; else the newest, None where there are
+    none.
 
     Raises UnknownName.
     """
@@ -136,7 +137,7 @@ def figure_form(
     snapshot: QrelsSnapshot | None,
     *fields: str,
 ) -> RequestForm:
-    """The form that says under which qrels, and of which images, figures are: as the address does."""
+    """Return the form that selects qrels and images for figures, filled from the address."""
     visible_fields = ("qrels", "split", "missing", *fields)
     form = submitted_form(request, operation_named(operation), only_fields=visible_fields).form
     titles = {
@@ -153,12 +154,12 @@ def figure_form(
 
 
 def with_chosen(choices: list[QrelsSnapshot], chosen: QrelsSnapshot | None) -> list[QrelsSnapshot]:
-    """What is offered, and an older version where one was chosen."""
+    """Return the choices, plus an older version if one was chosen."""
     return choices if chosen is None or chosen in choices else [chosen, *choices]
 
 
 def _tied(row: Run) -> int:
-    """How many queries have items with equal scores: a run never changes."""
+    """Return how many queries have items with equal scores; it is cached, since a run never changes."""
     key = f"evaluation.tied.{row.pk}.{row.digest}"
     tied = cache.get(key)
     if tied is None:

@@ -1,4 +1,4 @@
-"""Forms of operations as pages of evaluation have them: filled by an address, sent, and what came of it."""
+"""Forms of operations on evaluation's pages: filled from an address, submitted, and their results."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from annotation.web.common.access import account_of
 from annotation.web.common.request_forms import RequestForm, say_sheet
 from evaluation.web.page_context import text_parameter, text_parameters
 
-#: The field of the button that says which of a page's forms was sent.
+#: The field of the button that names the submitted form of a page with several.
 ACT = "act"
 
 
 @dataclass(frozen=True)
 class SubmittedForm:
-    """The form of an operation, and the `data` of the page; `result` is what was done, or its job. `error`
-    says why it could not be done."""
+    """The form of an operation, and the `data` of the page; `result` is the operation's result, or its job.
+    `error` says why it failed."""
 
     form: RequestForm
     data: QueryDict
@@ -36,9 +36,9 @@ def submitted_form(
     only_fields: Collection[str] | None = None,
     act: str = "",
 ) -> SubmittedForm:
-    """The form of an operation, as its address fills it; what a POST sends of it is done, or enqueued.
+    """Return the form of an operation, filled from its address; a POST runs or queues the operation.
 
-    Of a page with several forms, the field `ACT` of the button names the `act` whose form is sent, and the
+    On a page with several forms, the button's field `ACT` names the `act` whose form is submitted, and the
     ids of its fields begin with it.
     """
     account, data = account_of(request), request.POST if request.method == "POST" else request.GET
@@ -64,14 +64,14 @@ def submitted_form(
 
 
 def set_row_choices(form: RequestForm, name: str, rows: Iterable[Any], *, none: bool = True) -> None:
-    """Let a field of a form offer these rows of a table alone, by their names; `none`: or none of them."""
+    """Restrict a form field to these rows of a table, by name; with `none`, also to none of them."""
     names = [(row.name, row.name) for row in rows]
     widget: Any = form.fields[name].widget
     widget.choices = [("", ""), *names] if none and not form.known[name].many else names
 
 
 def _initial(operation: Operation, query: QueryDict) -> dict[str, Sequence[str] | str]:
-    """What an address says of the fields of a form."""
+    """Return the initial values of a form's fields from the address."""
     return {
         name: text_parameters(query, name) if field.many else text_parameter(query, name)
         for name, field in request_fields(operation.request).items()

@@ -1,4 +1,4 @@
-"""The addresses of evaluation: systems, features, runs, qrels, comparisons, batches, reports."""
+"""The URLs of evaluation: systems, features, runs, qrels, comparisons, batches, reports."""
 
 from django.urls import path
 

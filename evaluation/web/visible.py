@@ -1,6 +1,6 @@
-"""What is open to the caller, by name: corpora, runs, qrels.
+"""What the caller may see, by name: corpora, runs, qrels.
 
-What is not open is not there: it is told as a name that nothing bears, and no names are listed.
+Anything else is reported like a name that does not exist, without listing names.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from phrasebox.registry import UnknownName
 
 
 def visible_corpora(request: HttpRequest) -> list[Corpus]:
-    """The published corpora, by name."""
+    """Return the published corpora, by name."""
     return list(corpora_of(account_of(request), *RUNNING).filter(published=True).order_by("name"))
 
 
 def visible_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
-    """The published runs of these names, in their order. Raises UnknownName."""
+    """Return the published runs of these names, in order. Raises UnknownName."""
     there = set(published_runs(request).filter(name__in=names).values_list("name", flat=True))
     for name in names:
         if name not in there:
@@ -32,7 +32,7 @@ def visible_runs(request: HttpRequest, names: Sequence[str]) -> list[Run]:
 
 
 def visible_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
-    """The published qrels of that name, which may end in a version. Raises UnknownName."""
+    """Return the published qrels of that name, which may end in a version. Raises UnknownName."""
     try:
         snapshot = snapshot_named(name)
         if account_of(request).has_role(*RUNNING, on=snapshot.scope):
@@ -43,43 +43,43 @@ def visible_qrels(request: HttpRequest, name: str) -> QrelsSnapshot:
 
 
 def published_runs(request: HttpRequest) -> QuerySet[Run]:
-    """The published runs of corpora in which the caller may run evaluations."""
+    """Return the published runs of corpora in which the caller may run evaluations."""
     return Run.objects.filter(_within(request), published=True)
 
 
 def published_qrels(request: HttpRequest) -> QuerySet[QrelsSnapshot]:
-    """The published qrels, all versions, of corpora that are open to the caller."""
+    """Return the published qrels, all versions, of corpora that the caller may see."""
     return QrelsSnapshot.objects.filter(_within(request), published=True)
 
 
 def judgment_sets(request: HttpRequest) -> QuerySet[JudgmentSet]:
-    """The published sets of judgments of corpora that are open to the caller."""
+    """Return the published sets of judgments of corpora that the caller may see."""
     return JudgmentSet.objects.filter(_within(request), published=True)
 
 
 def visible_systems(request: HttpRequest) -> QuerySet[System]:
-    """The systems of corpora that are open to the caller."""
+    """Return the systems of corpora that the caller may see."""
     return System.objects.filter(_within(request))
 
 
 def visible_localizations(request: HttpRequest) -> QuerySet[LocalizationSet]:
-    """The published localization sets of corpora that are open to the caller, by name."""
+    """Return the published localization sets of corpora that the caller may see, by name."""
     sets = LocalizationSet.objects.filter(_within(request), published=True)
     return sets.select_related("corpus").order_by("name")
 
 
 def visible_batches(request: HttpRequest) -> QuerySet[Batch]:
-    """The batches of corpora that are open to the caller."""
+    """Return the batches of corpora that the caller may see."""
     return Batch.objects.filter(_within(request))
 
 
 def visible_reports(request: HttpRequest) -> QuerySet[Report]:
-    """The reports of corpora that are open to the caller."""
+    """Return the reports of corpora that the caller may see."""
     return Report.objects.filter(_within(request))
 
 
 def visible_evaluation_jobs(request: HttpRequest) -> QuerySet[Job]:
-    """Jobs about a corpus; those about none are for who holds a role for the whole server."""
+    """Return jobs about a corpus; those about none require a role for the whole server."""
     return Job.objects.filter(_within(request))
 
 

@@ -59,7 +59,7 @@ def test_a_sheet_in_words_and_as_json():
         "pictures: 9 found, 1 taken, left: 7 that no caption is of (a, b, c, d, e, …); "
         r"1 that systems and tools put there (._a\x1b.jpg)"
     )
-    assert turned == "pictures turned upright, as their EXIF data says: 1 (c.jpg)"
+    assert turned == "pictures turned upright, as their EXIF data says; boxes are of those: 1 (c.jpg)"
     assert result_to_dict(tally.sheet())["lines"][0]["left"][0] == {
         "reason": "no_caption",
         "count": 7,

@@ -32,12 +32,11 @@ _CLOSE = 0.01
 
 @dataclass(slots=True)
 class BoxChanges:
-    """What became of boxes: how many were `rounded` to whole pixels, `clipped` to their picture and `turned`
-    upright with it; how many lay wholly `outside` of it, or had no area (`empty`), and were left out."""
+    """What became of boxes: how many were `rounded` to whole pixels and `clipped` to their picture; how many
+    lay wholly `outside` of it, or had no area (`empty`), and were left out."""
 
     rounded: int = 0
     clipped: int = 0
-    turned: int = 0
     outside: int = 0
     empty: int = 0
 

@@ -17,8 +17,9 @@ from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
 from annotation.formats.layers.coco_instances import bbox_edges, category_names, label_in, names_of_file
-from annotation.formats.layers.contents import NotHeld, pass_over
+from annotation.formats.layers.contents import pass_over
 from annotation.formats.names import only_file, path_in_source
+from phrasebox import balance
 from phrasebox.balance import MENTIONS, WITHOUT_BOX, current_tally
 from phrasebox.names import SOURCE
 from phrasebox.text_files import FormatError
@@ -81,7 +82,7 @@ def _references(file: Path) -> dict[str, list[str]]:
     for number, value in enumerate(items(file, "item"), 1):
         entry = Fields(value, what=f"reference {number}", file=file)
         phrases = references.setdefault(entry.identifier("ann_id"), [])
-        pass_over(NotHeld.SPLITS, entry.text("split", "") != "")
+        pass_over(balance.REFERENCE_SPLITS, entry.text("split", "") != "")
         for sentence in entry.list("sentences"):
             said = Fields(sentence, what=entry.what, file=file)
             phrases.append(said.text("raw") if "raw" in said.value else said.text("sent"))

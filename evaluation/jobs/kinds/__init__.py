@@ -1,4 +1,4 @@
-"""Kinds of jobs of the evaluation: one file each, some in folders, all registered on import."""
+"""Kinds of jobs of evaluation: one module each, some in subpackages, all registered on import."""
 
 import sys
 

@@ -1,4 +1,5 @@
-"""Having a model annotator of a campaign propose boxes for images that were opened since it learnt."""
+"""The job in which a campaign's model annotator proposes boxes for images that were opened since its last
+training."""
 
 from typing import Any
 
@@ -12,7 +13,7 @@ from models_core.estimators.base import Method
 
 
 class Phases(PhaseShares):
-    """A function that phases call, and that tells a job: the phase is named, and the share never falls.
+    """A callback for phases that reports to a job: it names the phase, and the share never decreases.
 
     Raises what `Progress.advance` raises.
     """
@@ -29,8 +30,8 @@ class Phases(PhaseShares):
     expected_errors=(OSError, ValueError),
 )
 def propose_boxes_job(progress: JobProgress, *, model_annotator: str) -> dict[str, Any]:
-    """Store the model annotator's boxes for images that lack them; a killed job goes on with those that still
-    do."""
+    """Store the model annotator's boxes for images that lack them; a restarted job continues with the
+    remaining ones."""
     if progress.campaign is None:
         raise JobError("this job is of a campaign, and none was given")
     return propose_boxes(

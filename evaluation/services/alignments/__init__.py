@@ -1,1 +1,1 @@
-"""What alignments of regions and words say of a corpus's images, as layers beside people's."""
+"""Layers that trained alignments of regions and words write for a corpus's images."""

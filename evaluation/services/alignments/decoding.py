@@ -1,8 +1,8 @@
-"""Segments of captions with their regions, as a layer of the corpus that an alignment writes.
+"""A layer of caption segments with their regions, written by a trained alignment.
 
-Each word of a caption gets one of the image's regions (`models_core.estimators.neural.decoding`); a run of
-words with the same one is a mention, all of an image's with the same one are a chain, and its box is the
-region's.
+Each word of a caption gets one of the image's regions (`models_core.estimators.neural.decoding`). Consecutive
+words with the same region form a mention, all mentions of an image with the same region form a chain, and the
+chain's box is the region's.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from phrasebox.text.tokens import tokenise
 
 #: The source of layers that an alignment wrote.
 ALIGNMENT_SOURCE = "alignment"
-#: What `beta` is chosen from where a layer of people's boxes is given.
+#: The candidates for `beta` when a gold layer of people's boxes is given.
 BETAS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-#: Images whose regions and words are mapped at a time.
+#: Number of images whose regions and words are embedded at a time.
 _TOGETHER = 64
 
 
@@ -84,7 +84,7 @@ class DecodeRequest:
     replace: Annotated[bool, Help(_("Replace"), _("An alignment's layer of that name makes place"))] = False
 
     def problems(self) -> Iterator[FieldError]:
-        """What does not fit together."""
+        """Errors of fields that do not fit together."""
         if self.choose_beta_on and self.beta is not None:
             yield FieldError("beta", "not_with", {"other": "choose_beta_on"})
         if self.choose_beta_on and not self.gold:
@@ -93,9 +93,9 @@ class DecodeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Localized:
-    """The share of people's mentions that a layer finds, with its interval of 95 % by images; `mentions` of
-    them. Beside it: with one of the image's regions drawn at random (expected), with its largest region but
-    the whole picture, and where any region would do."""
+    """The share of people's mentions that a layer localizes, with its 95 % interval over images. `mentions`
+    is their number. For comparison: the share with a random region of the image (expected), with its largest
+    region other than the whole picture, and where any region is right."""
 
     mentions: int
     share: float
@@ -108,8 +108,8 @@ class Localized:
 
 @dataclass(frozen=True)
 class Decoded:
-    """The layer that was written: its images, mentions and chains, and what was found of people's. Beta was
-    `chosen_on` so many of the images, and nothing is said of these."""
+    """The layer that was written: its images, mentions and chains, and how many of people's mentions it
+    localizes. Beta was `chosen_on` that many images; the figures exclude them."""
 
     layer: str
     corpus: str
@@ -123,8 +123,7 @@ class Decoded:
 
 
 def check_decoding(request: DecodeRequest, context: OperationContext) -> DecodeRequest:
-    """Raise Invalid where there is a layer of that name already, and for images and layers that are not
-    there."""
+    """Raise Invalid where a layer of that name exists already, and where images or layers do not exist."""
     row = system_row(request.system)
     layers = row.corpus.layers.filter(published=True)
     if not request.replace and layers.filter(name=request.layer).exists():
@@ -141,9 +140,10 @@ def _check_choices(request: DecodeRequest, row: System, context: OperationContex
 
 
 def decode_alignments(request: DecodeRequest, context: OperationContext) -> Decoded:
-    """Write the layer. A layer of that name is refused, or with `replace` one of an alignment makes place.
+    """Write the layer. If a layer of that name exists, refuse; with `replace`, overwrite one that an
+    alignment wrote.
 
-    One that was made alike is written again: a job that was killed at its very end goes on. Raises
+    An identical layer is written again, so that a job that was killed at its very end can go on. Raises
     UnknownName, InputError, LayerError, BadModel and ValueError.
     """
     _check_choices(request, system_row(request.system), context)
@@ -213,7 +213,7 @@ def decode_alignments(request: DecodeRequest, context: OperationContext) -> Deco
 
 
 def _check_free(corpus: Any, request: DecodeRequest) -> None:
-    """Raise InputError where `replace` would take away what no alignment wrote."""
+    """Raise InputError where `replace` would remove a layer that no alignment wrote."""
     existing = corpus.layers.filter(name=request.layer, published=True).first()
     if existing and request.replace and existing.source != ALIGNMENT_SOURCE:
         raise InputError(
@@ -264,7 +264,7 @@ class _Decoder:
         )
 
     def shares(self, split: str, betas: Sequence[float], progress: PhaseProgress) -> dict[float, float]:
-        """Beta -> the share of people's mentions on these images that are found."""
+        """Return for each beta the share of people's mentions on these images that are localized."""
         right: dict[float, list[bool]] = {beta: [] for beta in betas}
         for record, _boxes, layers in self.decoded(
             self.dataset.to_rank(split, seed=self.seed), betas, progress
@@ -279,7 +279,8 @@ class _Decoder:
     def decoded(
         self, places: Sequence[int], betas: Sequence[float], progress: PhaseProgress
     ) -> Iterator[tuple[ImageRecord, NDArray[Any], list[LayerRecord]]]:
-        """Each image's record with its share of `gold`, its boxes, and its layer for each beta."""
+        """Yield each image's record with its part of the layer `gold`, its boxes, and its decoded layer for
+        each beta."""
         records = self._records({self.dataset.examples[index].name for index in places})
         regions = self.dataset.regions
         assert regions is not None
@@ -316,7 +317,7 @@ class _Decoder:
 
 
 def _known(words: Sequence[str], vocabulary: Mapping[str, int]) -> list[tuple[str, int]]:
-    """The words that the system knows, as it reads them, with their places in the caption."""
+    """Return the words in the system's vocabulary, lower-cased, with their positions in the caption."""
     return [
         (token.lower(), index)
         for index, word in enumerate(words)
@@ -332,13 +333,14 @@ def _layer(
     places: Sequence[Sequence[int]],
     beta: float,
 ) -> LayerRecord:
-    """The image's segments. `products` of each caption have shape (regions, known words), and `places` are
-    those of its known words; words between two of a segment belong to it."""
+    """Return the image's segments. `products` has an array of shape (regions, known words) for each caption,
+    and `places` the positions of its known words. A word between two words of a segment belongs to the
+    segment."""
     mentions: dict[int, list[Mention]] = {}
     for number, (scores, at) in enumerate(zip(products, places, strict=True)):
         words, free = record.captions[number].words, 0
         for segment in segments(best_labels(scores, beta)):
-            # A word of several tokens belongs to the first of its segments.
+            # A word of several tokens belongs to the first of their segments.
             start, end = max(at[segment.first], free), at[segment.end - 1] + 1
             if start < end:
                 free = end
@@ -350,15 +352,15 @@ def _layer(
 
 
 def _box(box: NDArray[Any], record: ImageRecord) -> Box:
-    """A region's box in whole pixels, within the picture."""
+    """Return a region's box in whole pixels, within the picture."""
     left, top, right, bottom = (max(1, round(float(edge))) for edge in box)
     wide, high = record.width or right, record.height or bottom
     return Box(min(left, wide), min(top, high), min(right, wide), min(bottom, high))
 
 
 def _without_words(boxes: NDArray[Any], record: ImageRecord) -> dict[str, list[float]]:
-    """Of people's mentions: the share of the image's regions that would do; whether the largest besides the
-    whole picture does; whether any does."""
+    """Return, for each mention that people boxed: the share of the image's regions that are right, whether
+    its largest region other than the whole picture is right, and whether any region is."""
     region_boxes = [_box(box, record) for box in boxes]
     parts = [box for box in region_boxes if box.area < record.width * record.height] or region_boxes
     largest = max(parts, key=lambda box: box.area)

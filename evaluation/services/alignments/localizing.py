@@ -1,8 +1,8 @@
-"""Which mentions that people boxed are found where they drew their boxes.
+"""Which mentions with boxes a layer localizes correctly.
 
-A mention with boxes is found if the box that a layer gives its words overlaps the box around its own by an
-IoU of at least 0.5. The layer's box is that of the chain which most of the mention's words belong to, the
-earlier one where two have as many; a mention none of whose words belongs to one is missed, and counts.
+A mention is localized if the box that a layer gives its words overlaps the box around the mention's own boxes
+by an IoU of at least 0.5. The layer's box is that of the chain which most of the mention's words belong to;
+of chains with equally many, the earlier one. A mention without a word in any chain counts as missed.
 
 Source: Plummer et al. 2015, section 3.2; Karpathy and Fei-Fei 2015, eq. 10 to 12 (segments of words).
 """
@@ -19,7 +19,7 @@ from phrasebox.metrics.localization import RIGHT_IOU, iou, union_box
 
 
 def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.float64]]]:
-    """The mentions that people boxed, in caption order, with the box around all of their boxes."""
+    """Yield the mentions that people boxed, in caption order, each with the box around all of its boxes."""
     depicted = gold.depicted()
     around = {chain: union_box([corners(box) for box in boxes]) for chain, boxes in depicted.items()}
     for chain in gold.chains:
@@ -29,7 +29,7 @@ def boxed_mentions(gold: LayerRecord) -> Iterator[tuple[Mention, NDArray[np.floa
 
 
 def mentions_localized(layer: LayerRecord, gold: LayerRecord) -> list[bool]:
-    """Of each boxed mention of `gold`, whether `found` has it in its place."""
+    """Return for each boxed mention of `gold` whether `layer` localizes it."""
     depicted = layer.depicted()
     chain_of = {
         (mention.caption, word): chain.id
@@ -50,5 +50,5 @@ def mentions_localized(layer: LayerRecord, gold: LayerRecord) -> list[bool]:
 
 
 def is_localized(boxes: Sequence[Box], box: NDArray[np.float64]) -> bool:
-    """Whether the box around `boxes` overlaps `box` as much as it has to."""
+    """Whether the box around `boxes` overlaps `box` by at least `RIGHT_IOU`."""
     return bool(iou(union_box([corners(corner_box) for corner_box in boxes]), box) >= RIGHT_IOU)

@@ -1,4 +1,4 @@
-"""A batch's answers collected and frozen in one go. Each of the two may be repeated, and so may both."""
+"""Collect a batch's answers and freeze them in one step. Both parts, and the whole, may be repeated."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -18,7 +18,7 @@ from phrasebox.relevance.qrels import RELEVANCE_RULES, rule_named
 
 @dataclass(frozen=True, slots=True)
 class ClosedBatch:
-    """What was collected, and the qrels frozen from it."""
+    """The collected judgments and the qrels frozen from them."""
 
     collected: Collected
     frozen: QrelsReport
@@ -36,7 +36,7 @@ class SettleRequest(CollectRequest):
 
 
 def check_rule(request: SettleRequest, context: OperationContext) -> SettleRequest:
-    """Raise Invalid where there is no such rule."""
+    """Raise Invalid where the requested rule does not exist."""
     if request.rule is not None:
         try:
             rule_named(request.rule)
@@ -47,7 +47,7 @@ def check_rule(request: SettleRequest, context: OperationContext) -> SettleReque
 
 
 def settle_batch(request: SettleRequest, context: OperationContext) -> ClosedBatch:
-    """Collect and freeze; raises as the two do, and neither does anything twice."""
+    """Collect and freeze; raises as these two do. Repeating it changes nothing."""
     check_rule(request, context)
     corpus = batch_named(request.batch).corpus.name
     report_progress, actor = context.report_progress, context.actor

@@ -1,16 +1,17 @@
-"""From a batch's campaign to judgments that can be frozen.
+"""Collecting a batch's answers from its campaign, as judgments that can be frozen.
 
-`collect` keeps all answers that count, of the batch, of those before it and of the judgments it
-reused, as one set of judgments, so that its qrels know all that is known. Collected again, only
-what changed makes a new set: NAME, then NAME-2; earlier ones stay, since qrels may be made of them.
+`collect` stores all answers that count (of the batch, of earlier batches and of the judgments it reused) as
+one set of judgments, so that its qrels use everything that is known. Collecting again makes a new set only if
+something changed: NAME, then NAME-2. Earlier sets stay, since qrels may be based on them.
 
-Left out: withdrawn answers, reports, control items, and all answers of judges below the bar (the 70 %
-rule; see `annotation.selectors.pair_judgments`). Such judges are named: discarding them has the
-pages asked again (`topping_up`), which is how pairs come to their number of judges.
+Excluded: withdrawn answers, reports, control items, and all answers of judges below the bar (the 70 % rule;
+see `annotation.selectors.pair_judgments`). Such judges are listed: discarding them puts their pages back into
+the queue (`reassignment`), so that pairs reach their number of judges.
 
-Left out too: what judges answered before they were reinstated, where the rules had suspended them. They
-are named with how much that is, and it counts for those who are asked for by name. Whom that is stands with
-the set; collected again without a word the same ones count, so that nothing changes unasked.
+Also excluded: the answers that judges gave before the rules suspended them, where they were reinstated later.
+These judges are listed with the number of such answers, which count only for judges who are named explicitly.
+The set stores whose answers count; collecting again without naming anybody uses the same judges, so that
+nothing changes by itself.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -41,16 +42,17 @@ from evaluation.services.phases import ProgressCallback, part_of_progress, repor
 from evaluation.services.stored_kinds import BATCHES
 from phrasebox.relevance.grades import JudgedPair
 
-#: What a batch's answers are, by what its campaign asks.
+#: What kind of judgments a batch's answers become, by the task of its campaign.
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The judgments collected. `new` pairs were not in the set before; `unused` judges do not count, and why.
+    """The collected judgments. `new` pairs were not in the set before; `unused` maps judges who do not count
+    to the reason.
 
-    `before` maps judges who were reinstated to how many of their answers from before that stay out, `counted`
-    those asked for by name to how many of these count. `short` of the wanted pairs have fewer answers than
-    wanted, counting those alone that count.
+    `before` maps reinstated judges to the number of their earlier answers that stay excluded, `counted` the
+    explicitly named ones to the number that counts. `short` is the number of requested pairs with fewer
+    counting answers than requested.
     """
 
     batch: str
@@ -84,7 +86,7 @@ class CollectRequest:
     ] = ()
 
     def counted(self) -> list[str] | None:
-        """Whose answers from before they were reinstated are to count; None: as before. Raises
+        """The judges whose answers from before their reinstatement count; None: as before. Raises
         BatchError."""
         if not self.count and not self.leave_out:
             return None
@@ -95,14 +97,14 @@ class CollectRequest:
 
 
 def collect_judgments(request: CollectRequest, context: OperationContext) -> Collected:
-    """As `collect`."""
+    """Collect a batch as an operation; see `collect`."""
     return collect(
         request.batch, count=request.counted(), report_progress=context.report_progress, actor=context.actor
     )
 
 
 def batch_named(name: str) -> Batch:
-    """The batch of that name; raises UnknownName listing what exists."""
+    """Return the batch of that name; raises UnknownName listing what exists."""
     return row_named(Batch.objects.select_related("campaign__corpus", "corpus", "judgments"), name)
 
 
@@ -113,11 +115,11 @@ def collect(
     report_progress: ProgressCallback = silent,
     actor: Any = None,
 ) -> Collected:
-    """Keep what was answered so far as judgments.
+    """Store the answers so far as judgments.
 
-    `count` names the judges whose answers from before they were reinstated count, and no others; None: those
-    of the batch's newest judgments. Raises BatchError where nobody answered, and for a judge who has no
-    such answers; and Busy. What `report_progress` raises stops it, and then nothing is kept.
+    `count` lists the judges whose answers from before their reinstatement count, and no others; None: the
+    same as for the batch's newest judgments. Raises BatchError where nobody answered and for a judge without
+    such answers, and Busy. An exception of `report_progress` stops it, and then nothing is stored.
     """
     batch = batch_named(name)
     with work_lock(f"batch.{name}", "batch", name):
@@ -160,18 +162,20 @@ def collect(
 
 
 def judges_of(batch: Batch) -> dict[str, Judge]:
-    """Everybody who has a standing in the batch's campaign, by pseudonym."""
+    """Return everybody with a trust state in the batch's campaign, by pseudonym."""
     trust = settings_of(batch.campaign.settings).trust
     return judges(batch.campaign, trust, counted=counted_by_name(batch))
 
 
 def staying_out(people: Mapping[str, Judge]) -> dict[str, int]:
-    """Judges who count -> how many of their answers do not, as they came before they were reinstated."""
+    """Return the judges who count with answers that do not, since these were given before their
+    reinstatement: judge -> number."""
     return {judge: row.excluded for judge, row in people.items() if not row.unused and row.excluded}
 
 
 def counted_in(who: Mapping[str, Mapping[str, Judge]]) -> dict[str, list[str]]:
-    """By batch, whose answers from before they were reinstated count; only batches where anybody's do."""
+    """Return, by batch, the judges whose answers from before their reinstatement count; only batches with
+    such judges."""
     counted = {
         batch: [judge for judge, row in people.items() if row.counted] for batch, people in who.items()
     }
@@ -183,7 +187,7 @@ def _reinstated(batch: Batch) -> set[str]:
 
 
 def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
-    """Raise BatchError for the person who has no answers from before they were reinstated."""
+    """Raise BatchError for a judge without answers from before a reinstatement."""
     there = _reinstated(batch)
     for judge in count:
         if judge not in there:
@@ -197,7 +201,7 @@ def _check_reinstated(batch: Batch, count: Sequence[str]) -> None:
 def answers_of(
     batch: Batch, *, count: Sequence[str] | None = None
 ) -> tuple[Answers, dict[str, dict[str, Judge]]]:
-    """All answers that the batch's judgments hold, and the judges of each batch they are from.
+    """Return all answers that belong to the batch's judgments, and the judges of each batch they come from.
 
     `count`: as for `collect`.
     """
@@ -213,13 +217,14 @@ def answers_of(
 
 
 def is_collected(batch: Batch, answers: Answers, who: Mapping[str, Mapping[str, Judge]]) -> bool:
-    """Whether the batch's newest judgments hold just these answers: collecting now would change nothing."""
+    """Whether the batch's newest judgments hold exactly these answers, so that collecting now would change
+    nothing."""
     newest = batch.judgments
     if newest is None or newest.answer_count != sum(map(len, answers.of.values())):
         return False
     if newest.counted != counted_in(who) or newest.scale != pair_tasks(batch.campaign.tasks).scale.name:
         return False
-    # As their digests would tell, for which the pairs have to be named, and to be put in the names' order.
+    # Comparing digests would give the same result, but requires naming and sorting the pairs.
     rows = PairAnswers.objects.filter(judgments=newest).values_list("image", "caption", "grades", "judges")
     held = {(image, caption): (grades, judges) for image, caption, grades, judges in rows.iterator(5_000)}
     return held == {
@@ -235,7 +240,7 @@ def _store_answers(
     report_progress: ProgressCallback,
     actor: Any,
 ) -> JudgmentsReport:
-    """The set that holds `pairs`, with who is `counted`: the batch's newest where it does, else the next."""
+    """Store `pairs` and who is `counted` as a set: the batch's newest where it is the same, else the next."""
     corpus, source = batch.corpus.name, judgments_source(batch)
     report_progress("keeping judgments", 0.0)
     scale = pair_tasks(batch.campaign.tasks).scale
@@ -265,6 +270,5 @@ def _store_answers(
 
 
 def short_of(batch: Batch, answers: Answers, pairs: Collection[tuple[int, int]]) -> int:
-    """How many of the pairs `selected` have fewer answers than the batch wants; answers of any batch
-    count."""
+    """Return how many of `pairs` have fewer answers than the batch requests; answers of any batch count."""
     return sum(len(answers.of.get(pair, ())) < batch.judges for pair in pairs)

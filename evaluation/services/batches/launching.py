@@ -1,4 +1,5 @@
-"""Batches launched: a campaign that asks people about what is planned, and the batch, both or nothing."""
+"""Launching batches: create the campaign that asks people about a plan's pairs, and the batch, in one
+transaction."""
 
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
@@ -23,7 +24,7 @@ from evaluation.services.phases import ProgressCallback, part_of_progress
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A batch as it stands. `unchanged`: it stood already, made from the same."""
+    """A launched batch. `unchanged`: it existed already, made from the same inputs."""
 
     batch: Batch
     unchanged: bool
@@ -38,11 +39,11 @@ def launch(
     begin: bool = True,
     actor: Any = None,
 ) -> Launched:
-    """Open the campaign `name` that asks about what is planned, and keep the batch: both or nothing.
+    """Create the campaign `name` that asks about the plan's pairs, and store the batch, both or nothing.
 
-    `known_from` is a split whose images become control items; `actor` is the account that asks. Unless it is
-    to `begin`, the campaign stays a draft. Where the batch stands, made from the same, nothing changes.
-    Raises BatchError, CampaignError, BadItem, UnknownName, Busy.
+    `known_from` is a split whose images become control items; `actor` is the account that requests it.
+    Without `begin` the campaign stays a draft. If the batch exists, made from the same inputs, nothing
+    changes. Raises BatchError, CampaignError, BadItem, UnknownName, Busy.
     """
     check_name(name, "batch")
     with work_lock(f"batch.{name}", "batch", name):
@@ -123,8 +124,8 @@ class OpenBatchRequest(BatchRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedBatch:
-    """What a batch would ask, and cost. `threshold` is null where nothing is filtered; `candidates`: the
-    captions themselves are to be judged, and nobody says that they describe their image. It costs `amount`, a
+    """What a batch would ask, and its cost. `threshold` is null where nothing is filtered; `candidates`: the
+    captions themselves are to be judged, and none is known to describe its image. `amount` is the cost, a
     decimal number of the currency."""
 
     corpus: str
@@ -144,8 +145,8 @@ class PlannedBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedBatch(PlannedBatch):
-    """A batch that was opened. `unchanged`: it was there already, made from the same; `state` is that of its
-    campaign."""
+    """A batch that was opened. `unchanged`: it existed already, made from the same inputs; `state` is that of
+    its campaign."""
 
     batch: str
     unchanged: bool
@@ -153,20 +154,21 @@ class OpenedBatch(PlannedBatch):
 
 
 def check_new(request: OpenBatchRequest, context: OperationContext) -> OpenBatchRequest:
-    """Raise Invalid where there is a batch of that name already."""
+    """Raise Invalid where a batch of that name exists already."""
     if Batch.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
     return request
 
 
 def plan_batch(request: BatchRequest, context: OperationContext) -> PlannedBatch:
-    """What a batch would ask, and cost; nothing is written. Raises as `plan`, and as `check_known`."""
+    """Plan a batch and estimate its cost; writes nothing. Raises as `plan` and `check_known`."""
     planned = _planned(request, context.report_progress)
     return PlannedBatch(**_plan_values(planned), numbers=planned.numbers())
 
 
 def open_batch(request: OpenBatchRequest, context: OperationContext) -> OpenedBatch:
-    """Plan and launch; a batch that is there already, made from the same, stays. Raises as the two do."""
+    """Plan and launch a batch; one that exists already, made from the same inputs, stays. Raises as these two
+    do."""
     planned = _planned(request, part_of_progress(context.report_progress, 0.0, 0.8))
     context.report_progress("opening its questions", 0.8)
     done = launch(
@@ -190,7 +192,7 @@ def _planned(request: BatchRequest, report_progress: ProgressCallback) -> Plan:
 
 
 def _plan_values(planned: Plan) -> dict[str, Any]:
-    """The fields of PlannedBatch that a plan has under the same name, and its currency."""
+    """Return the fields of PlannedBatch that a plan has under the same names, and its currency."""
     currency = planned.settings.pay.currency
     names = [
         field.name for field in fields(PlannedBatch) if field.name not in ("amount", "currency", "numbers")
@@ -200,8 +202,8 @@ def _plan_values(planned: Plan) -> dict[str, Any]:
 
 
 def check_known(plan: Plan, split: str) -> None:
-    """Control items must be of images that nobody is asked about, in whichever round: their answers would be
-    wanted too.
+    """Check that control items are of images that no batch asks about, in any round: otherwise their answers
+    would be needed as judgments too.
 
     Raises BatchError, and UnknownName where the corpus has no such split.
     """

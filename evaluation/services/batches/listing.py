@@ -1,4 +1,4 @@
-"""Batches as lists and their own pages have them: what is stored, how far they are; archiving them."""
+"""Batches for lists and their own pages: what is stored, their progress; archiving them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -57,9 +57,9 @@ class BatchStatusRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatus:
-    """A batch, and how far it is. Its judges `earned` a decimal number of the currency. Nothing is asked any
-    more where it is `complete`. `before` counts answers
-    that are not used, as they came before their judge was reinstated, and `counted` those that are."""
+    """A batch and its progress. Its judges `earned` a decimal number of the currency. `complete`: no more
+    tasks are open. `before` counts answers that are not used, since they were given before their judge's
+    reinstatement, and `counted` such answers that are used."""
 
     summary: BatchSummary
     status: BatchState
@@ -71,7 +71,7 @@ class BatchStatus:
 
 
 def batch_summary(row: Batch) -> BatchSummary:
-    """What is stored of a batch."""
+    """Return what is stored of a batch."""
     return result_of(
         BatchSummary,
         row,
@@ -88,8 +88,8 @@ def batch_summary(row: Batch) -> BatchSummary:
 
 
 def batch_status(request: BatchStatusRequest, context: OperationContext) -> BatchStatus:
-    """How far a batch is. Without omissions, and for people and programs, answers of the last minute may be
-    missing; commands count them."""
+    """Return the progress of a batch. Without omissions, and for people and programs, answers of the last
+    minute may be missing; commands count them."""
     row = batch_named(request.batch)
     if request.omissions or context.actor is None:
         state = batch_state(row.name, omissions=request.omissions, measure=request.measure)

@@ -1,4 +1,4 @@
-"""Which pairs of a pool can be asked about, which are known, and which of them to ask next."""
+"""Which pairs of a pool can be asked about, which are judged already, and which to ask next."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from phrasebox.pooling.active import NextPairs, RoundRule, choose_next_pairs, st
 from phrasebox.pooling.pools import PairIds, PairPool
 from phrasebox.relevance.grades import JudgedPair
 
-#: The share of the pairs that can be asked which a round asks at most. Decided.
+#: The largest share of the askable pairs that one round asks. A choice of ours.
 SHARE = 0.05
-#: Of the order in which rounds ask.
+#: The seed for the order of pairs in a round.
 SEED = 1
 
 
 def split_by_filter(runs: PooledRuns, pairs: PairIds, threshold: float | None) -> tuple[PairIds, PairIds]:
-    """The pairs that the filter leaves, and those that it takes out; None leaves all."""
+    """Split pairs into those that the filter keeps and those that it removes; None keeps all."""
     if threshold is None:
         return pairs, pairs[:0]
     likely = runs.likely(pairs, threshold)
@@ -26,7 +26,7 @@ def split_by_filter(runs: PooledRuns, pairs: PairIds, threshold: float | None) -
 
 
 def known_pairs(runs: PooledRuns, answers: Answers, judges: int) -> tuple[PairIds, PairIds]:
-    """The pairs with enough answers, and those with any; both sorted."""
+    """Return the pairs with at least `judges` answers, and those with any; both sorted."""
     images, captions, counts, _ = answers.arrays()
     pairs, ours = runs.numbers(images, captions)
     return np.sort(pairs[counts[ours] >= judges]), np.sort(pairs)
@@ -34,8 +34,8 @@ def known_pairs(runs: PooledRuns, answers: Answers, judges: int) -> tuple[PairId
 
 @dataclass(frozen=True, slots=True)
 class RoundChoice:
-    """How a round's pairs are chosen: at most a `share` of the `askable` pairs that could be asked when the
-    batch was opened."""
+    """How a round's pairs are chosen: at most a `share` of the `askable` pairs, counted when the batch was
+    opened."""
 
     strategy: str
     share: float
@@ -52,9 +52,10 @@ def next_pairs_of_round(
     tasks: str,
     choice: RoundChoice,
 ) -> NextPairs:
-    """What to ask next of `candidates`, where `selected` were asked or are known; both are sorted.
+    """Choose which of `candidates` to ask next, where `selected_pairs` were asked or are judged; both are
+    sorted.
 
-    Raises UnknownName for a strategy nobody knows, BatchError for a share that is none, BadPool.
+    Raises UnknownName for an unknown strategy, BatchError for an invalid share, BadPool.
     """
     if not 0 < choice.share <= 1:
         raise BatchError(f"rounds of {choice.share:g} of the pairs: expected a share over 0 and at most 1")

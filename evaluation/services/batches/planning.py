@@ -1,8 +1,8 @@
-"""What a batch would ask about, and cost: its runs pooled, and what needs no judge left out.
+"""Planning a batch: pool its runs, remove the pairs that need no judge, and estimate the cost.
 
-A pair is asked about that is no original, that the filter leaves, and that has fewer answers in store than
-wanted. One with some answers, but too few, is asked about again by as many judges as any other, since a page
-has one number of judges; all its answers count. With a strategy a first round of these pairs is planned.
+A pair is asked about if it is no original, the filter keeps it, and it has fewer stored answers than
+requested. A pair with too few answers is asked again by the full number of judges, since all pairs of a page
+have the same number; all its answers count. With a strategy, a first round of these pairs is planned.
 
 Source: Hodosh et al. 2013, section 4.3.2.
 """
@@ -48,7 +48,7 @@ from phrasebox.pooling.pools import PairIds, among, pool
 from phrasebox.pooling.pricing import Price, price
 from phrasebox.pooling.unlikely import BLEU_PRE_THRESHOLD
 
-#: Raised where what a batch's digest covers changes.
+#: Increase this when what a batch's digest covers changes.
 _DEFINITION = 1
 #: As in the paper.
 BATCH_DEPTH = 10
@@ -56,7 +56,8 @@ BATCH_DEPTH = 10
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """What a run has to do with a batch: its `pairs`, those `alone` its, and those nobody judged yet."""
+    """A run's part in a batch: its number of `pairs`, of those only it contributes (`alone`), and of those
+    without any judgment."""
 
     run: str
     system: str
@@ -73,11 +74,11 @@ class BatchSize:
     """The size and the cost of a batch.
 
     Of the `pooled` pairs, `originals` need no judge, `filtered` are unlikely, `known` have enough answers,
-    and `askable` can be asked, of which `selected` are in the first round; `begun` have some answers. On
-    `task_count` pages or as many graded pairs, with `fillers` among them, `answers` make `judgments` of the
-    pairs asked; `missing` captions, `short_blocks` of the `blocks` are incomplete. An answer takes
-    `seconds_an_answer`, as in the batch `measured_on` ("": assumed). It costs so many `micros`,
-    millionths of the currency, which are the `price` in words.
+    and `askable` can be asked, of which `selected` are in the first round; `begun` have some answers.
+    `task_count` is the number of pages, or of graded pairs, with `fillers` among them; their `answers` give
+    that many `judgments` of the selected pairs. `missing` captions are lacking on pages, and `short_blocks`
+    of the `blocks` are incomplete. An answer takes `seconds_an_answer`, measured in the batch `measured_on`
+    ("": assumed). The cost is `micros`, in millionths of the currency; `price` is the same as text.
     """
 
     pooled: int
@@ -105,15 +106,15 @@ class BatchSize:
 
 @dataclass(frozen=True)
 class Plan:
-    """A batch before it is launched. `selected` and `fillers` are pairs of `pooled`'s space.
+    """A batch before it is launched. `selected` and `fillers` are pairs in the space of `pooled`.
 
-    Of the `fillers`, which pages may be filled up with, `filling` says how many are, and what is missing:
-    it is counted on the pages that the batch will open.
+    `fillers` may fill up pages; `filling` says how many are used and what is missing, counted on the pages
+    that the batch will open.
 
     Of the `pooled_pairs`, `originals` need no judge, `filtered` are unlikely, `known` have enough answers
-    (`begun`: some, but too few), and the rest is `selected`. `seconds` an answer takes, as measured or
-    assumed (`measured` is the batch it was measured on, else ""). Of the pairs that it `may_ask` all are
-    `selected`; with a `strategy` a first round of them, a `share` at most, and the price is that round's.
+    (`begun`: some, but too few), and the rest is `selected`. `seconds` is the time per answer, measured or
+    assumed (`measured` is the batch it was measured on, else ""). Without a `strategy` all pairs of `may_ask`
+    are `selected`; with one, a first round of at most a `share` of them, and the price is that round's.
     """
 
     corpus: str
@@ -143,7 +144,7 @@ class Plan:
 
     @property
     def askable(self) -> int:
-        """How many pairs may be asked about."""
+        """The number of pairs that may be asked about."""
         return len(self.may_ask)
 
     @property
@@ -153,11 +154,11 @@ class Plan:
 
     @property
     def judges(self) -> int:
-        """How many people answer about a pair, by the settings."""
+        """The number of people who answer about a pair, by the settings."""
         return _judges(self.settings, self.tasks)
 
     def numbers(self) -> BatchSize:
-        """Its size and its cost."""
+        """The size and the cost of the batch."""
         return BatchSize(
             pooled=self.pooled_pairs,
             originals=self.originals,
@@ -181,7 +182,7 @@ class Plan:
 
 
 def _questions() -> dict[str, Any]:
-    """What a batch may ask, each in words."""
+    """Return the tasks that a batch may ask, with their titles."""
     pages, alone = _("Pages with boxes to tick"), _("Pair by pair, from 1 to 4")
     return {
         tasks: format_lazy(
@@ -191,7 +192,7 @@ def _questions() -> dict[str, Any]:
     }
 
 
-#: Strategies in words; at random is what the others must beat.
+#: Strategies with their titles; random order is the baseline for the others.
 _ORDERS = {
     "move_to_front": _("pairs near relevant ones first (move to front)"),
     "thompson": _("pairs from runs that found relevant ones first (a bandit)"),
@@ -280,14 +281,14 @@ class BatchRequest:
     ] = field(default_factory=dict)
 
     def problems(self) -> Iterator[FieldError]:
-        """Rounds without a strategy."""
+        """Errors: rounds without a strategy."""
         if self.rounds is not None and self.strategy is None:
             yield FieldError("rounds", "only_with", {"other": "strategy"})
 
 
 @settings_in_field("campaign_settings")
 def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -> Plan:
-    """What a batch would ask, and cost; nothing is written. `report_progress` hears how far it is.
+    """Plan a batch and estimate its cost; writes nothing. `report_progress` is called with the progress.
 
     Raises UnknownName, BadPool, CampaignError, BatchError.
     """
@@ -296,7 +297,7 @@ def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -
     target, kind = corpus_named(corpus), kinds_of_tasks(tasks)[0]
     campaign_settings = {**request.campaign_settings}
     answered = campaign_settings.get("answers", {})
-    if request.judges is not None and isinstance(answered, Mapping):  # else it is refused as a setting
+    if request.judges is not None and isinstance(answered, Mapping):  # else it is rejected as a setting
         campaign_settings["answers"] = {**answered, kind: request.judges}
     frozen = settings_of_tasks(tasks, campaign_settings)
     chosen = [run_named(name) for name in request.runs]
@@ -383,14 +384,15 @@ def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -
 
 
 def _threshold(request: BatchRequest) -> float | None:
-    """The lowest BLEU_pre of a pair that is asked; None where nothing is filtered."""
+    """Return the lowest BLEU_pre of a pair that is asked; None where nothing is filtered."""
     if request.threshold is None:
         return BLEU_PRE_THRESHOLD if pair_tasks(request.tasks).filtered else None
     return request.threshold or None
 
 
 def _check_reused(request: BatchRequest, names: Sequence[str], before: Sequence[Batch]) -> None:
-    """Raises BatchError for simulated answers in a batch of people, and for those that count anyway."""
+    """Raise BatchError for simulated answers in a batch of people, and for judgments that are counted
+    anyway."""
     of_batches = {judgments_source(batch): batch.name for batch in before}
     for name in names:
         judged = judgment_set(request.corpus, name)
@@ -416,7 +418,7 @@ def _unjudged(runs: PooledRuns, number: int, known: PairIds, depth: int) -> tupl
 
 
 def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
-    """How long an answer takes, and the batch that says so: the newest that was answered."""
+    """Return the seconds per answer, and the batch they were measured on: the newest that was answered."""
     for batch in reversed(before):
         seconds = seconds_an_answer(batch.campaign)
         if seconds is not None:
@@ -425,7 +427,7 @@ def _seconds(before: Sequence[Batch], tasks: str) -> tuple[float, str]:
 
 
 def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, seconds: float) -> Price:
-    """What asking `pairs` on so many pages, or as graded pairs, comes to at `seconds` an answer."""
+    """Return the price of asking `pairs` on that many pages, or as graded pairs, at `seconds` per answer."""
     return price(
         pairs=pairs,
         tasks=number,
@@ -436,7 +438,7 @@ def price_of(pairs: int, number: int, tasks: str, settings: CampaignSettings, se
 
 
 def page_fill_numbers(filling: Filling) -> dict[str, int]:
-    """How full pages are, as a batch's numbers have it."""
+    """Return how full pages are, in the form in which a batch stores its numbers."""
     return {
         "fillers": filling.fillers,
         "missing": filling.missing,
@@ -455,7 +457,7 @@ def _digest(
     reused: Sequence[str],
     more: Mapping[str, object],
 ) -> str:
-    """SHA-256 over what a batch is made from, in hexadecimal."""
+    """Return the SHA-256, in hexadecimal, of everything a batch is made from."""
     content = {
         "definition": _DEFINITION,
         "corpus": corpus,

@@ -1,7 +1,8 @@
-"""Stored runs as the pooling rooms have them: images and captions numbered, lists cut to a depth.
+"""Stored runs as `phrasebox.pooling` takes them: images and captions numbered, lists cut to a depth.
 
-Those images take part that a run asks about or ranks, or whose caption it does; and of their captions
-those of the numbers that occur. So a run that ranks one of five captions is not compared with the others.
+The space has the images that a run asks about or ranks, or whose captions it does, and of their captions
+those whose numbers occur in the runs. So a run that ranks one of five captions is not compared with the
+others.
 """
 
 from collections import Counter
@@ -21,17 +22,17 @@ from evaluation.services.phases import ProgressCallback, silent
 from phrasebox.pooling.pools import ANNOTATION, SEARCH, BadPool, PairIds, Shortlist, Space
 from phrasebox.pooling.unlikely import bleu_pre
 
-#: How many items of a ranking are read at most: no image has more relevant ones to be looked for.
+#: The largest number of items of a ranking that are read: no image has more relevant ones to look for.
 WIDEST = 100
 
 
 @dataclass(frozen=True)
 class PooledRuns:
-    """Runs of one corpus: their shortlists, and what their numbers mean.
+    """Runs of one corpus: their shortlists, and the rows that their numbers stand for.
 
-    `image` and `caption`, ascending, are the ids of rows that the numbers of `space` stand for. Captions that
-    are `candidates` are to be judged: nobody says that they describe their image. Captions take part that
-    have one of the `caption_numbers` among their image's.
+    `image` and `caption`, ascending, are the row ids for the numbers of `space`. Captions that are
+    `candidates` are to be judged: none is known to describe its image. Captions are in the space if their
+    number within their image is one of `caption_numbers`.
     """
 
     corpus: str
@@ -44,7 +45,7 @@ class PooledRuns:
 
     @property
     def queries(self) -> dict[str, PairIds]:
-        """What the runs were asked to rank for: ids of rows, ascending, by kind ("image", "caption")."""
+        """The queries of the runs: row ids, ascending, by kind ("image", "caption")."""
         queries = {}
         for direction, ids in ((ANNOTATION, self.image), (SEARCH, self.caption)):
             if query_rows := [run.queries for run in self.shortlists if run.direction == direction]:
@@ -52,19 +53,20 @@ class PooledRuns:
         return queries
 
     def numbers(self, images: PairIds, captions: PairIds) -> tuple[PairIds, NDArray[np.bool_]]:
-        """The pairs of ids of rows, and which of the given ones are pairs of this space."""
+        """Convert row ids to pairs of this space; return these pairs, and a mask of the inputs that are in
+        it."""
         ours = np.isin(images, self.image) & np.isin(captions, self.caption)
         return self.space.pairs(
             np.searchsorted(self.image, images[ours]), np.searchsorted(self.caption, captions[ours])
         ), ours
 
     def ids(self, pairs: PairIds) -> tuple[PairIds, PairIds]:
-        """The ids of the rows of pairs."""
+        """Return the row ids of the images and captions of pairs."""
         images, captions = self.space.parts(pairs)
         return self.image[images], self.caption[captions]
 
     def likely(self, pairs: PairIds, threshold: float) -> NDArray[np.bool_]:
-        """Which pairs the filter leaves: BLEU_pre is at least `threshold`."""
+        """Return a mask of the pairs that the filter keeps: BLEU_pre is at least `threshold`."""
         texts: dict[int, str] = {}
         texts_of_image: dict[int, list[str]] = {}
         for image, caption, text in captions_of_images(self.corpus, self.image.tolist(), "captions__text"):
@@ -81,7 +83,8 @@ class PooledRuns:
         )
 
     def called(self, pairs: PairIds) -> list[Pair]:
-        """The pairs as campaigns name them: the image's key, and its caption's as KEY#PLACE."""
+        """Return the pairs under the names that campaigns use: the image's key, and its caption's as
+        KEY#NUMBER."""
         owners = self.image[np.unique(self.space.owner[self.space.parts(pairs)[1]])].tolist()
         name: dict[int, str] = {}
         count_of_image: Counter[int] = Counter()
@@ -96,7 +99,7 @@ class PooledRuns:
         ]
 
     def by_image(self, pairs: PairIds) -> dict[str, list[str]]:
-        """The same by image: its key, and the captions that are paired with it."""
+        """Return the same grouped by image: its key, and the captions that are paired with it."""
         captions_of_image: dict[str, list[str]] = {}
         for image, caption in self.called(pairs):
             captions_of_image.setdefault(image, []).append(caption)
@@ -106,7 +109,8 @@ class PooledRuns:
 def pooled(
     corpus: str, runs: Sequence[Run], *, width: int = WIDEST, report_progress: ProgressCallback = silent
 ) -> PooledRuns:
-    """The best `width` items of `runs`; raises BadPool for none, or one of another corpus, or cut short."""
+    """Return the best `width` items of `runs`; raises BadPool for no runs, runs of another corpus, or
+    truncated runs."""
     if not runs:
         raise BadPool("no runs were given; name at least one to pool")
     lists: list[tuple[Run, list[int], list[PairIds]]] = []
@@ -131,8 +135,8 @@ def pooled(
 def _taking_part(
     corpus: str, lists: Sequence[tuple[Run, list[int], list[PairIds]]]
 ) -> tuple[PairIds, PairIds, PairIds, tuple[int, ...]]:
-    """Ids of images and captions, both ascending, the number of each caption's image, and which captions of
-    an image take part."""
+    """Return the ids of images and of captions, both ascending, the number of each caption's image, and the
+    numbers of the captions of an image that are in the space."""
     images: set[int] = set()
     captions: set[int] = set()
     for run, queries, items in lists:

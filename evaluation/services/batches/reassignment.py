@@ -1,8 +1,8 @@
-"""Judges whose answers do not count, and having their pages asked again: what it costs, and doing it.
+"""Discarding judges whose answers do not count, so that their pages are asked again: its cost, and doing it.
 
 A judge below the bar or suspended leaves pairs short of their number of answers. Discarding the judge
-withdraws what they answered, which opens its places for others; nobody is asked a page twice. What is
-asked again costs as much as it did. Doing it again finds nobody left, so a job that died goes on.
+withdraws these answers and frees their places for others; nobody is asked the same page twice. Asking again
+costs as much as before. A repeated call has nobody left to discard, so a job that died can go on.
 """
 
 from dataclasses import dataclass, replace
@@ -23,15 +23,16 @@ from evaluation.services.batches.stored_answers import BatchError
 from evaluation.services.phases import ProgressCallback, silent
 from evaluation.services.stored_kinds import BATCHES
 
-#: The state of a campaign that asks nobody any more.
+#: The state of a campaign that opens no more tasks.
 CLOSED_MESSAGE = "closed"
 
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """Judges to be discarded, and what asking their `answers` (to pages, or graded pairs) again comes to.
+    """The judges to discard, and the cost of asking their `answers` (to pages, or graded pairs) again.
 
-    `judges` maps each to why they do not count; it costs `micros`, millionths of the campaign's currency.
+    `judges` maps each to the reason why they do not count; the cost is `micros`, millionths of the campaign's
+    currency.
     """
 
     batch: str
@@ -52,17 +53,17 @@ class ReassignRequest:
 
 
 def reassignment_plan(request: ReassignRequest, context: OperationContext) -> Reassignment:
-    """Whom reassigning would discard, and what it would cost; nothing is written."""
+    """Return whom reassigning would discard, and its cost; writes nothing."""
     return plan_reassignment(batch_named(request.batch))
 
 
 def reassign_pages(request: ReassignRequest, context: OperationContext) -> Reassignment:
-    """As `reassign_answers`."""
+    """Reassign pages as an operation; see `reassign_answers`."""
     return reassign_answers(request.batch, actor=context.actor, report_progress=context.report_progress)
 
 
 def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> Reassignment:
-    """What topping up would come to; nothing is written."""
+    """Return the cost of reassigning a batch's excluded answers; writes nothing."""
     people = judges_of(batch) if judges is None else judges
     unused = {name: judge for name, judge in people.items() if judge.unused and judge.answers}
     answers = sum(judge.answers for judge in unused.values())
@@ -83,11 +84,11 @@ def plan_reassignment(batch: Batch, judges: dict[str, Judge] | None = None) -> R
 def reassign_answers(
     name: str, *, actor: Any = None, report_progress: ProgressCallback = silent
 ) -> Reassignment:
-    """Discard the judges of a batch whose answers do not count, so that others are asked; what it came to.
+    """Discard the judges of a batch whose answers do not count, so that others are asked; return the result.
 
-    `actor` is the account that asks. What `report_progress` raises stops it between two images, and the next
-    call does what is left. Raises BatchError for an unknown batch, and for one whose campaign is closed, as
-    nobody can be asked again.
+    `actor` is the account that requests it. An exception of `report_progress` stops it between two images,
+    and the next call does the rest. Raises BatchError for an unknown batch and for one whose campaign is
+    closed, since nobody can be asked again.
     """
     batch = batch_named(name)
     planned = plan_reassignment(batch)

@@ -1,7 +1,7 @@
-"""A batch judged by people who answered before: a rehearsal with the votes that a set of judgments holds.
+"""A rehearsal of a batch: simulated judges answer with the votes of a stored set of judgments.
 
-So one sees, before anybody is paid, what a batch would have come to, and whether what comes out of it is
-what the judgments alone say.
+It shows, before anybody is paid, what a batch would result in, and whether the result equals what the
+judgments alone give.
 """
 
 from collections.abc import Mapping
@@ -56,8 +56,9 @@ class SimulateJudgesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedJudges:
-    """What simulated judges did to a batch. `crowd`: how many of each kind came, none where they answered as
-    recorded; `open_tasks`, and `leased` of them, are left; `violations` counts what may never be."""
+    """What simulated judges did to a batch. `crowd`: the number of judges of each kind, empty where they
+    answered as recorded; `open_tasks`, and `leased` of them, remain; `violations` counts events that must
+    never happen."""
 
     batch: str
     recorded: str
@@ -73,7 +74,7 @@ class SimulatedJudges:
 
 
 def simulate_judges(request: SimulateJudgesRequest, context: OperationContext) -> SimulatedJudges:
-    """Have the batch answered; raises as `judge_as_recorded` does."""
+    """Let simulated judges answer the batch; raises as `judge_as_recorded` does."""
     mix: dict[str, int] = {}
     if request.mix:
         least = campaign_crowd_size(batch_named(request.batch).campaign).least
@@ -112,12 +113,12 @@ def judge_as_recorded(
     url: str = "",
     patience: float = CROWD_PATIENCE,
 ) -> CrowdReport:
-    """Have the open batch `name` answered from the set `judgments` until nothing is left for its judges.
+    """Answer the open batch `name` from the set `judgments` until nothing is left for its judges.
 
-    Without a `mix` as many judges come as a pair wants, and the first gives each pair's first recorded
-    answer, the second its second, and so on (see `judging.CrowdKnowledge`). With one, its people answer what
-    most said, with their errors. What nobody judged is taken for unrelated, except an image's own captions.
-    Raises BatchError, UnknownName, CampaignError and Busy.
+    Without a `mix` there are as many judges as a pair needs: the first gives each pair's first recorded
+    answer, the second its second, and so on (see `judging.CrowdKnowledge`). With a mix, its people answer as
+    most recorded judges did, with their errors. Pairs that nobody judged are answered as unrelated, except an
+    image's own captions. Raises BatchError, UnknownName, CampaignError and Busy.
     """
     batch = batch_named(name)
     stored_set = judgment_set(batch.corpus.name, judgments)
@@ -136,8 +137,8 @@ def judge_as_recorded(
 
 
 def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> CrowdKnowledge:
-    """What the set says, by an image's key and a caption's text; raises BatchError for another scale,
-    and where an image has two captions of one text that were answered unlike."""
+    """Return the set's answers by an image's key and a caption's text; raises BatchError for another scale,
+    and where an image has two captions of the same text with different answers."""
     corpus, scale = corpus_named(batch.corpus.name), pair_tasks(batch.campaign.tasks).values
     key = dict(corpus.images.values_list("pk", "key"))
     text: dict[int, str] = {}

@@ -1,9 +1,9 @@
-"""Asking in rounds: what the answers so far say to ask next, until the order of the systems is stable.
+"""Asking in rounds: the answers so far decide what to ask next, until the order of the systems is stable.
 
 A batch with a strategy of `pooling.active` asks a share of its pairs at a time. When a round is answered,
 `ask_next_round` pools its runs again and asks the next pairs in the same campaign, of the same people; or it
-ends the batch, and what was never asked stays unjudged: bpref and judged@k tell so. It stays ended while the
-answers are those it ended by; where they are others, the next round is chosen once more.
+ends the batch. Pairs that were never asked stay unjudged, which bpref and judged@k show. A batch stays ended
+while the answers it ended with are the same; if they change, the next round is chosen again.
 """
 
 from dataclasses import dataclass, replace
@@ -41,17 +41,17 @@ from evaluation.services.stored_kinds import BATCHES
 from phrasebox.pooling.active import NextPairs
 from phrasebox.pooling.pools import PairIds, pool
 
-#: Why there are no more rounds: the order of the systems is stable, or everything was asked.
+#: Why a batch has no more rounds: the order of the systems is stable, or every pair was asked.
 STABLE, EXHAUSTED = "stable", "exhausted"
 
 
 @dataclass(frozen=True, slots=True)
 class RoundStatus:
-    """How far a batch is with its rounds. `ended` says why there are no more, "" where one was asked.
+    """The progress of a batch in rounds. `ended` is the reason why there are no more, "" where one was asked.
 
     `selected` of `askable` pairs were asked by `rounds` rounds in all, `pairs` of them now; `tau` is the
     smallest Kendall's tau with the last rankings, None before there are enough of them. `outdated`: the batch
-    had ended, but its answers have changed since, so that neither why nor its tau holds.
+    had ended, but its answers have changed since, so that neither the reason nor tau is valid.
     """
 
     batch: str
@@ -76,14 +76,15 @@ class NextRoundRequest:
 
 
 def number_round(request: NextRoundRequest, context: OperationContext) -> NextRoundRequest:
-    """The request of the round after the last one; raises BatchError for a batch that has none."""
+    """Return the request with the number of the round after the last one; raises BatchError for a batch
+    without rounds."""
     batch = batch_named(request.batch)
     _check_rounds(batch)
     return request if request.round is not None else replace(request, round=len(batch.rounds["selected"]) + 1)
 
 
 def next_round(request: NextRoundRequest, context: OperationContext) -> RoundStatus:
-    """As `ask_next_round`."""
+    """Ask the next round as an operation; see `ask_next_round`."""
     return ask_next_round(
         request.batch, number=request.round, actor=context.actor, report_progress=context.report_progress
     )
@@ -97,12 +98,11 @@ def _check_rounds(batch: Batch) -> None:
 def ask_next_round(
     name: str, *, number: int | None = None, actor: Any = None, report_progress: ProgressCallback = silent
 ) -> RoundStatus:
-    """Ask the next round of the batch `name`, or end it, once all that was asked is answered.
+    """Ask the next round of the batch `name`, or end it, once everything that was asked is answered.
 
-    With the `number` of a round nothing is done where that one, or a later one, was asked. Both or
-    nothing: the round's questions, and that they were asked. Raises BatchError for a batch that asks
-    everything at once, and for one whose answers are to come, or whose judges are to be discarded first;
-    and Busy.
+    With a round's `number`, does nothing if that round or a later one was asked. Writes the round's questions
+    and the record that they were asked, both or nothing. Raises BatchError for a batch that asks everything
+    at once, while answers are outstanding and while judges have to be discarded first; and Busy.
     """
     with work_lock(f"batch.{name}", "batch", name):
         batch = batch_named(name)
@@ -142,7 +142,7 @@ def ask_next_round(
 
 
 def _check_answered(batch: Batch) -> None:
-    """Raise BatchError unless the answers that tell the next round are there."""
+    """Raise BatchError unless all answers that decide the next round exist."""
     again = plan_reassignment(batch)
     if again.judges:
         raise BatchError(
@@ -159,7 +159,7 @@ def _check_answered(batch: Batch) -> None:
 
 
 def selected_and_displayed_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairIds, PairIds]:
-    """The pairs that the batch asked for so far, and all that it showed; both sorted."""
+    """Return the pairs that the batch asked about so far, and all pairs that it displayed; both sorted."""
     rows = list(selected_pairs(batch.campaign))
     ids = np.array([row[:2] for row in rows], dtype=np.int64).reshape(-1, 2)
     pairs, ours = runs.numbers(ids[:, 0], ids[:, 1])
@@ -170,7 +170,7 @@ def selected_and_displayed_pairs(runs: PooledRuns, batch: Batch) -> tuple[PairId
 def _written(
     batch: Batch, runs: PooledRuns, next_pairs: NextPairs, unlikely: PairIds, by: dict[str, Any], actor: Any
 ) -> RoundStatus:
-    """Open the round's questions, or write why there is none, and by which answers."""
+    """Open the round's questions, or store why there are no more, and the answers that decided it."""
     rounds: dict[str, Any] = {**batch.rounds, "tau": None if isnan(next_pairs.tau) else next_pairs.tau}
     rounds |= {"ended": "", "answers": None}
     numbers = dict(batch.numbers)
@@ -200,7 +200,7 @@ def _written(
 
 
 def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
-    """What the batch was to cost so far and what the pairs just `opened` cost, added up."""
+    """Return the planned cost of the batch so far plus that of the pairs just `opened`."""
     settings, numbers = settings_of(batch.campaign.settings), batch.numbers
     more = price_of(opened.pairs, opened.tasks, batch.campaign.tasks, settings, numbers["seconds_an_answer"])
     micros = numbers["micros"] + more.amount
@@ -214,7 +214,7 @@ def _paid(batch: Batch, opened: campaigns.OpenedPairs) -> dict[str, Any]:
 
 
 def round_status(batch: Batch, pairs: int = 0) -> RoundStatus:
-    """How far a batch is with its rounds, of which `pairs` are asked now."""
+    """Return the progress of a batch in rounds, of which `pairs` are asked now."""
     outdated = is_ending_outdated(batch)
     return RoundStatus(
         batch=batch.name,

@@ -1,6 +1,6 @@
-"""What is done about batches while nobody looks: the next round is asked once the last one is answered.
+"""Periodic work for batches: ask the next round once the last one is answered.
 
-Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
+It runs every minute. It imports nothing that is slow to import, since every command imports it.
 """
 
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ from evaluation.models import Batch
 from evaluation.services.batches.stamps import is_ending_outdated
 
 _KIND = "next_round"
-#: How long a round waits whose job failed.
+#: How long to wait before a round whose job failed is tried again.
 ROUND_CHECK_INTERVAL = timedelta(minutes=10)
-#: Jobs looked through for those of a batch.
+#: The number of recent jobs that are searched for those of a batch.
 _LOOKED_THROUGH = 500
 
 
 def ask_next_rounds() -> int:
-    """Have the next round asked of every open batch whose last one is answered; how many were. Also of those
-    that have ended by answers which have changed since.
+    """Queue the next round of every open batch whose last one is answered; return their number. This includes
+    batches whose answers have changed since they ended.
 
-    Left to people are batches whose judges are to be discarded first, and rounds of which somebody
-    cancelled the job. One that failed is tried again after a while: it may have been asked too early.
+    Batches whose judges have to be discarded first are left to people, and so are rounds whose job somebody
+    cancelled. A failed job is tried again after a while: it may have been too early.
     """
     rounds = 0
     newest = {_of(job.arguments): job for job in reversed(jobs_of_kinds([_KIND], limit=_LOOKED_THROUGH))}
@@ -45,12 +45,13 @@ def ask_next_rounds() -> int:
 
 
 def _of(arguments: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The batch and the round that a job is about."""
+    """Return the batch and the round that a job is about."""
     return arguments.get("batch"), arguments.get("round")
 
 
 def _in_vain(job: Job | None) -> bool:
-    """Whether the job that asked for this round says to leave it for now."""
+    """Whether the last job for this round failed too recently, or was cancelled, so that no new one is
+    queued."""
     if job is None or job.state not in (Job.FAILED, Job.CANCELLED):
         return False
     return (
@@ -61,7 +62,7 @@ def _in_vain(job: Job | None) -> bool:
 
 
 def _answered(batch: Batch) -> bool:
-    """Whether nothing is to come, by judges who all count."""
+    """Whether no answers are outstanding and every judge who answered counts."""
     campaign = batch.campaign
     if any(counts.wanting or counts.in_hand for counts in open_tasks_by_kind(campaign, fresh=True).values()):
         return False

@@ -1,11 +1,11 @@
-"""What a batch's figures are made from, as one word: while it is the same, so are they.
+"""One digest of everything a batch's figures are made from: while it is the same, so are the figures.
 
-Its campaign and those of the batches before it, whose answers it takes as well: their states and settings,
-who may count, what is withdrawn, and what was collected, and how often: the same may be collected twice.
-Runs, and judgments from files, never change.
+It covers the batch's campaign and those of earlier batches, whose answers it uses too: their states and
+settings, whose answers count, what is withdrawn, and what was collected, and how often, since the same may be
+collected twice. Runs, and judgments from files, never change.
 
-What ended a batch in rounds is made from less, the answers alone (`answers_at_end`): a campaign that is
-paused or closed changes nothing about the order of the systems.
+What ended a batch in rounds is made from less, the answers alone (`answers_at_end`): pausing or closing a
+campaign does not change the order of the systems.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ from evaluation.models import Batch
 
 
 def counted_by_name(batch: Batch) -> list[str]:
-    """The judges of a batch whose answers from before they were reinstated its newest judgments hold."""
+    """Return the judges whose answers from before their reinstatement are in the batch's newest judgments."""
     return [] if batch.judgments is None else list(batch.judgments.counted.get(batch.name, []))
 
 
 def earlier(corpus: str, tasks: str, *, simulated: bool, until: Batch | None = None) -> list[Batch]:
-    """The batches of a corpus that ask the same, oldest first; `until` is the last of them.
+    """Return the batches of a corpus with the same task, oldest first; `until` is the last of them.
 
-    Answers of simulated workers are never mixed with people's: their batches are among these only for one
-    that is `simulated` itself.
+    Answers of simulated workers are never mixed with people's: their batches are included only if
+    `simulated`.
     """
     batches = Batch.objects.filter(corpus__name=corpus, campaign__tasks=tasks).select_related(
         "campaign__corpus", "judgments"
@@ -42,16 +42,17 @@ def earlier(corpus: str, tasks: str, *, simulated: bool, until: Batch | None = N
     return list((batches.filter(pk__lte=until.pk) if until is not None else batches).order_by("pk"))
 
 
-#: Raised where what figures mean changes.
+#: Increase this when the meaning of figures changes.
 _DEFINITION = 1
 _OF_BATCH = ("pk", "judgments", "judgments__counted", "collections", "numbers", "rounds")
 _OF_CAMPAIGN = ("campaign", "campaign__state", "campaign__revision", "campaign__settings_version")
 
 
 def batch_stamp(batch: Batch, *, answers: bool) -> str:
-    """SHA-256 in hexadecimal over what figures of the batch are made from.
+    """Return the SHA-256, in hexadecimal, of what figures of the batch are made from.
 
-    With `answers` it changes with every answer; without, with all else that changes who and what counts.
+    With `answers` it changes with every answer; without, with everything else that changes who and what
+    counts.
     """
     batches = Batch.objects.filter(
         corpus=batch.corpus_id, campaign__tasks=batch.campaign.tasks, pk__lte=batch.pk
@@ -62,10 +63,10 @@ def batch_stamp(batch: Batch, *, answers: bool) -> str:
 
 
 def answers_at_end(batch: Batch) -> dict[str, Any]:
-    """The answers that a batch in rounds ends by, as its `rounds` keep them: the newest, all as one word, and
-    the newest change of an answer in each campaign.
+    """Return the answers that end a batch in rounds, as its column `rounds` stores them: the newest one, a
+    digest of all, and the newest change of an answer in each campaign.
 
-    Read before the answers themselves: what changes meanwhile is found later.
+    Call it before reading the answers themselves, so that changes made meanwhile are noticed later.
     """
     newest = newest_judgment()
     changes = _newest_changes(batch, newest)
@@ -73,10 +74,10 @@ def answers_at_end(batch: Batch) -> dict[str, Any]:
 
 
 def is_ending_outdated(batch: Batch) -> bool:
-    """Whether a batch in rounds has ended by answers that do not all count now, or that are not all: some
-    were withdrawn, restored, replaced, or changed by those who gave them.
+    """Whether a batch in rounds ended with answers that have changed since: some were withdrawn, restored,
+    replaced, or changed by those who gave them.
 
-    Answers that came since to other batches end nothing.
+    Later answers to other batches do not count as a change.
     """
     if not batch.rounds.get("ended"):
         return False
@@ -87,7 +88,7 @@ def is_ending_outdated(batch: Batch) -> bool:
 
 
 def _newest_changes(batch: Batch, newest: int) -> list[int]:
-    """The newest change of an answer in the batch's campaign, and in those before it, of answers up to
+    """Return the newest change of an answer in the batch's campaign, and in each earlier one of answers up to
     judgment `newest`."""
     simulated = batch.campaign.simulated
     rows = earlier(batch.corpus.name, batch.campaign.tasks, simulated=simulated, until=batch)
@@ -95,8 +96,8 @@ def _newest_changes(batch: Batch, newest: int) -> list[int]:
 
 
 def _digest_of_answers(batch: Batch, newest: int) -> str:
-    """SHA-256 over which answers the order of the systems is made from: all of the batch, and those that the
-    batches before it had when judgment `newest` was given."""
+    """Return the SHA-256 of the answers that decide the order of the systems: all answers of the batch, and
+    those of earlier batches up to judgment `newest`."""
     read = []
     simulated = batch.campaign.simulated
     for earlier_batch in earlier(batch.corpus.name, batch.campaign.tasks, simulated=simulated, until=batch):

@@ -1,7 +1,7 @@
-"""How a batch stands: what is judged, by whom, at what price, and how far it is to be trusted.
+"""The state of a batch: what is judged, by whom, at what price, and how reliable it is.
 
-Reading all answers and all rankings takes seconds at the size of the paper: `batch_state` is for commands,
-and `cached_batch_state` for pages, which may miss answers of the last minute, and nothing else.
+At the size of the paper, reading all answers and all rankings takes seconds: commands call `batch_state`;
+pages call `cached_batch_state`, which may miss only answers of the last minute.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,23 +38,22 @@ from phrasebox.pooling.unlikely import FilterLoss, filter_loss
 from phrasebox.relevance.grades import JudgedPair
 from phrasebox.relevance.qrels import AnyRule
 
-#: The level at which Krippendorff's alpha takes the answers.
+#: The measurement level of the answers for Krippendorff's alpha.
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How a batch stands.
+    """The state of a batch.
 
-    `open` tasks want `answers_to_come` answers, which cost what is `to_come` ("": too early to tell) and end
-    `ends_at`, at the pace of the last day; a closed campaign wants none. Of the pairs asked `judged` have as
-    many answers as wanted and `short` have fewer; of those that were judged before and not asked, `reused`
-    still have as many and `lacking` have fewer. `stored` are the answers about pairs that its judgments would
-    hold, and where it is `collected` its newest judgments hold just these. `people` is everybody who judged,
-    `unused` who of them does not count, and `top_up` what asking again would cost. `filling` is how full
-    the pages are (nothing of graded pairs). `agreement` is
-    Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None: no filler was judged),
-    `omissions` what runs lose that are left out (None where not asked for, or too early). `rounds` is
-    there where the batch asks in rounds.
+    `open` tasks need `answers_to_come` answers, which cost `to_come` ("": too early to tell) and end
+    `ends_at` at the speed of the last day; a closed campaign needs none. Of the pairs asked, `judged` have as
+    many answers as requested and `short` have fewer; of those judged before and not asked, `reused` still
+    have as many and `lacking` have fewer. `stored` is the number of answers that its judgments would hold; if
+    `collected`, its newest judgments hold exactly these. `people` are all judges, `unused` those who do not
+    count, and `top_up` is the cost of asking again. `filling` says how full the pages are (empty for graded
+    pairs). `agreement` is Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None:
+    no filler was judged), `omissions` what each run loses when it is left out of the pool (None where not
+    requested, or too early). `rounds` is set where the batch asks in rounds.
     """
 
     batch: str
@@ -90,12 +89,13 @@ class BatchState:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is asked any more, and every pair has its answers."""
+        """Whether no more tasks are open, and every pair has its answers."""
         return not self.answers_to_come and not self.short and not self.lacking
 
 
 def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precision") -> BatchState:
-    """How a batch stands; with `omissions` also what each run loses that is left out of its pool."""
+    """Return the state of a batch; with `omissions` also what each run loses when it is left out of the
+    pool."""
     batch = batch_named(name)
     campaign = batch.campaign
     answers, who = answers_of(batch)
@@ -106,7 +106,7 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
     coming = forecast_from(campaign, *counts, cost)
     answers_to_come = coming.answers or 0
     runs = [row.run for row in BatchRun.objects.filter(batch=batch).select_related("run__corpus")]
-    # Reading all rankings takes longest, and most states need none of them.
+    # Reading all rankings takes longest, and most states do not need them.
     load_runs = cache(lambda: pooled(batch.corpus.name, runs, width=max(WIDEST, batch.depth)))
     selected_pairs = selected_pairs_of(batch)
     short = short_of(batch, answers, selected_pairs)
@@ -146,15 +146,17 @@ def batch_state(name: str, *, omissions: bool = False, measure: str = "R-precisi
 
 
 def cached_batch_state(batch: Batch, *, fresh: bool = False) -> BatchState:
-    """As `batch_state`; answers of the last minute may be missing, and what anybody decided never is."""
+    """Return `batch_state` from a cache; answers of the last minute may be missing, decisions of people never
+    are."""
     what = f"batch-state-{batch_stamp(batch, answers=False)}"
     return cached_figure(batch.campaign, what, lambda: batch_state(batch.name), fresh=fresh)
 
 
 def _reused(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -> tuple[int, int]:
-    """Of the pairs that were judged when the batch was opened, how many are so now, and how many are not.
+    """Return how many of the pairs that were judged when the batch was opened still are, and how many are
+    not.
 
-    In rounds a pair not asked yet that was judged elsewhere since makes up for one.
+    In rounds, a pair that is not asked yet but was judged elsewhere since replaces one.
     """
     before = int(batch.numbers["known"])
     if not before:
@@ -169,7 +171,7 @@ def _reused(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers)
 
 
 def _agreement(answers: Answers, selected_pairs: Collection[tuple[int, int]], level: str) -> Estimate:
-    """How far the answers agree about the pairs that the batch asks for."""
+    """Return the agreement of the answers on the pairs that the batch asks about."""
     grades_of_pairs: Sequence[list[float]] = [
         list(grades_by_judge.values())
         for pair, grades_by_judge in answers.of.items()
@@ -183,7 +185,8 @@ def _agreement(answers: Answers, selected_pairs: Collection[tuple[int, int]], le
 def _judged(
     runs: PooledRuns, answers: Answers, rule: AnyRule
 ) -> tuple[PairIds, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Judged pairs, sorted; which are relevant under `rule`; and which anybody thinks so of."""
+    """Return the judged pairs, sorted; which are relevant under `rule`; and which at least one judge calls
+    relevant."""
     images, captions, _, values = answers.arrays()
     pairs, ours = runs.numbers(images, captions)
     grades_of_pairs = [values[index] for index in np.flatnonzero(ours)]
@@ -198,10 +201,12 @@ def _judged(
 
 
 def _loss(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -> FilterLoss | None:
-    """What the filter loses, from the judged fillers; None without a filter, or a judged filler.
+    """Return what the filter loses, estimated from the judged fillers; None without a filter or a judged
+    filler.
 
-    Fillers are of all batches so far, but only those that this batch's own filter took out of its own pool:
-    others stand for none of its filtered pairs. What is found is what is relevant of the pairs left in.
+    Fillers are from all batches so far, but only those that this batch's own filter removed from its own
+    pool: others do not represent its filtered pairs. The relevant pairs that the filter kept are the ones
+    found.
     """
     if batch.threshold is None or not answers.fillers:
         return None
@@ -223,7 +228,8 @@ def _loss(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -
 
 
 def _omissions(batch: Batch, runs: PooledRuns, answers: Answers, measure: str) -> list[OmittedSystem] | None:
-    """What each run loses on `measure` that is left out of the pool; None where no pair of it is judged."""
+    """Return what each run loses on `measure` when it is left out of the pool; None where no pair of it is
+    judged."""
     judged, relevant, _ = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
     if not len(judged):
         return None

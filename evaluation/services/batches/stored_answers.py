@@ -1,7 +1,7 @@
-"""Every answer about pairs that is in store: of batches' campaigns, and of judgments from files.
+"""All stored answers about pairs: from batches' campaigns, and from judgments in files.
 
-A judge counts once for a pair, with their first answer; those who give no name count each. Answers of
-one scale go together: yes or no, or grades from 1 to 4.
+A judge counts once per pair, with their first answer; every unnamed judge counts. Answers are only combined
+if they have the same scale: yes or no, or grades from 1 to 4.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,26 +28,26 @@ class BatchError(PhraseboxError):
 
 @dataclass
 class Answers:
-    """(image, caption), ids of rows -> what was answered, by judge: a name, or a number for each nameless.
+    """(image, caption), as row ids -> answers by judge: the judge's name, or a number for each unnamed one.
 
-    `fillers` are pairs that filled up pages of any of the batches, each with a pool and a filter of its own.
+    `fillers` are pairs that filled up pages of any of the batches, each with its own pool and filter.
     """
 
     of: dict[tuple[int, int], dict[str | int, float]] = field(default_factory=dict)
     fillers: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, pair: tuple[int, int], judge: str | int, value: float) -> None:
-        """Keep what a judge answered about a pair, unless an answer of that judge is there already."""
+        """Add a judge's answer about a pair, unless that judge already has one."""
         self.of.setdefault(pair, {}).setdefault(judge, value)
 
     def arrays(self) -> tuple[PairIds, PairIds, PairIds, list[list[float]]]:
-        """Images, captions, how many answers, and the answers of each pair."""
+        """Return images, captions, the number of answers, and the answers of each pair."""
         pairs = np.array(list(self.of), dtype=np.int64).reshape(-1, 2)
         values = [list(grades_by_judge.values()) for grades_by_judge in self.of.values()]
         return pairs[:, 0], pairs[:, 1], np.array([len(v) for v in values], dtype=np.int64), values
 
     def judged_pairs(self, names: CorpusNames) -> Iterator[JudgedPair]:
-        """The pairs by their names, in the order of these; judges are named where all of a pair are."""
+        """Yield the pairs by their names, sorted; a pair's judges are named only if all of them are."""
         rows = (
             (names.image_name[i], names.caption_name[c], grades_by_judge)
             for (i, c), grades_by_judge in self.of.items()
@@ -57,7 +57,7 @@ class Answers:
 
 
 def judges_named(grades_by_judge: Mapping[str | int, float]) -> tuple[str, ...]:
-    """Who gave the answers about a pair, in their order; nobody where any of them is nameless."""
+    """Return who gave the answers about a pair, in order; empty if any of them is unnamed."""
     named = tuple(judge for judge in grades_by_judge if isinstance(judge, str))
     return named if len(named) == len(grades_by_judge) else ()
 
@@ -70,11 +70,11 @@ def answers_of_batches(
     batches: Iterable[Batch],
     counted: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[Answers, dict[str, dict[str, Judge]]]:
-    """All answers of `batches` and of the judgments `reuse`, and the judges of each batch.
+    """Return all answers of `batches` and of the judgments `reuse`, and the judges of each batch.
 
-    Answers of judges who do not count are left out. `counted` names, by batch, judges whose answers from
-    before they were reinstated count; of a batch that it does not name they are those of its newest
-    judgments. Raises UnknownName, and BatchError for judgments of another scale.
+    Answers of judges who do not count are excluded. `counted` lists, by batch, judges whose answers from
+    before their reinstatement count; for batches that are not listed they are those of the newest judgments.
+    Raises UnknownName, and BatchError for judgments of another scale.
     """
     answers, nameless = Answers(), count(1)
     for name in reuse:
@@ -96,7 +96,7 @@ def answers_of_batches(
 
 
 def reusable(corpus: str, tasks: str) -> list[str]:
-    """The judgments of a corpus that are certain to be on the scale of `tasks`, by name."""
+    """Return the names of a corpus's judgments that certainly have the scale of `tasks`."""
     format = pair_tasks(tasks).format
     if not format:
         return []
@@ -107,9 +107,10 @@ def reusable(corpus: str, tasks: str) -> list[str]:
 def answers_of_set(
     judgments: JudgmentSet, scale: Sequence[int]
 ) -> Iterator[tuple[int, int, list[float], list[str]]]:
-    """Image and caption (ids of rows), answers and judges of each pair of a set, in its order.
+    """Yield image and caption (row ids), answers and judges of each pair of a set, in its order.
 
-    Raises BatchError for keywords, and answers of another scale."""
+    Raises BatchError for judgments of keywords, and for another scale.
+    """
     rows = PairAnswers.objects.filter(judgments=judgments).order_by("position")
     for image, caption, grades, named in rows.values_list("image", "caption", "grades", "judges").iterator(
         5_000
@@ -126,7 +127,7 @@ def answers_of_set(
 def _from_file(
     answers: Answers, judgments: JudgmentSet, scale: Sequence[int], nameless: Iterator[int]
 ) -> None:
-    """Add the answers of a set; each without a judge's name gets the next number of `nameless`."""
+    """Add the answers of a set; each answer without a judge's name gets the next number of `nameless`."""
     for image, caption, grades, named in answers_of_set(judgments, scale):
         for number, grade in enumerate(grades):
             answers.add((image, caption), named[number] if named else next(nameless), grade)

@@ -1,1 +1,1 @@
-"""Captions that systems write: made, kept, scored, and judged by people."""
+"""Captions that systems write: generating, storing and scoring them, and having people judge them."""

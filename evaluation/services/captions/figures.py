@@ -1,4 +1,5 @@
-"""Figures of sets of captions against the same references, and their differences from those of the first."""
+"""Figures of several sets of captions against the same references, and their differences from the first
+set."""
 
 import hashlib
 import json
@@ -19,26 +20,26 @@ from phrasebox.metrics.table import METRICS
 from phrasebox.significance.captions import NO_COUNTS, caption_difference, caption_interval
 from phrasebox.significance.tables import holm
 
-#: Digits of the digest that a label shows.
+#: Number of digits of the digest in a label.
 _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Texts of documents, and what they are called."""
+    """The texts of documents, and a name for them."""
 
     called: str
     texts: tuple[tuple[str, ...], ...]
 
     @property
     def label(self) -> str:
-        """Name, number and digest, as a FigureBasis has them."""
+        """Name, number and digest, in the form of a FigureBasis."""
         digest = hashlib.sha256(json.dumps(self.texts, ensure_ascii=False).encode()).hexdigest()
         return f"{self.called} ({len(self.texts):,} documents, sha256 {digest[:_DIGITS]})"
 
 
 def references_by_image(corpus: str) -> tuple[dict[int, tuple[str, ...]], dict[int, int]]:
-    """The captions of each image by the id of its row, and how many that are unrelated it has besides.
+    """Return the captions of each image by row id, and the number of its captions marked as unrelated.
 
     Images are in the order of the corpus. Raises UnknownName.
     """
@@ -55,29 +56,29 @@ def references_by_image(corpus: str) -> tuple[dict[int, tuple[str, ...]], dict[i
 
 
 def subset_of_documents(corpus: str, split: str, documents: str = "", *, seed: int = 0) -> Subset | None:
-    """The images whose references are CIDEr's documents; None for the whole corpus.
+    """Return the images whose references are CIDEr's documents; None for the whole corpus.
 
-    `documents` names them as `--split` does; without it they are those of `split` where that is a split of
-    the corpus, and all for a fold, a file of names or the images of a run. Raises as `subset_named`.
+    `documents` names them like `--split`; without it they are those of `split` if that is a split of the
+    corpus, and the whole corpus for a fold, a file of names or the images of a run. Raises as `subset_named`.
     """
     named = documents or (split if split in split_names(corpus_named(corpus)) else "")
     return subset_named(corpus, named, seed=seed)
 
 
 def documents_of(corpus: str, subset: Subset | None, references: dict[int, tuple[str, ...]]) -> Documents:
-    """The documents of a part of a corpus: one for each image that has references."""
+    """Return the documents of a part of a corpus: one for each image that has references."""
     called = f"corpus {corpus}" + (f", {subset.called}" if subset else "")
     images: Iterable[int] = references if subset is None else (pk for pk in references if pk in subset.images)
     return Documents(called, tuple(references[pk] for pk in images))
 
 
-#: Measures that have a cut of their own.
+#: Measures with their own tokenisation.
 _OF_CONTENT_WORDS = frozenset({"ROUGE-1", "BLEU_pre"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionScoring:
-    """How captions are scored: by which measures, how texts are cut (`CUTS`), how intervals are drawn."""
+    """How captions are scored: the measures, the tokenisation (`CUTS`), and how intervals are computed."""
 
     measures: Sequence[str]
     tokens: str = DEFAULT_CUT
@@ -91,11 +92,12 @@ def caption_figures(
     documents: Documents,
     how: CaptionScoring,
 ) -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]]]:
-    """The figures of each set of `texts` by its name, and the differences of the others from the first.
+    """Return the figures of each set of `texts` by name, and the differences of the other sets from the
+    first.
 
-    Item k of every set has `references[k]` and is of `images[k]`. Both lists are plain data, a measure in
-    each entry. A difference is a set's figure less the first set's, over the resamples of their intervals,
-    with p, which `adjusted` corrects by Holm for all that were tested. Raises as `score_captions` does.
+    Item k of every set has `references[k]` and belongs to `images[k]`. Both lists are plain data, with one
+    measure per entry. A difference is a set's figure minus the first set's, over the same resamples as their
+    intervals, with p; `adjusted` is p corrected by Holm over all tests. Raises as `score_captions` does.
     """
     bootstrap = how.resampling.over(images)
     scores = {
@@ -140,16 +142,17 @@ def _differences(
 
 
 def notes_on_cuts(measures: Iterable[str]) -> tuple[str, ...]:
-    """What must be said of measures that are not given the tokens of a basis; raises UnknownMeasure."""
+    """Return remarks on measures that do not use the basis's tokens; raises UnknownMeasure."""
     names = [METRICS.find(measure, family=FAMILY).name for measure in measures]
     apart = [name for name in names if name in _OF_CONTENT_WORDS]
     return (f"{' and '.join(apart)}: stems of content words, whatever the tokens.",) if apart else ()
 
 
 def tables_of_captions(report: dict[str, Any]) -> dict[str, Table]:
-    """The figures of a report, a row for each measure and set, and its differences if there are any.
+    """Return a report's figures as a table with a row for each measure and set, and its differences if there
+    are any.
 
-    Beside the figures of regions stand those of people.
+    Figures of regions are followed by those of people.
     """
     basis, first = basis_from_dict(report["basis"]), report["sets"][0]["captions"]
     people = {measured["measure"]: measured["value"] for measured in report.get("people", ())}
@@ -177,7 +180,7 @@ def tables_of_captions(report: dict[str, Any]) -> dict[str, Table]:
 
 
 def remarks_on_intervals(report: dict[str, Any]) -> list[str]:
-    """How the intervals of a report were drawn, and what its differences are."""
+    """Return how the intervals of a report were computed, and what its differences mean."""
     lines = []
     if report["resamples"]:
         lines.append(

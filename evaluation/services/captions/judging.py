@@ -1,9 +1,9 @@
 """Captions of several systems, mixed blindly with people's, for people to judge.
 
-What comes out is a corpus of candidates and a run for each system: each image ranks the one caption that the
+The result is a corpus of candidates and a run for each system: each image ranks the one caption that the
 system wrote of it. So a batch pools them and asks about each different caption of an image once, and every
-system is scored, compared and reported as rankings are. Judges see a picture and a caption: all captions are
-in lower case and without punctuation, and who wrote one stands nowhere on a page.
+system is scored, compared and reported like a ranking. Judges see a picture and a caption: all captions are
+lower-cased and without punctuation, and no page shows who wrote one.
 
 Source: Karpathy and Fei-Fei 2015, section 4.2; Hodosh et al. 2013, section 4.3 (judging a pool).
 """
@@ -27,7 +27,7 @@ from evaluation.services.phases import PhaseShares
 from evaluation.services.stored_kinds import CAPTION_SETS
 from phrasebox.text.tokens import plain_words
 
-#: What the runs of people's captions are called, with a number behind.
+#: The name of the runs of people's captions; a number is appended.
 PEOPLE_RUNS = "people"
 
 
@@ -53,7 +53,7 @@ class MixRequest:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """The corpus that was made: its `images` to be judged, their different `captions`, and the `runs`."""
+    """The corpus that was created: its `images` to be judged, their different `captions`, and the `runs`."""
 
     corpus: str
     images: int
@@ -63,14 +63,14 @@ class Mixed:
 
 
 def check_mixing(request: MixRequest, context: OperationContext) -> MixRequest:
-    """Raise Invalid where there is a corpus of that name already."""
+    """Raise Invalid where a corpus of that name exists already."""
     if Corpus.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
     return request
 
 
 def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
-    """Make the corpus and its runs. The same request again changes nothing.
+    """Create the corpus and its runs. Repeating the same request changes nothing.
 
     Raises UnknownName, InputError, IntakeError and Busy.
     """
@@ -106,7 +106,7 @@ def mix_captions(request: MixRequest, context: OperationContext) -> Mixed:
 
 
 def _check_alike(sets: Sequence[CaptionSet]) -> None:
-    """Raise InputError for sets of several corpora, of regions, or one named twice."""
+    """Raise InputError for sets of different corpora, sets of regions, or a set named twice."""
     for row in sets:
         if row.corpus_id != sets[0].corpus_id:
             raise InputError(
@@ -128,7 +128,7 @@ def _check_alike(sets: Sequence[CaptionSet]) -> None:
 def _images(
     request: MixRequest, sets: Sequence[CaptionSet], rng: np.random.Generator
 ) -> tuple[set[int], list[int]]:
-    """The images that are judged, and those for control items. Raises InputError for too few."""
+    """Choose the images to be judged, and those for control items. Raises InputError for too few."""
     common = set.intersection(
         *(set(caption_set.captions.values_list("image_id", flat=True)) for caption_set in sets)
     )
@@ -146,9 +146,9 @@ def _images(
 
 
 def _people(request: MixRequest, caption_set: CaptionSet, chosen: set[int]) -> dict[str, dict[int, str]]:
-    """People's captions as those of so many systems: the first, the second, and so on of each image.
+    """Return people's captions as those of several systems: each image's first, second, and so on.
 
-    An image with fewer captions has no further ones.
+    An image with fewer captions is missing in the later ones.
     """
     runs: dict[str, dict[int, str]] = {}
     rows = caption_set.corpus.images.filter(pk__in=chosen, captions__unrelated=False)
@@ -164,7 +164,7 @@ def _people(request: MixRequest, caption_set: CaptionSet, chosen: set[int]) -> d
 
 
 def _controls(corpus: str, images: Sequence[int], rng: np.random.Generator) -> dict[int, list[str]]:
-    """One caption of people's of each."""
+    """Return one of people's captions for each image."""
     texts_of_image: dict[int, list[str]] = {}
     rows = corpus_named(corpus).images.filter(pk__in=images, captions__unrelated=False)
     for image, text in rows.order_by("pk", "captions__number").values_list("pk", "captions__text"):
@@ -174,5 +174,5 @@ def _controls(corpus: str, images: Sequence[int], rng: np.random.Generator) -> d
 
 
 def _words_only(text: str) -> str:
-    """A caption as systems write them: nothing tells who wrote it."""
+    """Return a caption in the form in which systems write: lower-cased, without punctuation."""
     return " ".join(plain_words(text))

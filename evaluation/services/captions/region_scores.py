@@ -1,9 +1,9 @@
-"""Captions of regions, scored against what people say of things in the same place.
+"""Captions of regions, scored against what people say about the same part of the picture.
 
-The references of a region are the mentions of a layer, or the descriptions of regions that people chose
-themselves in a campaign, whose box overlaps it by an IoU of at least 0.5; a region that nobody spoke of has
-no part in the figures. Beside the system stands the agreement among people: of each region with several
-references the first, scored against the others.
+The references of a region are the mentions of a layer, or the descriptions of regions that people chose in a
+campaign, whose box overlaps it by an IoU of at least 0.5; regions without references are excluded. For
+comparison, the agreement among people: of each region with several references, the first is scored against
+the others.
 
 Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3, whose references are such descriptions; mentions
 of captions are shorter.
@@ -41,7 +41,7 @@ from phrasebox.metrics.localization import RIGHT_IOU, iou
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """A region, by the id of its image and its box, with its caption and what people say of it."""
+    """A region (the id of its image and its box) with its caption and the references that people gave."""
 
     position: tuple[int, tuple[float, ...]]
     image: str
@@ -51,32 +51,31 @@ class _Described:
 
 @dataclass(frozen=True, slots=True)
 class RegionReferences:
-    """Where references are from: a `layer` of the corpus, or the region descriptions of a `campaign`."""
+    """The origin of references: a `layer` of the corpus, or the region descriptions of a `campaign`."""
 
     layer: str = ""
     campaign: str = ""
 
     @property
     def called(self) -> str:
-        """In words."""
+        """The origin as text."""
         return f"layer {self.layer}" if self.layer else f"campaign {self.campaign}"
 
 
-#: The boxes of an image and what is said of each.
+#: The boxes of an image with a text for each.
 _BoxedTexts = list[tuple[NDArray[Any], str]]
 
 
 def score_region_captions(
     *, corpus: str, names: Sequence[Path], references: RegionReferences, how: CaptionScoring
 ) -> dict[str, Any]:
-    """The figures of sets of captions of the same regions with their intervals over images, how the others
-    differ from the first (`caption_figures`), and the figures of people, as plain data.
+    """Score sets of captions of the same regions: figures with intervals over images, differences of the
+    others from the first (`caption_figures`), and the figures of people, as plain data.
 
     CIDEr's documents are the references of all these regions, for people too.
 
-    Raises UnknownName, CampaignError, InputError for sets of whole images or of other regions than the
-    first, for a campaign of another corpus and where no region has a reference, and what `score_captions`
-    raises.
+    Raises UnknownName, CampaignError, InputError for sets of whole images or of other regions than the first,
+    for a campaign of another corpus and where no region has a reference, and what `score_captions` raises.
     """
     rows = {str(name): _set_of_regions(str(name), corpus) for name in caption_labels(names).values()}
     first, described = next(iter(rows)), {name: _described(row, references) for name, row in rows.items()}
@@ -170,7 +169,7 @@ def _described(caption_set: CaptionSet, references: RegionReferences) -> list[_D
 
 
 def _of_layer(caption_set: CaptionSet, layer: str, images: Container[int]) -> dict[int, _BoxedTexts]:
-    """The mentions of each of these images that have a box."""
+    """Return the mentions with boxes of each of these images."""
     records = stream_records(corpus=caption_set.corpus, layer=layer_to_read(caption_set.corpus, layer))
     texts_of_image = {}
     for pk, record in zip(names_of(caption_set.corpus.name).image_name, records, strict=True):
@@ -182,7 +181,8 @@ def _of_layer(caption_set: CaptionSet, layer: str, images: Container[int]) -> di
 
 
 def _of_campaign(row: CaptionSet, name: str, images: Container[int]) -> dict[int, _BoxedTexts]:
-    """The regions of these images that people described; withdrawn answers and reports do not count."""
+    """Return the regions of these images that people described; withdrawn answers and reports do not
+    count."""
     campaign = campaign_named(name)
     if campaign.corpus_id != row.corpus_id:
         raise InputError(
@@ -202,7 +202,7 @@ def _of_campaign(row: CaptionSet, name: str, images: Container[int]) -> dict[int
 
 
 def remarks_on_region_captions(report: dict[str, Any]) -> str:
-    """What is to be known about the figures of `score_region_captions`."""
+    """Return the remarks on the figures of `score_region_captions`."""
     counted = f"{report['regions']:,} regions, {report['references']:,} references"
     references = RegionReferences(report["layer"], report["campaign"]).called
     called = " and ".join(caption_set["captions"] for caption_set in report["sets"])

@@ -1,4 +1,4 @@
-"""Captions that systems wrote, scored against those of a corpus, and compared with one another."""
+"""Captions that systems wrote, scored against those of a corpus and compared with one another."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,10 +30,10 @@ from phrasebox.text_files import FormatError
 
 @dataclass(frozen=True, slots=True)
 class NotScored:
-    """Images that have no part in the figures, by name: of a corpus or its part, or of the file.
+    """The names of images that are excluded from the figures, of a corpus or its part, or of the file.
 
-    `missing` have no caption in the file and are left out by choice, `unknown` are none of the corpus's,
-    `outside` not of the part that was asked for, and `bare` have no caption in the corpus to compare with.
+    `missing` have no caption in the file and are left out on request, `unknown` are not in the corpus,
+    `outside` are not in the requested part, and `bare` have no caption in the corpus to compare with.
     """
 
     missing: tuple[str, ...]
@@ -44,7 +44,7 @@ class NotScored:
 
 @dataclass(frozen=True, slots=True)
 class _Matched:
-    """The captions of a file by the ids of their images' rows; of `lacking` images it has none."""
+    """The captions of a file by the row ids of their images; `lacking` images have none."""
 
     captions: Mapping[int, str]
     lacking: frozenset[int]
@@ -52,9 +52,9 @@ class _Matched:
 
 
 def candidates_of(file: Path, corpus: str) -> list[Candidate]:
-    """The captions of a file, or of the caption set of that name where there is no such file.
+    """Return the captions of a file, or of the caption set of that name if there is no such file.
 
-    Raises FormatError, UnknownName for neither, and InputError for a set of another corpus, or of regions.
+    Raises FormatError, UnknownName for neither, and InputError for a set of another corpus or of regions.
     """
     known = CaptionSet.objects.filter(name=str(file), published=True).select_related("corpus").first()
     if file.exists() or known is None:
@@ -85,16 +85,17 @@ def score_caption_files(
     missing: str = REFUSE,
     declared: Declaration = UNDECLARED,
 ) -> dict[str, Any]:
-    """The figures of files of captions, or of caption sets, with their intervals, and how the others differ
-    from the first (`caption_figures`), as plain data; what was left out beside them.
+    """Score files of captions, or caption sets: figures with intervals, differences of the others from the
+    first (`caption_figures`), and what was excluded, as plain data.
 
     All captions of an image are its references. `documents` are the images whose references CIDEr counts as
     documents, all of the corpus for None. All files are scored on the same images: under `leave-out` on those
-    of which each has a caption. `declared` says what the writer of the one file among them learned from.
+    for which each has a caption. `declared` says what the system behind a file was trained on; only a single
+    file may have one.
 
     Raises UnknownName, FormatError, UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed,
-    AgreementError, and InputError for a file that is named twice and a declaration that is of no one file,
-    each one line.
+    AgreementError, and InputError for a file that is named twice and a declaration that belongs to no single
+    file; each message is one line.
     """
     labels = caption_labels(files)
     outside = [label for label, file in labels.items() if file.exists()]
@@ -160,14 +161,14 @@ def score_caption_files(
 
 
 def _notes_on_missing(matched: Mapping[str, _Matched]) -> tuple[str, ...]:
-    """How many images each of several sets lacks."""
+    """Return how many images each of several sets lacks."""
     if len(matched) < 2 or not any(match.lacking for match in matched.values()):
         return ()
     return tuple(f"{label}: no caption of {len(match.lacking):,} images." for label, match in matched.items())
 
 
 def caption_labels(files: Sequence[Path]) -> dict[str, Path]:
-    """What each file or caption set is called: its name, or its path where another has the same name.
+    """Return a label for each file or caption set: its name, or its path where another has the same name.
 
     Raises InputError where one is named twice.
     """
@@ -186,10 +187,10 @@ def _match(
     cases: Sequence[int],
     missing: str,
 ) -> _Matched:
-    """The captions of a file by image: `inside` are the images that were asked for, and `cases` those of them
+    """Return the captions of a file by image: `inside` are the requested images, and `cases` those of them
     that have references.
 
-    Raises FormatError where two entries are of one image, a name means two, or no image is left, and
+    Raises FormatError where two entries are of one image, a name is ambiguous, or no image is left, and
     MissingOutput.
     """
     by_name: Mapping[tuple[str, ...], Mapping[str, int | None]] = {ANY: names.image}  # of a caption set
@@ -236,7 +237,7 @@ def _match(
 
 
 def not_scored_text(not_scored: NotScored) -> str:
-    """What has no part in the figures, in one line; "" where nothing was left out."""
+    """Return what is excluded from the figures, in one line; "" where nothing is."""
     parts = [
         _count_text(not_scored.missing, "of the corpus without a caption in the file"),
         _count_text(not_scored.unknown, "of the file unknown to the corpus"),
@@ -255,7 +256,7 @@ def _number(number: int, what: str) -> str:
 
 
 def remarks_on_captions(report: dict[str, Any]) -> str:
-    """What is to be known about the figures of `score_caption_files`."""
+    """Return the remarks on the figures of `score_caption_files`."""
     which = f" ({report['subset']})" if report["subset"] else ""
     counted = f"{_number(report['images'], 'image')}, {_number(report['references'], 'reference')}"
     called = " and ".join(caption_set["captions"] for caption_set in report["sets"])

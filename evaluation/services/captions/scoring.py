@@ -1,4 +1,4 @@
-"""Captions that systems wrote, scored as somebody asks: of whole images, or of regions."""
+"""The operation that scores captions of systems: of whole images, or of regions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class CaptionsToScore(IntervalRequest):
         Field(min_length=1),
         Help(_("Captions"), _("Files, or names of caption sets; the others are compared with the first")),
     ]
-    # All that needs no other program.
+    # All measures that need no other program.
     measures: Annotated[tuple[str, ...], Field(min_length=1), Help(_("Measures"))] = tuple(
         name for name in METRICS.names(FAMILY) if name != "METEOR"
     )
@@ -73,7 +73,8 @@ class CaptionsToScore(IntervalRequest):
     ] = ""
 
     def problems(self) -> Iterator[FieldError]:
-        """What captions of regions do not take: they are scored whole, and read from no file."""
+        """Errors of fields that captions of regions do not use: they are scored whole, and are not read from
+        a file."""
         of_regions = "layer" if self.layer else "campaign" if self.campaign else ""
         if self.layer and self.campaign:
             yield FieldError("campaign", "not_with", {"other": "layer"})
@@ -83,7 +84,7 @@ class CaptionsToScore(IntervalRequest):
 
 
 def score_written_captions(request: CaptionsToScore, context: OperationContext) -> FigureReport:
-    """The figures; raises as `score_caption_files` and `score_region_captions` do."""
+    """Score the captions; raises as `score_caption_files` and `score_region_captions` do."""
     how = CaptionScoring(measures=request.measures, tokens=request.tokens, resampling=request.resampling)
     if request.layer or request.campaign:
         references = RegionReferences(request.layer, request.campaign)
@@ -106,5 +107,5 @@ def score_written_captions(request: CaptionsToScore, context: OperationContext) 
 
 
 def remarks_on_scored(report: dict[str, Any]) -> str:
-    """What is to be known about the figures."""
+    """Return the remarks on the figures."""
     return remarks_on_region_captions(report) if "people" in report else remarks_on_captions(report)

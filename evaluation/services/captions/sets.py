@@ -1,4 +1,4 @@
-"""Sets of captions that systems wrote: listed, found by name, written as files."""
+"""Sets of captions that systems wrote: listing them, looking them up by name, writing them to files."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,8 @@ from phrasebox.text_files import whole_file
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionSetSummary(PredictionSet):
     """Captions that one system wrote. `regions` is the feature set whose regions were described, empty for
-    whole images; `in_training` of the captions are word for word among its training captions."""
+    whole images; `in_training` is the number of captions that occur word for word among its training
+    captions."""
 
     regions: str
     captions: int
@@ -38,7 +39,7 @@ class DownloadCaptionSetRequest:
 
 
 def caption_set_summary(row: CaptionSet) -> CaptionSetSummary:
-    """What is said of captions."""
+    """Return the summary of a caption set."""
     return CaptionSetSummary(
         **prediction_values(row),
         regions=row.regions,
@@ -55,14 +56,15 @@ def download_caption_set(request: DownloadCaptionSetRequest, context: OperationC
 
 
 def caption_set_named(name: str) -> CaptionSet:
-    """The published set; raises UnknownName listing what exists."""
+    """Return the published set; raises UnknownName listing what exists."""
     return row_named(CaptionSet.objects.filter(published=True).select_related("corpus", "made_by"), name)
 
 
 def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:
-    """The entries of COCO's results: image and caption, with the box of a region as x, y, width, height.
+    """Yield the entries of COCO's results: image and caption, and for a region its box as x, y, width,
+    height.
 
-    Images go by the numbers that COCO gave them where all have one, else by the names we write.
+    Images have COCO's numbers if all of them do, else the names that we write.
     """
     names = names_of(caption_set.corpus.name).image_name
     numbers = dict(caption_set.corpus.images.values_list("pk", "external_id"))
@@ -82,6 +84,6 @@ def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:
 
 
 def write_coco_results(caption_set: CaptionSet, path: Path) -> None:
-    """The entries as a new file. Raises FormatError where it is there already, and OSError."""
+    """Write the entries to a new file. Raises FormatError where it exists already, and OSError."""
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
         json.dump(list(coco_results(caption_set)), stream, ensure_ascii=False, indent=1)

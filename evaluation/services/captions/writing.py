@@ -1,7 +1,7 @@
-"""Captions that a trained system writes of images, or of regions of images: a set in the database.
+"""Captions that a trained system writes for images or regions of images, stored as a set in the database.
 
-A captioner writes its own sentences. An alignment takes for each region that part of a training sentence
-which fits it best: the baseline of Karpathy and Fei-Fei 2015, Table 3.
+A captioner generates sentences. An alignment takes for each region the part of a training sentence that fits
+it best: the baseline of Karpathy and Fei-Fei 2015, Table 3.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from models_core.systems.dataset import Vectors, checked_vectors
 from models_core.systems.text_sides import WordTexts
 from models_core.systems.trained_system import TrainedSystem, WrittenWords
 
-#: Images or regions that are written for at a time.
+#: Number of images or regions per block of work.
 _TOGETHER = 256
 
 
@@ -76,7 +76,7 @@ class CaptionsRequest(PredictionRequest):
 
     @property
     def how(self) -> WritingSettings:
-        """How sentences are found."""
+        """How sentences are searched for."""
         return WritingSettings(
             "draw" if self.draw else "search", self.beam, self.limit, self.temperature, self.seed
         )
@@ -84,8 +84,8 @@ class CaptionsRequest(PredictionRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenSet(CaptionSetSummary):
-    """Captions that were written, of so many `words` in the mean. `unchanged`: they were there already.
-    `provenance` is what the system has seen of the images."""
+    """A written caption set; `words` is the mean length. `unchanged`: it existed already. `provenance` is
+    what the system has seen of the images."""
 
     words: float
     unchanged: bool
@@ -93,14 +93,14 @@ class WrittenSet(CaptionSetSummary):
 
 
 def writes_captions(system: System) -> bool:
-    """Whether a system can be asked for captions: its method writes them, or takes parts of sentences for
+    """Whether a system can write captions: its method generates them, or takes parts of sentences for
     regions."""
     method = method_of(system)
     return method is not None and (method.predicts == "captions" or method.name == "alignment")
 
 
 def check_captions(request: CaptionsRequest, context: OperationContext) -> CaptionsRequest:
-    """Raise Invalid where no such images or feature sets are there, InputError where the system writes no
+    """Raise Invalid where the images or feature sets do not exist, InputError where the system cannot write
     captions."""
     system = requested_system(request, context)
     if not writes_captions(system):
@@ -114,7 +114,7 @@ def check_captions(request: CaptionsRequest, context: OperationContext) -> Capti
 
 
 def generate_captions(request: CaptionsRequest, context: OperationContext) -> WrittenSet:
-    """Write the set. One that was asked for alike stays unchanged; another of that name is refused.
+    """Write the set. A set from the same request stays unchanged; a different one of that name is refused.
 
     Raises UnknownName, InputError, BadModel, ValueError.
     """
@@ -195,7 +195,7 @@ class _WrittenCaption:
 
 @dataclass(frozen=True)
 class _Writer:
-    """A trained system with what it is to describe."""
+    """A trained system with the images or regions that it describes."""
 
     stored: TrainedSystem
     dataset: Examples
@@ -205,7 +205,8 @@ class _Writer:
 
     @classmethod
     def of(cls, request: CaptionsRequest) -> _Writer:
-        """Raises InputError where the system writes no captions, and for features that do not fit it."""
+        """Load the system and its inputs. Raises InputError where it cannot write captions, and for features
+        that do not fit it."""
         stored = system_named(request.system)
         aligns = isinstance(stored.model, Alignment)
         if stored.recipe.kind.predicts != "captions" and not aligns:
@@ -236,7 +237,7 @@ class _Writer:
     def captions(
         self, places: Sequence[int], how: WritingSettings, progress: PhaseProgress
     ) -> Iterator[_WrittenCaption]:
-        """The captions of these images, in order."""
+        """Yield the captions of these images, in order."""
         items = list(self._items(places))
         writes = self._substrings if isinstance(self.stored.model, Alignment) else self.stored.write
         for start in range(0, len(items), _TOGETHER):
@@ -258,8 +259,8 @@ class _Writer:
         return self.dataset.vectors
 
     def _items(self, places: Sequence[int]) -> Iterator[tuple[str, int]]:
-        """Each image, or each region, with its row. Raises ValueError naming an image whose numbers cannot
-        be looked at."""
+        """Yield each image, or each region, with its row. Raises ValueError naming an image whose numbers
+        cannot be used."""
         if self.dataset.regions is None:
             names = [self.dataset.examples[index].name for index in places]
             checked_vectors(names, self._values[list(places)])
@@ -271,11 +272,11 @@ class _Writer:
                 yield self.dataset.examples[index].name, row
 
     def training_captions(self) -> frozenset[str]:
-        """The captions of the training images, as the system reads them."""
+        """The captions of the training images, as the system tokenises them."""
         return frozenset(" ".join(words) for words in self._training_words())
 
     def _substrings(self, regions: Vectors, how: WritingSettings) -> list[WrittenWords]:
-        """The part of a training sentence that fits each region best."""
+        """Return the part of a training sentence that fits each region best."""
         model = self.stored.model
         assert isinstance(model, Alignment)
         of_regions, _owners = model.embedded(self.stored.describe(regions, []))
@@ -287,7 +288,7 @@ class _Writer:
 
     @cached_property
     def _training_sentences(self) -> tuple[list[list[str]], RaggedRows]:
-        """The known words of each training caption, and their vectors in the common space."""
+        """Return the known words of each training caption, and their vectors in the common space."""
         model, texts = self.stored.model, self.stored.texts
         assert isinstance(model, Alignment) and isinstance(texts, WordTexts)
         known = set(texts.vocabulary)
@@ -300,7 +301,7 @@ class _Writer:
         return spoken, of_words
 
     def _training_words(self) -> Iterator[list[str]]:
-        """The words of each caption of the training images."""
+        """Yield the words of each caption of the training images."""
         names = {name.partition(OF_REGION)[0] for name in self.stored.names}
         examples = [example for example in self.dataset.examples if example.name in names]
         for captions in written_words(examples):

@@ -1,1 +1,1 @@
-"""Feature sets of corpora: stored once under a name, written in blocks, memory-mapped by readers."""
+"""Feature sets of corpora: stored under a name, written in blocks, memory-mapped by readers."""

@@ -1,5 +1,5 @@
-"""Feature sets computed here: vectors of a corpus's pictures, from a network that the user names or from the
-standard features of Gong et al. 2014."""
+"""Feature sets computed from a corpus's pictures, by a network that the user supplies or as the standard
+features of Gong et al. 2014."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -29,9 +29,9 @@ from models_core.features.image.layout import LayoutSettings, RegionLayout
 from models_core.features.image.pictures import Picture, read_picture
 from models_core.phase_cache import PhaseProgress, no_progress
 
-#: Pictures that are described between two words of progress.
+#: Number of pictures per block, after which progress is reported.
 PICTURES_PER_BLOCK = 32
-#: By an extractor's name, the settings that it takes.
+#: The settings class of each extractor, by its name.
 EXTRACTORS: dict[str, type[Any]] = {
     "cnn": CNNSettings,
     "combined": CombinedSettings,
@@ -41,23 +41,23 @@ _Settings = TypeVar("_Settings")
 
 
 class _Extractor(Protocol):
-    """What describes pictures."""
+    """Computes vectors of pictures."""
 
     @property
     def dimensions(self) -> int:
-        """The length of vectors."""
+        """The length of a vector."""
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-        """A vector for each picture, shape (pictures, dimensions)."""
+        """Return a vector for each picture, shape (pictures, dimensions)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractRequest:
-    """Features to be computed: of which corpus, by which extractor, under which name.
+    """A request to compute features: the corpus, the extractor, and the name of the set.
 
-    `weights` is the network of the extractor `cnn`: an ONNX file, or the weights of the one that `settings`
-    name. `combined` learns from the pictures of `learn_corpus`, of the corpus itself where empty. `settings`
-    are fields of the extractor's settings. `declared` says what the network was trained on.
+    `weights` is the network of the extractor `cnn`: an ONNX file, or weights for the architecture that
+    `settings` name. `combined` learns from the pictures of `learn_corpus`, of the corpus itself where empty.
+    `settings` are fields of the extractor's settings. `declared` says what the network was trained on.
     """
 
     corpus: str
@@ -73,10 +73,10 @@ class ExtractRequest:
 def extract_set(
     request: ExtractRequest, *, progress: PhaseProgress = no_progress
 ) -> tuple[FeatureSet, bool, int]:
-    """Write the set; say whether it is new, and how many images have no picture.
+    """Write the set; return it, whether it is new, and the number of images without a picture.
 
-    What was stopped goes on where it ended. Raises UnknownName, InputError, BadWeights, BadPicture,
-    ValueError where the corpus has no pictures or too few to learn from, OSError and Busy.
+    An interrupted extraction continues where it stopped. Raises UnknownName, InputError, BadWeights,
+    BadPicture, ValueError where the corpus has no pictures or too few to learn from, OSError and Busy.
     """
     if request.dtype not in NUMBER_TYPES:
         raise InputError(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
@@ -123,7 +123,7 @@ def extract_set(
 
 
 def check_declared(extractor: str, declared: Declaration) -> None:
-    """Raise InputError where it is declared what an extractor that brings no network was trained on."""
+    """Raise InputError where a training is declared for an extractor that uses no network."""
     if declared.trained_on and extractor != "cnn":
         raise InputError(
             f"extractor {extractor} has no network from outside; leave out what it was trained on"
@@ -131,14 +131,15 @@ def check_declared(extractor: str, declared: Declaration) -> None:
 
 
 def declared_network(declared: Declaration, origin: dict[str, Any]) -> Hashes | None:
-    """The images that a network was trained on, as declared, which `origin` then says; None: not known."""
+    """Return the images that a network was declared to be trained on, and add the declaration to `origin`;
+    None: unknown."""
     if declared.trained_on:
         origin[TRAINED_ON] = declared.trained_on
     return declared.images()
 
 
 def network_of(weights: Path, values: Mapping[str, Any]) -> CNN:
-    """The network; raises InputError for a setting that there is not, or that cannot be so."""
+    """Load the network; raises InputError for an unknown or invalid setting."""
     _check_known(CNNSettings, values)
     try:
         return CNN(weights, cnn_settings(values))
@@ -160,9 +161,10 @@ def _network(request: ExtractRequest) -> tuple[CNN, dict[str, Any]]:
 
 
 def layout_of(values: Mapping[str, Any], weights: Path | None) -> tuple[RegionLayout, dict[str, Any]]:
-    """What describes pictures and regions by colours, gradients and place, and what an origin says of it.
+    """Return the layout that describes pictures and regions by colours, gradients and position, and its part
+    of the origin.
 
-    Raises InputError for a setting that cannot be so, and for a network.
+    Raises InputError for an invalid setting, and for a network.
     """
     if weights is not None:
         raise InputError("extractor layout takes no network; leave the weights out")
@@ -195,7 +197,7 @@ def _combined(
 
 
 def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
-    """The images' names and pictures; raises ValueError where there is no picture."""
+    """Return the images' names and pictures; raises ValueError where there is no picture."""
     names = names_of(corpus).image_name.values()
     records = stream_records(corpus=corpus_named(corpus))
     pictures = [(name, record.picture) for name, record in zip(names, records, strict=True)]
@@ -205,7 +207,7 @@ def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
 
 
 def read_settings(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Raises InputError for a setting that there is not, or that cannot be so."""
+    """Build the settings; raises InputError for an unknown or invalid setting."""
     _check_known(kind, values)
     defaults: Any = kind()
     try:

@@ -1,4 +1,4 @@
-"""A file of features becomes a feature set: ids are compared with the corpus both ways."""
+"""Importing a file of features as a feature set; ids are compared with the corpus in both directions."""
 
 import tempfile
 from collections import Counter
@@ -35,7 +35,7 @@ from phrasebox.balance import EXAMPLES, OUTSIDE, UNKNOWN, VECTORS, current_tally
 from phrasebox.names import ANY
 from phrasebox.text_files import short_repr
 
-#: How many ids, and columns, a remark names.
+#: How many ids, and columns, a remark lists.
 NAMED = 3
 _ITEMS: dict[FeatureKind, DescribedItems] = {
     "image": "images",
@@ -47,11 +47,11 @@ _ITEMS: dict[FeatureKind, DescribedItems] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureImport:
-    """A file of vectors for a corpus, or for a weak collection. `ids` lists what its rows are of, where the
-    file does not; `dtype` is how numbers are kept.
+    """A file of vectors for a corpus or a weak collection. `ids` lists the items of its rows, if the file
+    does not; `dtype` is the number type of the stored set.
 
-    `named_by` are the name spaces of images in the file. `network` is what computed them, in the user's
-    words: sets of one network have the same. `declared` says what that learned from.
+    `named_by` are the name spaces of images in the file. `network` is the network that computed the vectors,
+    in the user's words: sets of one network have the same. `declared` says what that network was trained on.
     """
 
     corpus: str
@@ -69,26 +69,25 @@ class FeatureImport:
 
 @dataclass(frozen=True, slots=True)
 class ImportedFeatures:
-    """The set, whether it stood already, and what is to be known about it, a sentence each."""
+    """The set, whether it existed already, and remarks on it, a sentence each."""
 
     set: FeatureSet
     unchanged: bool
     remarks: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for reports."""
+        """Return plain data for reports."""
         return {**self.set.as_dict(), "unchanged": self.unchanged, "remarks": self.remarks}
 
 
 def import_features(request: FeatureImport, *, progress: PhaseProgress = no_progress) -> ImportedFeatures:
-    """Write a feature set from a file, a block at a time; what was stopped goes on where it ended.
+    """Write a feature set from a file, a block at a time; an interrupted import continues where it stopped.
 
-    Rows of items that the corpus lacks are left out where that is said (`leave_unused`). Boxes of regions
-    that reach out of their picture are cut, regions wholly outside are left out with their vectors; all is
-    counted.
+    Rows of items that the corpus lacks are skipped if `leave_unused` is set. Boxes of regions are clipped to
+    their picture, and regions wholly outside are skipped with their vectors; all of these are counted.
 
-    Raises Invalid, UnknownName, FormatError, InputError for ids that come twice or are all of something else,
-    and for numbers that are not finite, OSError and Busy.
+    Raises Invalid, UnknownName, FormatError, InputError for ids that occur twice or belong to none of the
+    corpus's items, and for numbers that are not finite, OSError and Busy.
     """
     if request.kind not in FEATURE_KINDS:
         raise InputError(f"kind {request.kind!r}: expected one of {', '.join(FEATURE_KINDS)}")
@@ -132,7 +131,7 @@ def import_features(request: FeatureImport, *, progress: PhaseProgress = no_prog
 
 @dataclass(frozen=True, slots=True)
 class _FeatureFile:
-    """What each row of a file is of, how many numbers it has, and the boxes of regions."""
+    """The item of each row of a file, the number of dimensions, and the boxes of regions."""
 
     request: FeatureImport
     ids: tuple[str, ...]
@@ -140,7 +139,7 @@ class _FeatureFile:
     boxes: NDArray[Any] | None
 
     def blocks(self, start: int = 0) -> Iterator[NDArray[Any]]:
-        """The rows from `start` on, some at a time."""
+        """Yield the rows from `start` on, in blocks."""
         request = self.request
         most = block_rows(self.dimensions)
         return stream(read_feature_rows, request.path, _ITEMS[request.kind], request.ids, start, most)
@@ -161,7 +160,8 @@ def _read(request: FeatureImport) -> _FeatureFile:
 
 
 def _items(request: FeatureImport) -> tuple[Mapping[str, int | None], dict[int, str]]:
-    """Every understood name -> an item, and what each is called: of a corpus, or of a weak collection."""
+    """Return a mapping from every accepted name to an item, and the name of each item: of a corpus or a weak
+    collection."""
     known = {collection.name: collection for collection in weak_collections()}
     if request.corpus in known:
         if request.kind != "image":
@@ -183,8 +183,8 @@ def _matched(
     called: dict[int, str],
     request: FeatureImport,
 ) -> tuple[NDArray[np.intp], list[str], list[str]]:
-    """Places of the rows that are kept, their names, and remarks on the others."""
-    # Many regions are of one image, and their ids are its name.
+    """Return the positions of the rows to store, their names, and remarks on the others."""
+    # Many regions belong to one image, and their id is its name.
     item = "images" if request.kind == "region" else _ITEMS[request.kind]
     once = request.kind != "region"
     twice = [file_id for file_id, times in Counter(names).items() if times > 1 and once]
@@ -215,7 +215,7 @@ def _matched(
     included = [index for index, key in enumerate(keys) if key is not None]
     if not once:
         first = {key: index for index, key in reversed(list(enumerate(keys)))}
-        included.sort(key=lambda index: first[keys[index]])  # the regions of an image follow each other
+        included.sort(key=lambda index: first[keys[index]])  # the regions of an image must be consecutive
     ids = [called[key] for index in included if (key := keys[index]) is not None]
     return np.asarray(included, np.intp), ids, remarks
 
@@ -223,8 +223,9 @@ def _matched(
 def _clipped(
     file_boxes: NDArray[Any], ids: Sequence[str], request: FeatureImport
 ) -> tuple[NDArray[np.float32], NDArray[np.intp], list[str]]:
-    """Boxes of shape (regions, 4) cut to their pictures where these sizes are known, without those wholly
-    outside; the places of the others among the regions; and remarks. Vectors stay as they are.
+    """Clip boxes of shape (regions, 4) to their pictures, where their sizes are known, and remove those
+    wholly outside; return the boxes, their positions among the regions, and remarks. Vectors stay as they
+    are.
 
     Raises InputError where no box is within its picture.
     """
@@ -247,14 +248,14 @@ def _clipped(
 
 
 def count_ids(ids: Collection[str]) -> str:
-    """How many ids, and the first of them."""
+    """Return the number of ids and the first of them, as text."""
     first = ", ".join(short_repr(name) for _, name in zip(range(NAMED), ids, strict=False))
     more = ", ..." if len(ids) > NAMED else ""
     return f"{len(ids)} ids ({first}{more})"
 
 
 def _chosen(file: _FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
-    """The rows that are kept, from the one of number `done` on."""
+    """Yield the rows to store, from number `done` on."""
     if done >= len(rows):
         return
     if (np.diff(rows) < 0).any():
@@ -269,8 +270,9 @@ def _chosen(file: _FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[N
 
 
 def _moved(file: _FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[NDArray[Any]]:
-    """The same, of rows in another order than the file's, which formats do not read: by a copy on disk."""
-    # Where the set goes: temporary folders may be memory.
+    """Yield the same for rows in another order than the file's, which formats do not read: through a copy on
+    disk."""
+    # In the set's folder, since temporary folders may be in memory.
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as copy:
         for block in file.blocks():
             dtype = block.dtype
@@ -283,7 +285,7 @@ def _moved(file: _FeatureFile, rows: NDArray[np.intp], done: int) -> Iterator[ND
 
 
 def _constant_columns(vectors: NDArray[Any], rows: int = 8192) -> list[str]:
-    """A remark on columns that hold one number alone; looks at a block of rows at a time."""
+    """Return a remark on columns with a constant value; reads a block of rows at a time."""
     least, most = vectors[0].copy(), vectors[0].copy()
     for start in range(0, len(vectors), rows):
         block = vectors[start : start + rows]

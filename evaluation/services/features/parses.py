@@ -1,7 +1,7 @@
 """Dependency parses of a corpus's captions, imported from CoNLL-U.
 
-They are the folder DATA_DIR/parses/CORPUS with `sentences.jsonl`, a line for each caption that has one, in
-the order of captions, and `manifest.json`. A corpus has one set of parses.
+They are stored in the folder DATA_DIR/parses/CORPUS: `sentences.jsonl`, a line for each caption that has a
+parse, in the order of captions, and `manifest.json`. A corpus has one set of parses.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from phrasebox.registry import UnknownName
 
 _FORMAT, _VERSION = "phrasebox-parses", 1
 _SENTENCES, _MANIFEST = "sentences.jsonl", "manifest.json"
-#: How the Penn Treebank writes brackets; quotation marks are not compared.
+#: The Penn Treebank's names of brackets; quotation marks are not compared.
 _BRACKETS = {
     "-LRB-": "(",
     "-RRB-": ")",
@@ -39,13 +39,13 @@ _BRACKETS = {
     "-LCB-": "{",
     "-RCB-": "}",
 }
-#: Sentences between two reports of progress.
+#: Number of sentences between two reports of progress.
 _STEP = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedCaptions:
-    """The parses of a corpus as they are stored; `digest` is of all of them."""
+    """The stored parses of a corpus; `digest` covers all of them."""
 
     corpus: str
     captions: int
@@ -56,7 +56,7 @@ class ParsedCaptions:
     folder: Path
 
     def sentences(self) -> Iterator[ParsedSentence]:
-        """Each parse, by the name of its caption, in the order of captions."""
+        """Yield each parse with the name of its caption, in the order of captions."""
         with (self.folder / _SENTENCES).open(encoding="utf-8") as file:
             for line in file:
                 data = json.loads(line)
@@ -70,25 +70,25 @@ class ParsedCaptions:
         return datetime.fromisoformat(self.created_at)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for reports."""
+        """Return plain data for reports."""
         return {key: value for key, value in asdict(self).items() if key != "folder"}
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedParses:
-    """The parses, whether they stood already, and what is to be known about them, a sentence each."""
+    """The parses, whether they existed already, and remarks on them, a sentence each."""
 
     parses: ParsedCaptions
     unchanged: bool
     remarks: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for reports."""
+        """Return plain data for reports."""
         return {**self.parses.as_dict(), "unchanged": self.unchanged, "remarks": self.remarks}
 
 
 def stored_parses(corpus: str) -> ParsedCaptions | None:
-    """The parses of a corpus that there is; None where it has none."""
+    """Return the stored parses of a corpus; None where it has none."""
     folder = _folder(corpus)
     with suppress(OSError, ValueError, KeyError):
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
@@ -99,7 +99,7 @@ def stored_parses(corpus: str) -> ParsedCaptions | None:
 
 
 def parses_of(corpus: str) -> ParsedCaptions:
-    """The parses of a corpus; raises UnknownName, saying which command makes them."""
+    """Return the parses of a corpus; raises UnknownName where it has none, with the remedy."""
     corpus_named(corpus)
     parses = stored_parses(corpus)
     if parses is not None:
@@ -115,13 +115,12 @@ def import_parses(
     leave_unused: bool = True,
     progress: PhaseProgress = no_progress,
 ) -> ImportedParses:
-    """Keep the parses of a corpus's captions; the same again changes nothing.
+    """Store the parses of a corpus's captions; repeating it changes nothing.
 
-    Each is named by its caption (`sent_id`), and has its words: the forms, one after the other, are the
-    caption without its white space. Parses of other captions and of other words are left out and counted,
-    where that is said (`leave_unused`).
-    Raises UnknownName, FormatError, OSError, Busy, and InputError where a caption comes twice, where
-    nothing fits, and where other parses stand and are not to be `replace`d.
+    Each parse names its caption (`sent_id`) and has its words: the concatenated forms equal the caption
+    without white space. Parses of other captions or other words are skipped and counted if `leave_unused` is
+    set. Raises UnknownName, FormatError, OSError, Busy, and InputError where a caption occurs twice, where no
+    parse fits, and where other parses exist and `replace` is not set.
     """
     check_file(path, "a CoNLL-U file")
     names = names_of(corpus)
@@ -161,8 +160,8 @@ def import_parses(
 
 
 def remove_parses(corpus: str) -> None:
-    """Remove the parses of a corpus that is to be deleted: they would become those of the next one of its
-    name. Raises Busy while some are being imported."""
+    """Remove the parses of a corpus that is about to be deleted: otherwise the next corpus of its name would
+    inherit them. Raises Busy while parses are being imported."""
     with work_lock(f"parses.{corpus}", "parses of corpus", corpus):
         folder = _folder(corpus)
         for path in (folder, *folder.parent.glob(f".{corpus}.*")):
@@ -172,7 +171,8 @@ def remove_parses(corpus: str) -> None:
 def _matched(
     path: Path, names: CorpusNames, progress: PhaseProgress
 ) -> tuple[list[ParsedSentence], list[str], dict[str, int]]:
-    """The parses of the corpus's captions, in their order, remarks on the others, and how many those are."""
+    """Return the parses of the corpus's captions, in their order, remarks on the others, and the counts of
+    those."""
     images = corpus_named(names.corpus).images.filter(captions__isnull=False)
     texts = dict(images.values_list("captions__pk", "captions__text"))
     of: dict[int, ParsedSentence] = {}
@@ -213,7 +213,7 @@ def _matched(
 
 
 def letters_of(text: str) -> str:
-    """A text without white space and quotation marks, in small letters; brackets as people write them."""
+    """Return a text lower-cased, without white space and quotation marks, and with plain brackets."""
     return re.sub(r"\s|``|''|[\"“”„]", "", _BRACKETS.get(text, text)).lower()
 
 

@@ -1,4 +1,5 @@
-"""Regions of a corpus's pictures: boxes that are proposed, known or given, and a vector for each."""
+"""Regions of a corpus's pictures: boxes that are proposed, drawn by people or read from a file, with a vector
+for each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,36 +37,37 @@ from phrasebox.metrics.localization import union_box
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import short_repr
 
-#: By an extractor's name, the settings that it takes.
+#: The settings class of each extractor, by its name.
 REGION_EXTRACTORS: dict[str, type[Any]] = {"cnn": CNNSettings, "layout": LayoutSettings}
 REGION_METHODS: tuple[str, ...] = (*PROPOSALS, "gold", "file")
-#: Pictures whose boxes are kept together: what was stopped goes on after them.
+#: Number of pictures whose boxes are cached together; an interrupted extraction continues after them.
 PICTURES_PER_PHASE = 64
-#: Boxes of a picture that are held beyond twice the limit, before the worst are let go.
+#: Number of boxes of a picture beyond twice the limit before the worst are discarded.
 _SPARE_BOXES = 100
 
 
 class _RegionExtractor(Protocol):
-    """What describes regions."""
+    """Computes vectors of regions."""
 
     @property
     def dimensions(self) -> int:
-        """The length of vectors."""
+        """The length of a vector."""
 
     def describe_regions(
         self, picture: Picture, boxes: Sequence[tuple[int, int, int, int]]
     ) -> NDArray[np.float32]:
-        """A vector for each box, shape (boxes, dimensions)."""
+        """Return a vector for each box, shape (boxes, dimensions)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionsRequest:
-    """Regions to be found and described: by which method, how many a picture, by which extractor.
+    """A request to extract regions: the method, the number per picture, and the extractor.
 
-    `weights` is the network of the extractor `cnn`. `layer` is where `gold` takes its boxes from, the only
-    one where empty, all of them whatever the limit; `split` the images that are looked at, all where empty;
-    `file` a file of boxes (`evaluation.formats.box_files`). With `whole` the picture itself is the first
-    region of each. `settings` are fields of the extractor's settings; `declared` is as in `ExtractRequest`.
+    `weights` is the network of the extractor `cnn`. `layer` is the one from which `gold` takes its boxes
+    (where empty, the corpus's only one), all of them whatever the limit; `split` the images to process, all
+    where empty; `file` a file of boxes (`evaluation.formats.box_files`). With `whole` the first region of
+    each picture is the picture itself. `settings` are fields of the extractor's settings; `declared` is as in
+    `ExtractRequest`.
     """
 
     corpus: str
@@ -85,11 +87,12 @@ class RegionsRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedRegions:
-    """The set, whether it is new, how many images have no picture, and how many no region besides it.
+    """The set, whether it is new, the number of images without a picture, and of images with no region but
+    the whole picture.
 
-    Of the boxes of a file, `clipped` reached out of their picture and were cut, `outside` lay wholly outside,
-    and `elsewhere` are of images of the corpus that were not looked at; `unknown` are the images it names
-    that the corpus lacks, each once.
+    Of the boxes of a file, `clipped` extended beyond their picture and were clipped, `outside` were wholly
+    outside, and `elsewhere` are of images of the corpus that were not processed; `unknown` are the images in
+    the file that the corpus lacks, each once.
     """
 
     stored: FeatureSet
@@ -103,7 +106,7 @@ class ExtractedRegions:
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be known of the boxes of a file, a sentence each."""
+        """Return remarks on the boxes of a file, a sentence each."""
         counts = (
             (self.clipped, "reached out of their picture and were cut"),
             (self.outside, "lay wholly outside and were left out"),
@@ -115,7 +118,7 @@ class ExtractedRegions:
         return remarks
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for reports."""
+        """Return plain data for reports."""
         return {
             **self.stored.as_dict(),
             "unchanged": not self.created,
@@ -130,7 +133,8 @@ class ExtractedRegions:
 
 
 def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_progress) -> ExtractedRegions:
-    """Find regions, describe them, and write the set. What was stopped goes on where it ended.
+    """Find regions, compute their vectors, and write the set. An interrupted extraction continues where it
+    stopped.
 
     Raises UnknownName, FormatError, InputError, BadWeights, BadPicture, ValueError where no image has a
     region, OSError and Busy.
@@ -193,7 +197,7 @@ def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_pro
         origin={
             "extractor": request.extractor,
             "regions": request.method,
-            # 0: none.
+            # 0: no limit.
             "limit": 0 if request.method == "gold" else request.limit,
             "whole": request.whole,
             "split": request.split,
@@ -202,7 +206,7 @@ def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_pro
             **origin,
             "missing": len(records) - len(with_picture),
         },
-        # A layout learns nothing; what proposed the boxes of a file is not known.
+        # A layout learns nothing; what proposed the boxes of a file is unknown.
         learned=identities(()).packed() if request.extractor == "layout" and file is None else learned,
     )
     stored, created = write_set(new, blocks, progress=progress)
@@ -211,7 +215,7 @@ def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_pro
 
 
 def _extractor(request: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any]]:
-    """What describes regions, and what the set's origin says of it."""
+    """Return the extractor, and its part of the set's origin."""
     if request.extractor not in REGION_EXTRACTORS:
         raise InputError(f"extractor {request.extractor!r}: expected one of {', '.join(REGION_EXTRACTORS)}")
     if request.extractor == "layout":
@@ -230,8 +234,8 @@ def _extractor(request: RegionsRequest) -> tuple[_RegionExtractor, dict[str, Any
 def _boxes(
     request: RegionsRequest, with_picture: Sequence[tuple[str, ImageRecord]], progress: PhaseProgress
 ) -> list[ProposedBoxes]:
-    """The boxes of each picture, `limit` at most; all that people drew, since the boxes around several would
-    be the first to go."""
+    """Return the boxes of each picture, at most `limit`; of boxes that people drew all, since a limit would
+    remove the boxes around several objects first."""
     if request.method == "gold":
         return [_known(record) for _, record in with_picture]
     cache = phase_cache()
@@ -268,7 +272,8 @@ def _proposing(method: str) -> ProposalMethod:
 
 
 def _known(record: ImageRecord) -> ProposedBoxes:
-    """The boxes that people drew, then the boxes around all of a chain that has several; each once.
+    """Return the boxes that people drew, then the box around all boxes of each chain that has several; each
+    once.
 
     A phrase with several boxes has their union: Plummer et al. 2015, section 3.2.
     """
@@ -284,8 +289,8 @@ def _known(record: ImageRecord) -> ProposedBoxes:
 
 
 class _FileBoxes:
-    """The boxes of a file that fall to the pictures which are looked at, the best of each, and counts of what
-    was cut or left out."""
+    """The boxes of a file for the pictures that are processed, the best of each, and counts of what was
+    clipped or skipped."""
 
     def __init__(
         self, path: Path | None, names: CorpusNames, with_picture: Sequence[tuple[str, ImageRecord]]
@@ -299,9 +304,9 @@ class _FileBoxes:
         self.unknown: dict[str, None] = {}
 
     def read(self, limit: int) -> list[ProposedBoxes]:
-        """The `limit` boxes of each picture with the highest scores; of equal scores, the first ones.
+        """Return the `limit` boxes of each picture with the highest scores; of equal scores, the first ones.
 
-        Raises FormatError naming the line that is wrong, InputError where no box is of the corpus.
+        Raises FormatError naming the invalid line, InputError where no box is of the corpus.
         """
         place_of = {name: index for index, (name, _) in enumerate(self.images)}
         boxes_of_images: list[list[FileBox]] = [[] for _ in self.images]
@@ -335,7 +340,7 @@ class _FileBoxes:
     def _within(
         self, box: tuple[int, int, int, int], record: ImageRecord
     ) -> tuple[int, int, int, int] | None:
-        """The part of a box that is in the picture; None where there is none."""
+        """Return the part of a box within the picture; None where there is none."""
         left, top, right, low = box
         clipped_box = (max(left, 1), max(top, 1), min(right, record.width), min(low, record.height))
         if clipped_box[0] > clipped_box[2] or clipped_box[1] > clipped_box[3]:

@@ -1,10 +1,10 @@
 """Feature sets: vectors of the images, captions, regions or words of a corpus, under a name and a version.
 
 A set is the folder DATA_DIR/features/CORPUS/NAME/VERSION with `vectors.npy`, which is mapped and never read
-whole, `ids.json`, what its rows are of, and `manifest.json`; of regions also `boxes.npy`, and `learned.npy`
-where it is known which images the features were learned from (`comparison.provenance`). A set never changes;
-other vectors under its name are its next version. What is being written lies beside it in a folder that
-begins with a dot, and goes on where it ended if the same is written again.
+whole, `ids.json`, the items of its rows, and `manifest.json`; for regions also `boxes.npy`, and `learned.npy`
+where the images that the features were learned from are known (`comparison.provenance`). A set never changes;
+other vectors under its name become its next version. A set that is being written is in a folder beside it
+whose name begins with a dot; writing the same again continues there.
 """
 
 import hashlib
@@ -30,21 +30,21 @@ from phrasebox.registry import UnknownName
 
 FeatureKind = Literal["image", "caption", "region", "word"]
 FEATURE_KINDS: tuple[FeatureKind, ...] = ("image", "caption", "region", "word")
-#: Gives the rows after as many as were written already, in blocks.
+#: Called with the number of rows that were written before; returns the rows after them, in blocks.
 Blocks = Callable[[int], Iterable[NDArray[Any]]]
-#: How numbers are kept.
+#: Number types of stored vectors.
 NUMBER_TYPES = ("float32", "float16")
 
 _FORMAT, _VERSION = "phrasebox-features", 1
 _VECTORS, _IDS, _BOXES, _LEARNED = "vectors.npy", "ids.json", "boxes.npy", "learned.npy"
-#: What an origin says as the person who added the set declares it.
+#: Keys of an origin that the person who added the set declares.
 TRAINED_ON, NETWORK = DECLARED = ("trained_on", "network")
 _MANIFEST, _WRITTEN = "manifest.json", "written.json"
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """A set as it is stored. `origin` says where it came from; `digest` is of ids and numbers."""
+    """A stored set. `origin` says where it came from; `digest` covers ids and numbers."""
 
     corpus: str
     name: str
@@ -60,34 +60,35 @@ class FeatureSet:
 
     @property
     def label(self) -> str:
-        """Name and version, as commands take it."""
+        """Name and version, as commands take them."""
         return f"{self.name}:{self.version}"
 
     @property
     def bytes(self) -> int:
-        """On disk."""
+        """The size on disk."""
         return sum(file.stat().st_size for file in self.folder.iterdir())
 
     def vectors(self) -> NDArray[Any]:
-        """Shape (rows, dimensions), mapped from disk."""
+        """Return the vectors, memory-mapped, shape (rows, dimensions)."""
         return np.asanyarray(np.load(self.folder / _VECTORS, mmap_mode="r", allow_pickle=False))
 
     def ids(self) -> tuple[str, ...]:
-        """What each row is of: names of images, as often as they have regions, or of captions; or words."""
+        """Return the item of each row: names of images, repeated for each of their regions, or of captions;
+        or words."""
         return tuple(json.loads((self.folder / _IDS).read_text(encoding="utf-8")))
 
     def boxes(self) -> NDArray[np.float32]:
-        """Of regions: xmin, ymin, xmax and ymax in pixels, counted from 1 and inclusive, shape (rows, 4),
-        mapped from disk. Raises FileNotFoundError for other kinds."""
+        """Return the boxes of regions: xmin, ymin, xmax and ymax in pixels, counted from 1 and inclusive,
+        shape (rows, 4), memory-mapped. Raises FileNotFoundError for other kinds."""
         return np.asanyarray(np.load(self.folder / _BOXES, mmap_mode="r", allow_pickle=False))
 
     def learned(self) -> NDArray[np.uint64] | None:
-        """The images that the features were learned from, packed; None where that is not known."""
+        """Return the images that the features were learned from, packed; None where unknown."""
         file = self.folder / _LEARNED
         return np.asanyarray(np.load(file, allow_pickle=False)) if file.is_file() else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for reports."""
+        """Return plain data for reports."""
         content = {
             key: getattr(self, key)
             for key in ("corpus", "name", "version", "kind", "rows", "dimensions", "dtype", "digest")
@@ -102,10 +103,10 @@ class FeatureSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSet:
-    """What is to be written: of which corpus, under which name, and from where. `boxes` are those of regions,
-    shape (rows, 4). `pictures` is a digest of the pictures that are described, "" where none are: what was
-    stopped goes on only with the same. `learned` are the images that the features were learned from, packed;
-    None where that is not known."""
+    """A set to be written: its corpus, name, and origin. `boxes` are those of regions, shape (rows, 4).
+    `pictures` is a digest of the pictures that are described, "" where none are: an interrupted extraction
+    continues only with the same ones. `learned` are the images that the features were learned from, packed;
+    None where unknown."""
 
     corpus: str
     name: str
@@ -120,7 +121,7 @@ class NewSet:
 
 
 def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
-    """The sets of a corpus, or of all, by corpus, name and version; what is damaged is left out."""
+    """Return the sets of a corpus, or of all, by corpus, name and version; damaged ones are skipped."""
     sets = []
     for file in _root().glob(f"{corpus or '*'}/*/*/{_MANIFEST}"):
         if not any(part.startswith(".") for part in file.relative_to(_root()).parts):
@@ -130,13 +131,15 @@ def feature_sets(corpus: str | None = None) -> list[FeatureSet]:
 
 
 def sets_in_words(corpus: str) -> str:
-    """What depends on a corpus here, for the person who would delete it; "" for nothing."""
+    """Return, in words, what depends on a corpus here, for a person who is about to delete it; "" for
+    nothing."""
     labels = ", ".join(stored.label for stored in feature_sets(corpus))
     return _("feature sets %(names)s") % {"names": labels} if labels else ""
 
 
 def feature_set(corpus: str, label: str) -> FeatureSet:
-    """The set `NAME`, its newest version, or `NAME:VERSION`; raises UnknownName listing those there are."""
+    """Return the set `NAME` (its newest version) or `NAME:VERSION`; raises UnknownName listing the existing
+    ones."""
     sets = feature_sets(corpus)
     matches = [stored for stored in sets if label in (stored.name, stored.label)]
     if not matches:
@@ -146,17 +149,18 @@ def feature_set(corpus: str, label: str) -> FeatureSet:
 
 
 def is_label(text: str) -> bool:
-    """Whether this can name a set, and is no file's path."""
+    """Whether the text can name a set, and is not the path of a file."""
     return bool(text) and "/" not in text and "." not in text
 
 
 def write_set(
     new: NewSet, blocks: Blocks, *, progress: PhaseProgress = no_progress
 ) -> tuple[FeatureSet, bool]:
-    """Write a set, and say whether it is new; the same under that name already changes nothing.
+    """Write a set; return it and whether it is new. If the same exists already under that name, nothing
+    changes.
 
-    `blocks` is called with the number of rows that were written before, and gives the rows after them, of
-    shape (rows, dimensions). Raises InputError for a name that is none and for a number that does not fit
+    `blocks` is called with the number of rows that were written before, and returns the rows after them, of
+    shape (rows, dimensions). Raises InputError for an invalid name and for a number that does not fit
     `dtype`, OSError where the disk is full, and Busy.
     """
     check_name(new.name, "feature set")
@@ -206,13 +210,14 @@ def _declared_alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool
 
 
 def digest_of_pictures(pictures: Iterable[Path]) -> str:
-    """SHA-256 of the names of stored pictures, which are those of what they hold."""
+    """Return the SHA-256 of the names of stored pictures, which are digests of their content."""
     return hashlib.sha256("\n".join(picture.name for picture in pictures).encode()).hexdigest()
 
 
 def remove_set(stored: FeatureSet) -> None:
-    """Remove a set; processes that have mapped it can still read it. Its number is never given again: what
-    was made from it names it by that. Raises UnknownName where somebody else has removed it, and Busy."""
+    """Remove a set; processes that have mapped it can still read it. Its version number is never reused,
+    since what was made from it refers to it by that. Raises UnknownName where somebody else has removed it,
+    and Busy."""
     with work_lock(f"features.{stored.corpus}.{stored.name}", "feature set", stored.name):
         if not stored.folder.is_dir():
             raise UnknownName(f"feature set {stored.label!r} of corpus {stored.corpus!r} is removed already")
@@ -226,21 +231,22 @@ def remove_set(stored: FeatureSet) -> None:
 
 
 def remove_unfinished_sets(corpus: str) -> None:
-    """Remove what was left half written, or half removed, of a corpus's sets; raises Busy while one of them
-    is written."""
+    """Remove the half written and half removed folders of a corpus's sets; raises Busy while one of them is
+    being written."""
     for part in unfinished_sets(corpus):
         with work_lock(f"features.{corpus}.{name_of_unfinished(part)}", "feature set", part.name):
             shutil.rmtree(part, ignore_errors=True)
 
 
 def unfinished_sets(corpus: str | None = None) -> list[Path]:
-    """The folders of sets that are being written or removed, of a corpus or of all, or that were left so."""
+    """Return the folders of sets, of a corpus or of all, whose writing or removal is running or was
+    interrupted."""
     of = corpus or "*"
     return sorted([*_root().glob(f"{of}/.*.part"), *_root().glob(f"{of}/*/.*.gone")])
 
 
 def name_of_unfinished(folder: Path) -> str:
-    """The name of the set that such a folder is of."""
+    """Return the name of the set to which such a folder belongs."""
     return folder.parent.name if folder.suffix == ".gone" else folder.name[1:].removesuffix(".part")
 
 
@@ -249,14 +255,14 @@ def _last(home: Path) -> Path:
 
 
 def _last_number(home: Path) -> int:
-    """The highest number of a set under this name that was removed; 0 for none."""
+    """Return the highest version number of a removed set of this name; 0 for none."""
     return int(json.loads(_last(home).read_text())) if _last(home).is_file() else 0
 
 
 def _fill(
     part: Path, specification: Mapping[str, Any], new: NewSet, blocks: Blocks, progress: PhaseProgress
 ) -> None:
-    """Write the rows, from where the same was left."""
+    """Write the rows, continuing an earlier attempt with the same specification."""
     before = json.loads((part / _WRITTEN).read_text()) if (part / _WRITTEN).is_file() else {}
     if before.get("specification") != specification:
         shutil.rmtree(part, ignore_errors=True)
@@ -294,7 +300,8 @@ def _fill(
 
 
 def _reserve(file: Path, new: NewSet) -> None:
-    """Make the file of all rows, with its blocks taken from the disk: a mapped file cannot say it is full."""
+    """Create the file of all rows and allocate its blocks on disk: a memory-mapped file cannot report a full
+    disk."""
     with file.open("wb") as out:
         kind = npy.dtype_to_descr(np.dtype(new.dtype))
         shape = (len(new.ids), new.dimensions)
@@ -305,7 +312,7 @@ def _reserve(file: Path, new: NewSet) -> None:
 
 
 def _digest(part: Path, new: NewSet) -> str:
-    """SHA-256 of kind, type, ids, numbers and boxes."""
+    """Return the SHA-256 of kind, type, ids, numbers and boxes."""
     digest = hashlib.sha256(json.dumps([new.kind, new.dtype, new.dimensions, list(new.ids)]).encode())
     with (part / _VECTORS).open("rb") as stream:
         while chunk := stream.read(2**22):
@@ -320,7 +327,7 @@ def _digest_of_boxes(boxes: NDArray[Any]) -> str:
 
 
 def _write(file: Path, value: Any) -> None:
-    """Whole or not at all."""
+    """Write the file atomically."""
     scratch = file.with_name(f".{file.name}")
     with scratch.open("w", encoding="utf-8") as out:
         json.dump(value, out, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""Word vectors learned from a corpus's own captions, by gensim: skip-gram with negative sampling.
+"""Word vectors trained on a corpus's own captions, by gensim: skip-gram with negative sampling.
 
-The captions are those of the split "train" unless others are asked for, so that what is tested on other
-images was learned from nothing that is said of them.
+Unless others are requested, the captions are those of the split "train", so that tests on other images are
+independent of their captions.
 
 Source: Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality".
 """
@@ -22,16 +22,16 @@ from models_core.checked_fields import CheckedRecord
 from models_core.extras import load_extra
 from models_core.phase_cache import PhaseProgress, no_progress
 
-#: How a set's origin calls all captions.
+#: The name for all captions in a set's origin.
 _ALL_CALLED = "all captions"
 PHASE = "training word vectors"
-#: The split whose captions are read where a corpus has splits, and what asks for all captions.
+#: The split whose captions are read where a corpus has splits, and the word that requests all captions.
 TRAINING_SPLIT, ALL_CAPTIONS = "train", "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordTraining(CheckedRecord):
-    """Word vectors to be learned: of which corpus, under which name, from whose captions, and how.
+    """A training of word vectors: the corpus, the name of the set, the captions, and the settings.
 
     `split` is a split, a fold such as 1/5, a file of images' names, `run:NAME`, or "all"; "" is the split
     "train", or all captions of a corpus without splits.
@@ -51,14 +51,14 @@ class WordTraining(CheckedRecord):
 def train_word_vectors(
     request: WordTraining, *, progress: PhaseProgress = no_progress
 ) -> tuple[FeatureSet, bool]:
-    """Learn vectors of the words of captions, in small letters, and say whether the set is new.
+    """Train vectors of the words of captions, lower-cased; return the set and whether it is new.
 
-    The set's origin says whose captions they are (`split`), and how many. One thread trains, so that the
-    same captions and settings give the same vectors. Raises UnknownName, BadField, BadSubset, FormatError for
-    a file of names, InputError where no word comes often enough and for splits of which none is "train",
-    OSError and Busy; what `progress` raises ends the training.
+    The set's origin says whose captions were read (`split`), and how many. Training uses one thread, so that
+    the same captions and settings give the same vectors. Raises UnknownName, BadField, BadSubset, FormatError
+    for a file of names, InputError where no word occurs often enough and for a corpus whose splits do not
+    include "train", OSError and Busy; an exception of `progress` ends the training.
     """
-    Word2Vec = load_extra("gensim.models").Word2Vec  # a second that few need
+    Word2Vec = load_extra("gensim.models").Word2Vec  # an import of a second, which few callers need
     CallbackAny2Vec: Any = load_extra("gensim.models.callbacks").CallbackAny2Vec
 
     class Epochs(CallbackAny2Vec):
@@ -118,7 +118,7 @@ def _images_of(corpus: str, subset: Subset | None) -> Hashes:
 
 
 def images_read(corpus: str, split: str) -> Subset | None:
-    """The images whose captions are read; None for all. Raises as `train_word_vectors` does."""
+    """Return the images whose captions are read; None for all. Raises as `train_word_vectors` does."""
     splits = [name for name in split_names(corpus_named(corpus)) if name]
     if not split and splits and TRAINING_SPLIT not in splits:
         known = ", ".join(map(repr, splits))

@@ -54,7 +54,7 @@ class MeasuredJudgments:
     ] = False
 
     def problems(self) -> Iterator[FieldError]:
-        """No set, two in the place of one, and what means nothing without the second."""
+        """Errors: no set, two sources for one set, and fields that only apply with a second set."""
         if self.file is None and self.judgments is None:
             yield FieldError("judgments", "either", {"other": "file"})
         for file, judgments in (("file", "judgments"), ("against", "against_judgments")):
@@ -75,7 +75,7 @@ class AgreementRequest(IntervalRequest, MeasuredJudgments):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Agreement `within` a set, or `between` two; `basis` says what the figures are of."""
+    """Agreement `within` a set, or `between` two; `basis` says what the figures are based on."""
 
     within: AgreementWithin | None
     between: AgreementBetween | None
@@ -84,7 +84,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A set: a file of a format, or a set that was imported; `called` in words."""
+    """A set: a file of a format, or a set that was imported; `called` is its description."""
 
     path: Path | None
     format: str
@@ -96,7 +96,7 @@ class _Source:
 
     @property
     def unit(self) -> str:
-        """What its queries are, which intervals draw."""
+        """The kind of its queries, which intervals resample."""
         return "keyword" if (self.row or self).format in KEYWORD_FORMATS else "image"
 
     def read(self, context: OperationContext, *, repeats: bool) -> list[JudgedPair]:
@@ -108,7 +108,7 @@ class _Source:
 
 
 def agreement_of_sets(request: AgreementRequest, context: OperationContext) -> Agreement:
-    """Read the sets and measure; raises FormatError, AgreementError and UnknownName."""
+    """Read the sets and compute their agreement; raises FormatError, AgreementError and UnknownName."""
     first = _source(request.file, request.format, request.judgments, context)
     second = _source(request.against, request.against_format, request.against_judgments, context)
     pairs = first.read(context, repeats=request.repeats)

@@ -1,4 +1,4 @@
-"""Freezing qrels as it is asked for: from judgments, or under a protocol."""
+"""The operation that freezes qrels: from judgments, or under a protocol."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from phrasebox.relevance.grades import GRADED_RULES
 from phrasebox.relevance.qrels import RELEVANCE_RULES
 from phrasebox.text_files import text_size
 
-#: Fields that mean something with judgments alone, and these.
+#: Fields that only apply together with judgments, and judgments themselves.
 _OF_JUDGMENTS = ("judgments", "rule", "relevant_from", "gains", "summary", "originals", "queries")
 
 
@@ -104,7 +104,7 @@ class FreezeRequest(ScoredAnswers):
     fold_seed: Annotated[int, Field(ge=0, le=10**9 - 1), Help(_("Seed of folds"))] = 0
 
     def problems(self) -> Iterator[FieldError]:
-        """Neither judgments nor a protocol, both, and what means nothing beside one."""
+        """Errors: neither judgments nor a protocol, both, and fields that do not apply."""
         if self.judgments is None and self.protocol is None:
             yield FieldError("judgments", "either", {"other": "protocol"})
         if self.protocol is not None:
@@ -120,7 +120,7 @@ class FreezeRequest(ScoredAnswers):
             yield FieldError("images", "not_with", {"other": "split"})
 
     def subset(self, *, by_path: bool) -> Subset | None:
-        """The images asked about, None for all. Raises UnknownName, FormatError, BadSubset."""
+        """Return the requested images, None for all. Raises UnknownName, FormatError, BadSubset."""
         if self.images is not None:
             return subset_from_file(self.corpus, self.images)
         return subset_named(self.corpus, self.split, seed=self.fold_seed, files=by_path)

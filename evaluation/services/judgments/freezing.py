@@ -1,4 +1,4 @@
-"""Frozen, versioned snapshots of qrels: from judgments in the database, or from a corpus alone."""
+"""Freezing qrels as versioned snapshots: from judgments in the database, or from a corpus alone."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,10 +55,10 @@ from phrasebox.relevance.qrels import (
 
 _Pairs = Sequence[tuple[str, str]]
 
-#: What qrels come from, in words.
+#: Origins of qrels, as text.
 FROM_JUDGMENT_SET, FROM_A_PROTOCOL, FROM_A_FILE = _KINDS = ("judgments", "a protocol", "a file")
 
-#: Rows are plain, and there are many: written as SQL, they take half the time of `bulk_create`.
+#: There are many simple rows: raw SQL takes half the time of `bulk_create`.
 _ROW = "(%s, %s, %s, %s, %s, %s)"
 _INSERT = (
     f"INSERT INTO {QrelsRow._meta.db_table} "
@@ -68,14 +68,14 @@ _INSERT = (
 
 @dataclass(frozen=True, slots=True)
 class QrelsReport:
-    """A snapshot. `unchanged`: the newest of its name holds the same already, made of the same.
+    """A snapshot. `unchanged`: the newest of its name already has the same content and the same origin.
 
-    `queries_by_kind` counts the queries that were asked, by kind ("image", "caption"), as far as that is
-    known, and `queries` those of the side that the qrels are for, or the judged ones. `by_rule` is how many
-    pairs would be relevant under each rule of its kind; `pool` describes the protocol, and is empty
-    elsewhere. `excluded` pairs do not take part in a subset, or are about what the corpus lacks. `sheet` is
-    that of an import. `asks` is what the rankings are for, "" for both. Of a batch's
-    judgments, `pairs_judged` of the `pairs_selected` had enough answers.
+    `queries_by_kind` counts the queries by kind ("image", "caption"), where they are known, and `queries`
+    those of the side that the qrels are for, or the judged ones. `by_rule` is how many pairs would be
+    relevant under each rule of its kind; `pool` describes the protocol, and is empty otherwise. `excluded`
+    pairs are outside the subset, or about items that the corpus lacks. `sheet` is that of an import. `asks`
+    is the kind of rankings that it is for, "" for both. Of a batch's judgments, `pairs_judged` of the
+    `pairs_selected` had enough answers.
     """
 
     qrels: str
@@ -111,14 +111,15 @@ def freeze_qrels(
 ) -> QrelsReport:
     """Freeze the published `judgments` of `corpus` as the next version of the qrels `name`.
 
-    The queries are those that the batch's runs were asked to rank, whatever was answered. Of judgments from
-    files they are `queries`, else the images of a `subset` with their captions; where there is neither, they
-    are not known. Where originals are relevant each query has its own, judged or not: a caption its image, an
-    image its captions of the numbers that take part; not in a corpus of candidates. With a `subset`, only its
-    images and their own captions take part. Where the newest version holds the same, and its judgments the
-    same answers, nothing changes; other answers that lead to the same rows make a new version, since a
-    version tells its judgments.
-    Raises UnknownName for a name or rule nobody knows, Busy, else InputError.
+    The queries are those that the batch's runs rank for, whatever was answered. For judgments from files they
+    are `queries`, else the images of a `subset` with their captions; without either they are unknown. Where
+    originals are relevant, each query has its own, judged or not: a caption has its image, an image has its
+    captions of the numbers in use; not in a corpus of candidates. With a `subset`, only its images and their
+    own captions are included. If the newest version has the same rows, and its judgments the same answers,
+    nothing changes; different answers that lead to the same rows make a new version, since a version refers
+    to its judgments.
+
+    Raises UnknownName for an unknown name or rule, Busy, else InputError.
     """
     relevance = relevance or RelevanceChoice()
     requested_rule = rule_named(relevance.rule) if relevance.rule is not None else None
@@ -134,7 +135,7 @@ def freeze_qrels(
             phase="reading judgments",
         )
     )
-    # A keyword may be spelt as an image is called.
+    # A keyword may be spelt like an image's name.
     images = {} if source.format in KEYWORD_FORMATS else names.image
     some = sorted(subset.images) if subset else []
     pairs = read if subset is None else [pair for pair in read if _inside(pair, subset, names, images)]
@@ -172,7 +173,7 @@ def _requested_queries(
     names: CorpusNames,
     numbers: Collection[int],
 ) -> Queries:
-    """The queries that judgments are for, by kind; a kind that nobody knows is not there."""
+    """Return the queries that judgments are for, by kind; kinds whose queries are unknown are missing."""
     stored = stored_queries(batch) if batch is not None else {}
     if stored:
         if queries:
@@ -192,7 +193,8 @@ def _requested_queries(
 def _judged_of_batch(
     batch: Batch | None, pairs: Sequence[JudgedPair], subset: Subset | None, names: CorpusNames
 ) -> dict[str, int]:
-    """How many pairs a batch had asked about, and of how many the judgments hold enough answers."""
+    """Return the number of pairs that a batch asked about, and of those for which the judgments have enough
+    answers."""
     if batch is None:
         return {}
     pairs_selected = {
@@ -209,7 +211,7 @@ def _judged_of_batch(
 
 
 def _inside(pair: JudgedPair, subset: Subset, names: CorpusNames, images: Mapping[str, int]) -> bool:
-    """Whether a pair is of an image of the subset, or a keyword, and of a caption of one."""
+    """Whether a pair is of an image of the subset, or a keyword, and of a caption of such an image."""
     image = images.get(pair.query)
     there = image is None or image in subset.images
     return there and names.owner[names.caption[pair.document]] in subset.images
@@ -224,10 +226,10 @@ def freeze_protocol(
     subset: Subset | None = None,
     actor: Any = None,
 ) -> QrelsReport:
-    """Freeze the originals of `corpus` under a protocol of `metrics.protocols`; nobody has to judge.
+    """Freeze the originals of `corpus` under a protocol of `metrics.protocols`; no judgments are needed.
 
-    `number` is the caption of each image where the protocol takes one; `subset` restricts the images. What
-    is not among the rows does not take part when a run is scored. Raises as `freeze_qrels` does.
+    `number` is the caption of each image where the protocol takes one; `subset` restricts the images. Items
+    that are not among the rows are ignored when a run is scored. Raises as `freeze_qrels` does.
     """
     check_name(name, "qrels")
     names = names_of(corpus)
@@ -265,9 +267,9 @@ def freeze_protocol(
 
 
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
-    """The newest version of the qrels `name`, None where there is none.
+    """Return the newest version of the qrels `name`, None where there is none.
 
-    Raises InputError for a name that cannot be, and for qrels of another corpus or of another of `_KINDS`.
+    Raises InputError for an invalid name, and for qrels of another corpus or of another of `_KINDS`.
     """
     check_name(name, "qrels")
     last = QrelsSnapshot.objects.filter(name=name, published=True).order_by("version").last()
@@ -283,7 +285,7 @@ def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
 
 
 def remove_qrels(*, name: str, actor: Any = None) -> None:
-    """Remove one version (NAME:VERSION, or NAME for the newest) with its rows; what it was made of stays.
+    """Remove one version (NAME:VERSION, or NAME for the newest) with its rows; its sources stay.
 
     Raises UnknownName, Busy, and PhraseboxError where a report was made from it.
     """
@@ -300,9 +302,9 @@ def freeze_rows(
     actor: Any = None,
     **source: Any,
 ) -> QrelsReport:
-    """Rows as they were given, each pair once, as the next version of `name`; raises as `freeze_qrels` does.
+    """Store the given rows, each pair once, as the next version of `name`; raises as `freeze_qrels` does.
 
-    They keep their order. `source` says where they are from, as columns of the snapshot.
+    They keep their order. `source` are columns of the snapshot that say where they are from.
     """
     report = _freeze(
         name, settings, _Content(fixed_rows=rows, queries=queries), names, names.image, actor=actor, **source
@@ -312,8 +314,8 @@ def freeze_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What qrels hold: `fixed_rows` as they were imported, in their order, else what pairs and originals
-    make; the queries that were asked; and how much of a batch was judged, as columns of the snapshot."""
+    """The content of qrels: `fixed_rows` in their imported order, or the pairs and originals from which rows
+    are computed; the queries; and how much of a batch was judged, as columns of the snapshot."""
 
     pairs: list[JudgedPair] = field(default_factory=list)
     originals: _Pairs = field(default_factory=list)
@@ -333,7 +335,8 @@ def _freeze(
     actor: Any = None,
     **source: Any,
 ) -> QrelsReport:
-    """The next version of `name`, unless the newest holds the same; `source` says what it is made of."""
+    """Store the next version of `name`, unless the newest has the same content; `source` says what it is made
+    from."""
     corpus = corpus_named(names.corpus)
     with work_lock(f"qrels.{name}", "qrels", name):
         existing = QrelsSnapshot.objects.filter(name=name).order_by("version")
@@ -397,7 +400,7 @@ def _freeze(
 
 
 def _kind_of(pool: str, source: str) -> str:
-    """What qrels come from, one of `_KINDS`, in words."""
+    """Return the origin of qrels as text, one of `_KINDS`."""
     return FROM_A_PROTOCOL if pool else FROM_A_FILE if source else FROM_JUDGMENT_SET
 
 
@@ -411,7 +414,8 @@ def is_frozen_from(
     asks: str = "",
     images: Sequence[int] = (),
 ) -> bool:
-    """Whether the snapshot was made of judgments that hold the same answers, of the same protocol or file."""
+    """Whether the snapshot was made from judgments with the same answers, or from the same protocol or
+    file."""
     snapshot_judgments = snapshot.judgments
     if (snapshot.subset, list(snapshot.images), snapshot.asks) != (subset, list(images), asks):
         return False
@@ -433,10 +437,11 @@ def _originals(
     queries: Queries,
     numbers: Collection[int],
 ) -> _Pairs:
-    """The originals of each query: a caption's image, and an image's own captions of some `numbers`.
+    """Return the originals of each query: a caption's image, and an image's own captions with one of
+    `numbers`.
 
-    Where it is not known which images were asked, they are those of the pairs and of their captions; where
-    it is not known which captions were, they are those of the pairs.
+    If the image queries are unknown, they are the images of the pairs and of their captions; if the caption
+    queries are unknown, they are the captions of the pairs.
     """
     if not asking:
         raise InputError(
@@ -489,8 +494,8 @@ def _write(
 
 
 def _newest_version(name: str) -> int:
-    """The highest version that was ever given under this name, 0 where there was none: tables cite
-    NAME:VERSION, so a removed one is not given again."""
+    """Return the highest version ever used under this name, 0 for none. Tables cite NAME:VERSION, so the
+    version of removed qrels is not reused."""
     logged = audit.audit_values("freeze_qrels", "qrels", f"{name}:")
     versions = (qrels.rpartition(":")[2] for qrels in logged)
     return max((int(version) for version in versions if version.isdecimal()), default=0)

@@ -1,7 +1,7 @@
-"""Foreign judgments -> rows that reference a corpus's images and captions.
+"""Importing judgments of other origin as rows that reference a corpus's images and captions.
 
-Validated and written in one pass, in chunks, out of sight, and published by one statement at the
-end; what a killed import left, the next one of that name sweeps.
+They are validated and written in one pass, in chunks, unpublished; one statement at the end publishes them.
+The next import of the same name removes what a killed import left.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from phrasebox.names import folded
 from phrasebox.relevance.scales import BadScale, Scale, number, scale_named, scale_of
 from phrasebox.text_files import text_size
 
-#: Raised where what the digest covers changes.
+#: Increase this when what the digest covers changes.
 _DEFINITION = 1
-#: Formats that ask about keywords. All others ask about images.
+#: Formats whose queries are keywords. All others have images.
 KEYWORD_FORMATS = frozenset({KeywordCounts.key})
 
 
 @dataclass(frozen=True, slots=True)
 class JudgmentsReport:
-    """What an import came to. `unchanged`: the set stood already, with the same content."""
+    """The result of an import. `unchanged`: the set existed already, with the same content."""
 
     corpus: str
     judgments: str
@@ -77,18 +77,18 @@ class JudgmentsReport:
 
 
 def judgment_formats() -> Mapping[str, Any]:
-    """The formats of judgments, by their titles."""
+    """Return the formats of judgments, with their titles."""
     return {key: JUDGMENT_FORMATS.get(key).title for key in JUDGMENT_FORMATS.keys()}
 
 
-#: How an import of answers is asked what becomes of a pair that comes twice.
+#: The help of the field that says what happens to a pair that occurs twice.
 REPEATS = Help(
     _("Count two answers of a pair that occurs twice"),
     _("Where no judge is named; else such a file is refused"),
 )
 
 
-#: How an import of answers is asked whether judges of nearly one name are several people.
+#: The help of the field that says whether judges with nearly the same name are different people.
 DISTINCT_JUDGES = Help(
     _("Judges whose names differ in capitals or spaces alone are different people"),
     _("Else such a file is refused"),
@@ -132,9 +132,9 @@ class JudgmentsImport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentsTarget:
-    """Where judgments are kept, and what is said of them: the set's name, format, source and scale, and
-    whether simulated workers answered. `named_by` are the name spaces of images in a file; None where pairs
-    bear the names we write. `distinct_judges`: names that look nearly alike are of different judges."""
+    """The set in which judgments are stored: its name, format, source and scale, and whether simulated
+    workers answered. `named_by` are the name spaces of images in a file; None where pairs have the names that
+    we write. `distinct_judges`: names that look nearly alike are of different judges."""
 
     corpus: str
     name: str
@@ -149,9 +149,9 @@ class JudgmentsTarget:
 
 @with_sheet
 def import_judgments(request: JudgmentsImport, context: OperationContext) -> JudgmentsReport:
-    """Import a file of judgments; where they are there with the same content, nothing changes.
+    """Import a file of judgments; if they exist with the same content, nothing changes.
 
-    Raises UnknownName for a corpus or format nobody knows, FormatError for a bad source, BadScale, Busy where
+    Raises UnknownName for an unknown corpus or format, FormatError for a bad source, BadScale, Busy where
     another process imports the same name, else InputError; then nothing of the import remains.
     """
     began, format = time.monotonic(), request.format
@@ -184,7 +184,8 @@ def store_judgments(
     counted: Mapping[str, Sequence[str]] | None = None,
     actor: Any = None,
 ) -> JudgmentsReport:
-    """Keep `pairs`, as `import_judgments` does those of a file. `counted`: as the column of JudgmentSet."""
+    """Store `pairs`, as `import_judgments` does with those of a file. `counted`: as the column of
+    JudgmentSet."""
     began = time.monotonic() if began is None else began
     corpus, name, source = target.corpus, target.name, target.source
     check_name(name, "judgments")
@@ -239,7 +240,7 @@ def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
 
 
 def digest_of_judgments(*, corpus: str, pairs: Iterable[JudgedPair], source: str, scale: Scale) -> str:
-    """The digest that `pairs` would have as judgments of `corpus`; raises as storing them does."""
+    """Return the digest that `pairs` would have as judgments of `corpus`; raises as storing them does."""
     reader = _RowReader(names_of(corpus), source, keywords=False, scale=scale)
     for _row in reader.rows(pairs):
         pass
@@ -285,7 +286,7 @@ def _write(
 
 
 class _RowReader:
-    """What an import has seen: counts, digest, and the pairs as rows."""
+    """The state of an import: counts, digest, and the pairs as rows."""
 
     def __init__(
         self,
@@ -369,7 +370,7 @@ class _RowReader:
                 raise InputError(f"{self.source}: {error}") from error
 
     def _lacking(self, pair: JudgedPair) -> str:
-        """What of a pair the corpus does not hold; "" where it holds both."""
+        """Return which part of a pair the corpus lacks; "" where it has both."""
         if not self.keywords and self.image_of.get(pair.query) is None:
             return pair.query
         return pair.document if self.caption_of.get(pair.document) is None else ""
@@ -405,6 +406,6 @@ class _RowReader:
 
 
 def _sweep(judgments: JudgmentSet) -> None:
-    """Delete an unpublished set, a page at a time."""
+    """Delete an unpublished set, a page of rows at a time."""
     delete_in_pages(PairAnswers.objects.filter(judgments=judgments))
     judgments.delete()

@@ -1,4 +1,4 @@
-"""Judgments and qrels as lists and their own pages have them."""
+"""Judgments and qrels for lists and their own pages."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -23,8 +23,8 @@ class JudgedRequest(OfCorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentSummary:
-    """A set of judgments: answers about pairs of image and caption. `skipped` pairs of the file are of what
-    the corpus lacks; `simulated`: simulated workers gave the answers."""
+    """A set of judgments: answers about pairs of image and caption. `skipped` pairs of the file are about
+    items that the corpus lacks; `simulated`: simulated workers gave the answers."""
 
     name: str
     corpus: str
@@ -47,8 +47,8 @@ class JudgmentDetail(JudgmentSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QrelsSummary:
-    """One version of qrels: which pairs are relevant. `pool` names the protocol of those that nobody judged;
-    they are for rankings that `asks` says: image or caption, or, where it is empty, both."""
+    """One version of qrels: which pairs are relevant. `pool` names the protocol, where nobody judged; `asks`
+    is the kind of rankings they are for: image or caption, or, where it is empty, both."""
 
     name: str
     version: int
@@ -66,7 +66,7 @@ class QrelsSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueriesByKind:
-    """How many queries were asked of each kind; null where that is not known, and only judged ones count."""
+    """The number of queries of each kind; null where it is unknown, and only judged ones count."""
 
     image: int | None
     caption: int | None
@@ -74,9 +74,8 @@ class QueriesByKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QrelsDetail(QrelsSummary):
-    """Qrels with what they hold, and their versions. Of a batch's judgments, `pairs_judged` of
-    `pairs_selected` had enough answers when they were frozen. `remarks` say what is not known, and how to
-    freeze again."""
+    """Qrels with their content and versions. Of a batch's judgments, `pairs_judged` of `pairs_selected` had
+    enough answers when they were frozen. `remarks` say what is unknown, and how to freeze again."""
 
     queries: int
     queries_by_kind: QueriesByKind
@@ -89,14 +88,14 @@ class QrelsDetail(QrelsSummary):
 
 
 def judgment_summary(row: JudgmentSet) -> JudgmentSummary:
-    """What lists say of a set of judgments."""
+    """Return the summary of a set of judgments, for lists."""
     return result_of(
         JudgmentSummary, row, corpus=row.corpus.name, pairs=row.pair_count, answers=row.answer_count
     )
 
 
 def judgment_detail(row: JudgmentSet) -> JudgmentDetail:
-    """All that is stored of a set of judgments."""
+    """Return all that is stored of a set of judgments."""
     frozen = row.qrels.filter(published=True).order_by("name", "version")
     return JudgmentDetail(
         **asdict(judgment_summary(row)),
@@ -105,7 +104,7 @@ def judgment_detail(row: JudgmentSet) -> JudgmentDetail:
 
 
 def qrels_summary(row: QrelsSnapshot) -> QrelsSummary:
-    """What lists say of a version of qrels."""
+    """Return the summary of a version of qrels, for lists."""
     return result_of(
         QrelsSummary,
         row,
@@ -116,7 +115,7 @@ def qrels_summary(row: QrelsSnapshot) -> QrelsSummary:
 
 
 def described_qrels(row: QrelsSnapshot) -> QrelsDetail:
-    """All that is stored of a version of qrels."""
+    """Return all that is stored of a version of qrels."""
     counts = counts_of([row])[row.pk]
     every = QrelsSnapshot.objects.filter(name=row.name, published=True).order_by("-version")
     return QrelsDetail(

@@ -1,7 +1,7 @@
-"""Qrels from files and to files: what others published, and what they read.
+"""Qrels read from files and written to files of other tools.
 
-Imported qrels hold their file's pairs as they are: no originals are added. What a file says of rankings for
-images evaluates no rankings for captions, unless one asks for both.
+Imported qrels store their file's pairs unchanged: no originals are added. A file with rankings for images
+does not evaluate rankings for captions, unless both are requested.
 """
 
 from collections import Counter
@@ -55,14 +55,14 @@ from phrasebox.relevance.grades import GREATEST_GAIN
 from phrasebox.relevance.qrels import FileRelevance, Qrel, QrelsSettings, rule_named
 from phrasebox.text_files import text_size, whole_file
 
-#: What imported qrels may be for: rankings for images, for captions, or both.
+#: The value of `asks` for imported qrels that are for rankings of both directions.
 BOTH = "both"
-#: How images are called in a file: by their names, or by the ids that their source gave them.
+#: How a file names images: by their names, or by the ids that their source gave them.
 FILE_NAME, EXTERNAL = "own", "external"
 
 
 def qrels_formats() -> Mapping[str, Any]:
-    """The formats of qrels, by their titles."""
+    """Return the formats of qrels, with their titles."""
     return {key: QRELS_FORMATS.get(key).title for key in QRELS_FORMATS.keys()}
 
 
@@ -74,7 +74,7 @@ def _ids() -> Mapping[str, Any]:
     return {FILE_NAME: _("file names"), EXTERNAL: _("ids of the source, as COCO's numbers")}
 
 
-#: What names of images and of captions in a file mean.
+#: The meanings of names of images and of captions in a file.
 _Lookups = Mapping[str, Lookup]
 
 
@@ -140,7 +140,7 @@ class QrelsImport(ScoredAnswers):
     ] = ""
 
     def problems(self) -> Iterator[FieldError]:
-        """What means nothing for qrels, or for judgments."""
+        """Errors of fields that do not apply to qrels, or to judgments."""
         of_judgments = ("scale", "relevant_from", "gains", "summary", "repeats", "distinct_judges")
         judged = self.format in JUDGMENT_FORMATS
         fields = request_fields(QrelsImport)
@@ -151,9 +151,10 @@ class QrelsImport(ScoredAnswers):
 
 @with_sheet
 def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport:
-    """Import qrels; where the newest version holds the same, nothing changes.
+    """Import qrels; if the newest version has the same content, nothing changes.
 
-    Raises UnknownName, FormatError, Busy, BadScale, BadSubset, else InputError; nothing is left then.
+    Raises UnknownName, FormatError, Busy, BadScale, BadSubset, else InputError; then nothing of the import
+    remains.
     """
     name, path, asks, level = request.name, request.file, request.asks, request.level
     check_images("queries", request.queries, corpus_named(request.corpus), context, runs=True)
@@ -183,11 +184,11 @@ def import_qrels(request: QrelsImport, context: OperationContext) -> QrelsReport
 
 
 def export_qrels(request: QrelsExport, context: OperationContext) -> NewFile:
-    """Qrels as a new file, which is whole once it is there.
+    """Return qrels as a new file, which is written atomically.
 
-    Images are called by their file names, or by their `EXTERNAL` ids, as COCO's numbers; captions by their
-    own ids. Imported qrels come out in the order of their file. Writing raises FormatError for a file that
-    is there already or ids that the format cannot hold, and InputError for keywords; nothing is left then.
+    Images have their file names, or their `EXTERNAL` ids, as COCO's numbers; captions have their own ids.
+    Imported qrels are written in the order of their file. Writing raises FormatError for a file that exists
+    already or ids that the format cannot hold, and InputError for keywords; then no file remains.
     """
     snapshot, writer = snapshot_named(request.qrels), QRELS_FORMATS.get(request.format)
     side = request.asks or snapshot.asks or IMAGE
@@ -237,9 +238,9 @@ def _judged(request: QrelsImport, queries: Queries | None, context: OperationCon
 def _queries(
     rows: Sequence[QrelsLine], lookups: _Lookups, asks: str | None, file_name: str, corpus: str
 ) -> str:
-    """What the queries of a file are: the side on which more of its ids are known; raises InputError.
+    """Return the kind of a file's queries: the side on which more of its ids are known; raises InputError.
 
-    Numbers may name images and captions alike.
+    A number may be the name of an image and of a caption.
     """
     if asks is not None and asks != BOTH:
         return asks
@@ -259,7 +260,8 @@ def _queries(
 
 
 def _queries_in(rows: Sequence[QrelsLine], lookups: _Lookups, side: str, *, both: bool) -> Queries:
-    """The queries of a file that the corpus has, whatever stands beside them: of a side, or of both."""
+    """Return the queries of a file that the corpus has, on one side or on both, whatever item is paired with
+    them."""
     other_kind = CAPTION if side == IMAGE else IMAGE
     ids = {side: [lookups[side][query] for query, *_rest in rows]}
     if both:
@@ -276,7 +278,7 @@ def _known(
     *,
     leave_unused: bool,
 ) -> list[Qrel]:
-    """The rows by what the corpus calls things, images first. Raises InputError, and Invalid where it lacks
+    """Return the rows with the corpus's names, images first. Raises InputError, and Invalid where it lacks
     some."""
     asking, judged = lookups[queries], lookups[CAPTION if queries == IMAGE else IMAGE]
     qrels: dict[tuple[int, int], Qrel] = {}
@@ -310,7 +312,8 @@ def _known(
 
 
 def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: bool) -> Iterator[QrelsLine]:
-    """The rows of qrels in the order in which they were written, or by query where they are turned round."""
+    """Yield the rows of qrels in the order in which they were written, or by query where sides are
+    swapped."""
     rows = QrelsRow.objects.filter(snapshot=snapshot)
     if rows.filter(image__isnull=True).exists():
         raise InputError(
@@ -322,7 +325,7 @@ def _rows_of(snapshot: QrelsSnapshot, asks: str, ids: str, *, only_relevant: boo
     if ids == EXTERNAL:
         theirs = dict(snapshot.corpus.images.exclude(external_id="").values_list("pk", "external_id"))
         shared = Counter(theirs.values())
-        # An id that two images share names neither.
+        # An id that two images share identifies neither.
         called.update({pk: name for pk, name in theirs.items() if shared[name] == 1})
     order = ["pk"] if asks == (snapshot.asks or IMAGE) else ["caption" if asks == CAPTION else "image", "pk"]
     values = rows.order_by(*order).values_list("image_id", "caption_id", "relevance", "judged")

@@ -1,4 +1,4 @@
-"""Which rule makes judgments relevance: the one asked for, or the usual one of their scale."""
+"""The rule that turns judgments into relevance: the requested one, or the default of their scale."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,11 +20,10 @@ from phrasebox.relevance.scales import ONE_TO_FOUR, VOTE_SCALE, number, scale_na
 
 @dataclass(frozen=True, slots=True)
 class RelevanceChoice:
-    """What makes a pair relevant: a rule by its name, or on any scale the score from which it is.
+    """The rule by which a pair is relevant: named, or on any scale a lowest relevant score.
 
-    With `originals` they are relevant, judged or not.
-    Unless anything is said, votes are frozen by `majority`, grades from 1 to 4 by `mean_grade`, and others
-    from the score on that their format names.
+    With `originals` they are relevant, judged or not. Without a choice, votes are frozen by `majority`,
+    grades from 1 to 4 by `mean_grade`, and others from the lowest relevant score of their format.
     """
 
     rule: str | None = None
@@ -53,7 +52,7 @@ def _scores() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredAnswers:
-    """What a request says of answers on a scale."""
+    """Request fields about answers on a scale."""
 
     relevant_from: Annotated[
         Annotated[str, Field(max_length=40)] | None,
@@ -63,7 +62,7 @@ class ScoredAnswers:
     summary: Annotated[str, OneOf(_scores), Help(_("Score of a pair"), _("For grades"))] = MEAN
 
     def relevance(self, rule: str | None = None, *, originals: bool) -> RelevanceChoice:
-        """What makes a pair relevant. Raises BadScale for what is no score."""
+        """Return the choice of the request. Raises BadScale for an invalid score."""
         return RelevanceChoice(
             rule,
             score_named(self.relevant_from) if self.relevant_from is not None else None,
@@ -80,7 +79,8 @@ def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> 
 
 
 def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: JudgmentSet) -> AnyRule:
-    """The rule asked for, or the usual one of the answers' scale; refused where it is for another scale."""
+    """Return the requested rule, or the default of the answers' scale; raises InputError where it is for
+    another scale."""
     scale = scale_named(source.scale)
     try:
         if scale == VOTE_SCALE:
@@ -124,7 +124,7 @@ def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: Judgm
 
 
 def _extra_choices(relevance: RelevanceChoice) -> str:
-    """What is chosen beside a rule by its name; "" for nothing."""
+    """Return, in words, the options that were set besides a rule's name; "" for none."""
     choices = {
         "the lowest relevant score": relevance.relevant_from is not None,
         "the gains": relevance.gains != LINEAR,

@@ -1,1 +1,1 @@
-"""Localizations: where systems find phrases in pictures; made, read, written as files, scored."""
+"""Localizations, the regions in which systems find phrases: predicting, reading, writing and scoring them."""

@@ -1,4 +1,4 @@
-"""How a localization set differs from another one on the same mentions."""
+"""Differences between two localization sets on the same mentions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -41,12 +41,12 @@ def differences_from(
     missing: Missing,
     how: Resampling,
 ) -> dict[str, Any]:
-    """The differences of `ours` from another set, and of which of the `mentions` they are: of all, or, where
-    images without output are left out, of those in images of which both have output.
+    """Return the differences of `ours` from another set, and the `mentions` on which they are computed: all,
+    or, where images without output are left out, those in images for which both have output.
 
-    `differences_everywhere`: AP is of all images, in which both looked for each phrase. Else it is of the
-    images of each phrase's mentions alone, for both: where one has no detections elsewhere, and where they
-    looked at different images, since of each phrase the best detections of a set were kept.
+    `differences_everywhere`: AP is over all images, and both looked for each phrase in all of them. Otherwise
+    AP is over the images of each phrase's mentions, for both sets: where one has no detections elsewhere, and
+    where they looked at different images, since a set stores only the best detections of each phrase.
 
     Raises MissingOutput, and InputError where no image with one of these mentions is left.
     """
@@ -80,8 +80,8 @@ def differences_from(
 def _differences(
     ours: ScoredLocalizations, theirs: ScoredLocalizations, how: Resampling
 ) -> Iterator[dict[str, Any]]:
-    """Ours less theirs on the same mentions, or phrases; images, or for AP and mAP phrases, are drawn, the
-    same for both."""
+    """Yield our figures minus theirs on the same mentions, or phrases; the same images (for AP and mAP
+    phrases) are resampled for both."""
     images = [str(mention.image) for mention in ours.mentions]
     phrases = list(ours.precisions)
     least = least_of(ours.fewest_stored, theirs.fewest_stored)

@@ -4,12 +4,11 @@
     {"phrase": "man", "detections": [["1.jpg", 1, 1, 50, 80, 0.7]]}
 
 A region is xmin, ymin, xmax and ymax in pixels, counted from 1 and inclusive, and its score; the best comes
-first. What counts is the score, as in a run (trec_eval reads those so): regions and detections that stand in
-another order are put in falling order of their scores in single precision, equal ones as they stand, and the
-lines are counted. Captions are counted from 0 within their image, words from 0 within their caption, and
-`end` is exclusive; `phrase` is what these words say, whatever its case, spaces and punctuation. Lines of
-detections may be left out: average precision is then of the regions of the mentions. A phrase, in lower case
-without articles, has one such line.
+first. The score decides, as in a run (trec_eval reads runs so): regions and detections in another order are
+sorted by decreasing score in single precision (stable), and such lines are counted. Captions are counted from
+0 within their image, words from 0 within their caption, and `end` is exclusive; `phrase` has these words, in
+any case and with any spaces and punctuation. Lines of detections may be left out: average precision is then
+computed from the regions of the mentions. A phrase, in lower case without articles, has one such line.
 """
 
 import json
@@ -53,7 +52,7 @@ from models_core.features.text.phrases import phrase_text
 from phrasebox.balance import BOXES, MENTIONS, OUTSIDE, BalanceSheet, current_tally
 from phrasebox.text_files import FormatError, short_repr, text_size, whole_file
 
-#: The largest number that a region or a score may have: they are kept in single precision.
+#: The largest number that a region or a score may have: both are stored in single precision.
 _LARGEST = float(np.finfo(np.float32).max)
 _Line = TypeVar("_Line", LocalizedMention, DetectedPhrase)
 _MENTION: tuple[str, ...] = ("image", "caption", "start", "end", "phrase", "regions")
@@ -61,7 +60,7 @@ _PHRASE: tuple[str, ...] = ("phrase", "detections")
 
 
 def write_localizations(localization_set: LocalizationSet, path: Path) -> None:
-    """The set as a new file. Raises FormatError where it is there already, and OSError."""
+    """Write the set to a new file. Raises FormatError where it exists already, and OSError."""
     names = names_of(localization_set.corpus.name).image_name
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
         for mention in localized_mentions(localization_set):
@@ -84,18 +83,19 @@ def write_localizations(localization_set: LocalizationSet, path: Path) -> None:
 
 
 def _to_list(region: NDArray[np.float32]) -> list[float]:
-    """Corners as whole numbers where they are, and the score as the shortest number that reads back."""
+    """Return corners as integers where they are whole, and the score as the shortest number that reads back
+    unchanged."""
     corners = [int(edge) if edge == int(edge) else float(edge) for edge in region[:4]]
     return [*corners, float(str(region[4]))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLocalizations(LocalizationSetSummary):
-    """A localization set as its file was read; `phrases` have detections. `clipped` regions reached out of
-    their picture and were cut; of this reading, and 0 where nothing changed: `outside` regions lie wholly
-    outside and were left out, `reordered` lines were not in the order of their scores and were put in it, and
-    `elsewhere` mentions are of other images than were named: they are stored, but not counted. `unchanged`:
-    the same file was read before."""
+    """A localization set with the results of reading its file; `phrases` have detections. `clipped` regions
+    extended beyond their picture and were clipped. For this reading, and 0 where nothing changed: `outside`
+    regions are wholly outside and were skipped, `reordered` lines were not in the order of their scores and
+    were sorted, and `elsewhere` mentions are of other images than those requested: they are stored, but not
+    counted. `unchanged`: the same file was read before."""
 
     phrases: int
     clipped: int
@@ -139,7 +139,7 @@ class LocalizationsImport:
 
 @with_sheet
 def import_localizations(request: LocalizationsImport, context: OperationContext) -> ImportedLocalizations:
-    """Read a file of predictions as a set; the same file already read changes nothing.
+    """Import a file of predictions as a set; reading the same file again changes nothing.
 
     Raises Invalid, UnknownName, InputError, BadSubset, Busy, and FormatError naming the line.
     """
@@ -170,7 +170,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
     )
 
     def fill(localization_set: LocalizationSet) -> None:
-        # Twice through the file, so that memory does not grow with it.
+        # The file is read twice, so that memory does not grow with it.
         write_rows(localization_set, reader.mentions(), reader.detected_phrases())
         if not localization_set.mention_count:
             raise FormatError("has no mention", file=path, expected="a line for each mention")
@@ -201,10 +201,10 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
 
 
 class _Reader:
-    """Reads a file line by line; counts what it clips, leaves out and puts in order.
+    """Reads a file line by line; counts what it clips, skips and sorts.
 
-    `captions` has the words of each caption, with spaces between, by its image and number. `images` are the
-    ids of those that the file is of, mentions of others being counted too; None where that is not known.
+    `captions` has the words of each caption, joined by spaces, by its image and number. `images` are the ids
+    of the images that the file covers (mentions of others are counted); None where unknown.
     """
 
     def __init__(
@@ -218,23 +218,24 @@ class _Reader:
         self.path, self.names, self.sizes, self.captions, self.images = path, names, sizes, captions, images
         self.image_of = names.images_in(path)
         self.regions = self.clipped = self.outside = self.reordered = self.elsewhere = self.most_regions = 0
-        #: In which line each mention, and each phrase with detections, stands.
+        #: The line number of each mention, and of each phrase with detections.
         self.mention_lines: dict[tuple[int, int, int, int], int] = {}
-        #: The phrases of mentions, as the corpus spells them; and the first of each by its letters.
+        #: The phrases of mentions in the corpus's spelling; and the first phrase for each sequence of
+        #: letters.
         self.phrases: set[str] = set()
         self.spelled: dict[str, str] = {}
         self.phrase_lines: dict[str, int] = {}
 
     def mentions(self) -> Iterator[LocalizedMention]:
-        """Those of the file, in its order. Raises FormatError naming the line that is wrong."""
+        """Yield the mentions of the file, in its order. Raises FormatError naming the invalid line."""
         return self._read(_MENTION, self._mention)
 
     def detected_phrases(self) -> Iterator[DetectedPhrase]:
-        """Those of the file, in its order. Raises FormatError naming the line that is wrong."""
+        """Yield the phrases of the file, in its order. Raises FormatError naming the invalid line."""
         return self._read(_PHRASE, self._detected)
 
     def _read(self, keys: tuple[str, ...], read: Callable[[dict[str, Any], int], _Line]) -> Iterator[_Line]:
-        """What lines of one of the two kinds hold; those of the other are passed over."""
+        """Yield the content of the lines of one of the two kinds; skip those of the other."""
         for number, data in stream(read_json_lines, self.path, ", ".join(_MENTION)):
             try:
                 expected = _PHRASE if "detections" in data else _MENTION
@@ -243,7 +244,7 @@ class _Reader:
                 if expected is not keys:
                     continue
                 record = read(data, number)
-            except FormatError:  # a name that means two images
+            except FormatError:  # a name of two images
                 raise
             except (ValueError, TypeError, KeyError, OverflowError) as error:
                 what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -285,7 +286,7 @@ class _Reader:
         regions = [self._region(data["image"], region) for region in _list(data["regions"], "regions")]
         packed = _packed([region for region in regions if region is not None])
         self.most_regions = max(self.most_regions, len(packed))
-        # As the corpus spells it: by that it is counted.
+        # Counted under the corpus's spelling.
         counted_as = phrase_text(own_words)
         self.phrases.add(counted_as)
         self.spelled.setdefault(_letters(counted_as), counted_as)
@@ -313,7 +314,7 @@ class _Reader:
         return DetectedPhrase(phrase, np.asarray(images, np.int64)[order], packed[order])
 
     def _by_score(self, packed: NDArray[np.float32]) -> NDArray[np.intp]:
-        """The order in which scores fall, equal ones as they stand; counts a line that stands in another."""
+        """Return the order by decreasing score (stable); counts a line that is in another order."""
         order = np.argsort(-packed[:, 4], kind="stable")
         self.reordered += bool((np.diff(order) < 0).any())
         return order
@@ -325,7 +326,7 @@ class _Reader:
         return image
 
     def _region(self, image: Any, region: Any) -> list[float] | None:
-        """The region within its picture; None where it lies wholly outside."""
+        """Return the region within its picture; None where it is wholly outside."""
         values = _list(region, "region")
         if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
             raise ValueError(f"region {short_repr(region)} is not xmin, ymin, xmax, ymax and a score")
@@ -352,14 +353,14 @@ class _Reader:
 
 
 def _list(value: Any, key: str) -> list[Any]:
-    """A list as JSON has it; raises ValueError for anything else."""
+    """Return a JSON list; raises ValueError for anything else."""
     if not isinstance(value, list):
         raise ValueError(f"{key} {short_repr(value)} is no list")
     return value
 
 
 def _whole(number: Any, key: str) -> int:
-    """A whole number as JSON has it, also as 1.0; raises ValueError for another, which would be cut."""
+    """Return a whole JSON number, also from 1.0; raises ValueError for others, which would be truncated."""
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if not isinstance(number, int) or isinstance(number, bool):
@@ -368,15 +369,15 @@ def _whole(number: Any, key: str) -> int:
 
 
 def _text(phrase: Any) -> str:
-    """The words of a phrase; raises ValueError for what no database keeps."""
+    """Return the text of a phrase; raises ValueError for characters that no database stores."""
     if not isinstance(phrase, str) or "\x00" in phrase:
         raise ValueError(f"phrase {short_repr(phrase)} is no text")
-    phrase.encode()  # half of a pair of surrogates is no letter; UnicodeEncodeError is a ValueError
+    phrase.encode()  # half of a surrogate pair cannot be encoded; UnicodeEncodeError is a ValueError
     return phrase
 
 
 def _letters(text: str) -> str:
-    """What two spellings of the same words have in common: letters and digits, whatever their case."""
+    """Return what spellings of the same words have in common: letters and digits, lower-cased."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 

@@ -1,4 +1,4 @@
-"""What people boxed: each mention of a layer with its box, phrase and categories."""
+"""The boxes that people drew: each mention of a layer with its box, phrase and categories."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from models_core.features.text.phrases import phrase_text
 
 @dataclass(frozen=True, slots=True)
 class BoxedMention:
-    """A mention of an image (its row's id) with the box around all boxes of its chain, shape (4,).
+    """A mention of an image (row id) with the box around all boxes of its chain, shape (4,).
 
-    `phrase` is `text` in lower case without articles; `categories` are at least one.
+    `phrase` is `text` lower-cased and without articles; there is at least one of `categories`.
     """
 
     image: int
@@ -34,20 +34,20 @@ class BoxedMention:
 
     @property
     def key(self) -> tuple[int, int, int, int]:
-        """Image, caption, and the words there."""
+        """Image, caption, first word and the end of the words."""
         return self.image, self.caption, self.start, self.end
 
 
 def layer_and_state(corpus: str, layer: str) -> tuple[str, list[int]]:
-    """The name of a layer, or of the one that is read where none is named; its row and its version, brought
-    up to what people say now: others once its boxes change. Empty where the corpus has no layer. Raises
-    UnknownName."""
+    """Return the name of a layer (of the default one if `layer` is empty), and its row id and version after
+    updating it with the latest answers: both change if its boxes do. Empty where the corpus has no layer.
+    Raises UnknownName."""
     chosen = layer_to_read(corpus_named(corpus), layer or None)
     return (layer, []) if chosen is None else (chosen.name, [chosen.pk, chosen.version])
 
 
 def boxed_mentions_of(corpus: str, layer: str, subset: Subset | None) -> list[BoxedMention]:
-    """The mentions of a layer that have boxes, in the order of images.
+    """Return the mentions of a layer that have boxes, in the order of images.
 
     Raises UnknownName, and InputError for a layer without boxes of these images.
     """

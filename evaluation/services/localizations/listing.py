@@ -1,4 +1,4 @@
-"""Localization sets as their own pages and files have them."""
+"""Localization sets for their own pages and files."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -19,11 +19,10 @@ from evaluation.services.stored_kinds import LOCALIZATION_SETS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationSetDetail(LocalizationSetSummary):
-    """A localization set with its figures: a report for each layer and each choice of images. Each says its
-    `layer`, the images that it is of as `subset` (empty: all), whether those are the set's (`whole`), and the
-    `level` of its intervals. R@k is left out beyond `cut_at` regions, where the set stored no more, and is of
-    the stored regions beyond `fewest_stored`. `outdated`: the layer's boxes have changed since, or may
-    have."""
+    """A localization set with its figures: a report for each layer and each choice of images. Each has its
+    `layer`, its images as `subset` (empty: all), whether those are the set's (`whole`), and the `level` of
+    its intervals. R@k is omitted beyond `cut_at` regions, where the set stored no more, and is based on the
+    stored regions beyond `fewest_stored`. `outdated`: the layer's boxes have changed since, or may have."""
 
     scores: list[dict[str, Any]]
 
@@ -36,11 +35,11 @@ class DownloadLocalizationSetRequest:
 
 
 def localization_set_detail(row: LocalizationSet) -> LocalizationSetDetail:
-    """All that is said of localizations."""
+    """Return all that is stored of a localization set."""
     return LocalizationSetDetail(**localization_set_values(row), scores=stored_reports(row))
 
 
 def download_localization_set(request: DownloadLocalizationSetRequest, context: OperationContext) -> NewFile:
-    """The localizations, as they are imported again."""
+    """Return the localizations as a file that can be imported again."""
     row = localization_set_named(request.localization_set)
     return NewFile(f"{row.name}.jsonl", lambda path: write_localizations(row, path))

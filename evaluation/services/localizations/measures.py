@@ -1,10 +1,10 @@
-"""The figures of a localization set: recall, average precision, and the proposals' bound, with intervals, by
-category and for the most frequent phrases.
+"""The figures of a localization set: recall, average precision, and the proposals' upper bound, with
+intervals, by category and for the most frequent phrases.
 
 AP of a set is the mean over phrases, mAP the mean over categories of the mean over their phrases. A phrase
-belongs to each category that one of its mentions has. Beside R@1 stand a region drawn at random (expected)
-and the largest one. These, and the bound, are of all regions of the set that the system chose from; of the
-regions that were kept, where a set is from a file or its regions are no longer there.
+belongs to each category of any of its mentions. For comparison R@1 is also computed for a random region
+(expected) and for the largest one. These, and the bound, use all regions of the set that the system chose
+from, or the stored regions if a set is from a file or that set no longer exists.
 
 Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 """
@@ -24,16 +24,17 @@ from phrasebox.metrics.localization import box_recall
 from phrasebox.significance.resampling import figure_interval
 
 _Floats = NDArray[np.float64]
-#: Ranks up to which a right region counts (Table 2).
+#: The k of recall at k (Table 2).
 RECALL_RANKS = (1, 10, 100)
-#: Phrases of Table 3.
+#: The number of phrases in Table 3.
 MOST_FREQUENT = 24
-#: The remark on figures of which more regions were dropped, or may have been.
+#: The remark on figures for which further regions were dropped, or may have been.
 OF_STORED_REGIONS = "of the kept regions"
 
 
 def measures_of(scored: ScoredLocalizations, how: Resampling) -> Iterator[dict[str, Any]]:
-    """R@k, the bound, AP, mAP, and R@1 of a random and the largest region, each with interval and remark."""
+    """Yield R@k, the bound, AP, mAP, and R@1 of a random and the largest region, each with interval and
+    remark."""
     images = [str(mention.image) for mention in scored.mentions]
 
     def of_regions(name: str, values: _Floats, *, of_stored: bool, share: bool = True) -> dict[str, Any]:
@@ -63,12 +64,12 @@ def measures_of(scored: ScoredLocalizations, how: Resampling) -> Iterator[dict[s
 
 
 def ranks_up_to(cut_at: int | None) -> list[int]:
-    """The ranks of recall that are told where so many regions were kept and others dropped."""
+    """Return the ranks for which recall can be reported if only `cut_at` regions were stored."""
     return [k for k in RECALL_RANKS if cut_at is None or k <= cut_at]
 
 
 def precision_is_cut(scored: ScoredLocalizations) -> bool:
-    """Whether AP is of the regions kept for mentions, where more may have been dropped."""
+    """Whether AP is based on the regions stored for mentions, where more may have been dropped."""
     most = RECALL_RANKS[-1]
     return not scored.everywhere and (
         (scored.cut_at is not None and scored.cut_at < most) or is_beyond(most, scored.fewest_stored)
@@ -76,17 +77,17 @@ def precision_is_cut(scored: ScoredLocalizations) -> bool:
 
 
 def is_beyond(k: int, least: int | None) -> bool:
-    """Whether a rank is beyond the fewest regions that were kept of a mention."""
+    """Whether a rank is beyond the smallest number of regions that is stored for a mention."""
     return least is not None and k > least
 
 
 def least_of(*numbers: int | None) -> int | None:
-    """The least of some numbers, of which None stand for no limit."""
+    """Return the smallest number; None stands for no limit."""
     return min((number for number in numbers if number is not None), default=None)
 
 
 def remarks_of(*remarks: str) -> str:
-    """Remarks joined in one line, without the empty ones."""
+    """Join the non-empty remarks in one line."""
     return "; ".join(filter(None, remarks))
 
 
@@ -104,7 +105,7 @@ def _mean(values: _Floats, bootstrap: Bootstrap | None, *, share: bool) -> dict[
 
 
 def _mean_over_categories(scored: ScoredLocalizations, bootstrap: Bootstrap | None) -> dict[str, Any]:
-    """mAP, with an interval that draws phrases."""
+    """Return mAP, with an interval that resamples phrases."""
     sums = sums_of_categories(scored)
     clusters = sums if bootstrap is not None else sums.sum(axis=0, keepdims=True)
     interval = estimate(
@@ -120,7 +121,7 @@ def _mean_over_categories(scored: ScoredLocalizations, bootstrap: Bootstrap | No
 
 
 def sums_of_categories(scored: ScoredLocalizations) -> _Floats:
-    """What each phrase adds to the sum of AP and to the number of phrases of each of its categories, shape
+    """Return what each phrase adds to the sum of AP and to the number of phrases of each category, shape
     (phrases, 2 categories)."""
     belongs = _categories_of_phrases(scored)
     categories = _ordered({label for phrase_categories in belongs.values() for label in phrase_categories})
@@ -134,8 +135,8 @@ def sums_of_categories(scored: ScoredLocalizations) -> _Floats:
 
 
 def mean_of_means(totals: _Floats) -> _Floats:
-    """The mean over categories of the mean AP of their phrases, of sums of shape (rows, 2 categories); of
-    categories of which a resample drew no phrase there is none."""
+    """Return the mean over categories of the mean AP of their phrases, from sums of shape (rows, 2
+    categories); categories without a phrase in a resample are omitted."""
     added, counted = totals[:, 0::2], totals[:, 1::2]
     there = counted > 0
     means = np.divide(added, counted, out=np.zeros_like(added), where=there)
@@ -143,7 +144,7 @@ def mean_of_means(totals: _Floats) -> _Floats:
 
 
 def by_category(scored: ScoredLocalizations) -> list[dict[str, Any]]:
-    """Table 2: a row a category."""
+    """Return the rows of Table 2, one per category."""
     belongs = _categories_of_phrases(scored)
     rows = []
     for category in _ordered({name for mention in scored.mentions for name in mention.categories}):
@@ -162,7 +163,8 @@ def by_category(scored: ScoredLocalizations) -> list[dict[str, Any]]:
 
 
 def frequent_phrases(scored: ScoredLocalizations) -> list[dict[str, Any]]:
-    """Table 3: a row for each of the most frequent phrases, equal ones by the alphabet."""
+    """Return the rows of Table 3, one for each of the most frequent phrases; equally frequent ones
+    alphabetically."""
     counted = Counter(mention.phrase for mention in scored.mentions)
     rows = []
     for phrase in sorted(counted, key=lambda text: (-counted[text], text))[:MOST_FREQUENT]:
@@ -191,7 +193,7 @@ def _categories_of_phrases(scored: ScoredLocalizations) -> dict[str, set[str]]:
 
 
 def _ordered(categories: set[str]) -> list[str]:
-    """The eight as printed, then others by the alphabet."""
+    """Return the eight categories in the paper's order, then others alphabetically."""
     return [category for category in CATEGORIES if category in categories] + sorted(
         categories - set(CATEGORIES)
     )

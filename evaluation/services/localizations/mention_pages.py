@@ -1,4 +1,4 @@
-"""What a page shows of a localization set: each mention's best region beside the box that people drew."""
+"""The pages of a localization set: each mention's best region next to the box that people drew."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from evaluation.services.alignments.localizing import boxed_mentions
 from evaluation.services.localizations.sets import LocalizedMention, images_looked_at, localized_mentions
 from phrasebox.metrics.localization import RIGHT_IOU, iou
 
-#: Which mentions are shown: all, those whose best region is wrong, or those where it is wrong by much.
+#: Filters for mentions: all, those whose best region is wrong, or those where it is far off.
 ALL_MENTIONS, MISPLACED, FAR = "all", "wrong", "far"
 MENTION_FILTERS = (ALL_MENTIONS, MISPLACED, FAR)
-#: A region is wrong by much where it overlaps the box that people drew by less.
+#: A region is far off if its IoU with the box that people drew is lower.
 FAR_IOU = 0.1
-#: Images that are looked through at a time, and at most for one page.
+#: Number of images read at a time, and at most for one page.
 _TOGETHER, _AT_MOST = 40, 400
 
 
 @dataclass(frozen=True, slots=True)
 class MentionOnPage:
-    """A mention with its best region; boxes are left, top, width and height from 0 on, `predicted` None for
+    """A mention with its best region; boxes are left, top, width and height from 0, `predicted` is None for
     none.
 
     `before` and `after` are the other words of its caption; `rank` is that of the first right region, 0 where
-    none is.
+    there is none.
     """
 
     before: str
@@ -49,7 +49,7 @@ class MentionOnPage:
 
 @dataclass(frozen=True, slots=True)
 class LocalizedImage:
-    """An image (its row) with those of its mentions that are shown."""
+    """An image (row) with the mentions that the page displays."""
 
     image: Any
     mentions: tuple[MentionOnPage, ...]
@@ -57,17 +57,18 @@ class LocalizedImage:
 
 @dataclass(frozen=True, slots=True)
 class MentionPage:
-    """Images of a page; `later` is where the next one begins, 0 for none."""
+    """The images of a page; `later` is the start of the next page, 0 for none."""
 
     images: list[LocalizedImage]
     later: int
 
 
 def mention_page(row: LocalizationSet, layer: Any, which: str, first: int, number: int) -> MentionPage:
-    """At most `number` images from the `first` on that have a mention of the kind `which`.
+    """Return at most `number` images, from the index `first` on, with a mention that passes the filter
+    `which`.
 
-    Images in which the set has nothing come last, where it is known that they were looked at. So that a page
-    costs little, a few hundred images are looked through at most.
+    Images for which the set has nothing come last, if it is known that the system looked at them. At most a
+    few hundred images are searched, so that a page is cheap.
     """
     order = row.mentions.values("image_id").annotate(first=Min("position")).order_by("first")
     there = list(order.values_list("image_id", flat=True))
@@ -88,7 +89,7 @@ def mention_page(row: LocalizationSet, layer: Any, which: str, first: int, numbe
 def _looked_at(
     row: LocalizationSet, layer: Any, which: str, ids: list[int]
 ) -> Iterator[LocalizedImage | None]:
-    """Each of these images with its mentions; None where none is shown."""
+    """Yield each of these images with its mentions; None where no mention is displayed."""
     images = row.corpus.images.filter(pk__in=ids)
     rows = {image.pk: image for image in images.order_by("position")}
     records = dict(zip(rows, stream_records(corpus=row.corpus, layer=layer, images=images), strict=True))
@@ -108,7 +109,7 @@ def _looked_at(
 def _compared(
     record: ImageRecord, mentions: dict[tuple[int, int, int], LocalizedMention]
 ) -> Iterator[MentionOnPage]:
-    """The mentions that people boxed, beside what the set has for them."""
+    """Yield the mentions that people boxed, next to the set's regions for them."""
     if record.layer is None:
         return
     for mention, drawn in sorted(boxed_mentions(record.layer), key=lambda item: item[0].span):

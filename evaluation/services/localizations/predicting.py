@@ -1,9 +1,9 @@
 """Where a trained system finds the phrases of a layer: a localization set in the database.
 
 For each mention the regions of its image are ranked. For each phrase, which is the words of mentions in lower
-case without articles, the regions of all images are ranked too, and overlapping ones suppressed: that is what
-average precision is computed from. Nothing is predicted for a phrase without a word that the system knows: it
-is missed, and not right by the order of the regions.
+case without articles, the regions of all images are ranked too, with non-maximum suppression: average
+precision is computed from these. A phrase without a word in the system's vocabulary gets no prediction and
+counts as missed, so that it cannot be right merely by the order of the regions.
 
 Source: Plummer et al. 2015, section 3.2.
 """
@@ -68,9 +68,9 @@ from phrasebox.kernels.idf import Document
 from phrasebox.metrics.localization import best_detections
 from phrasebox.text.tokens import plain_words
 
-#: Images whose mentions are localized, and phrases that are detected, at a time.
+#: Number of images whose mentions are localized, and of phrases that are detected, at a time.
 _IMAGES, _PHRASES = 256, 64
-#: Of each phrase so many detections are kept, and so many for each of its mentions where that is more.
+#: The number of detections stored per phrase, and per mention of it, whichever gives more.
 LEAST_DETECTIONS, DETECTIONS_A_MENTION = 100, 10
 
 
@@ -90,8 +90,8 @@ class LocalizeRequest(PredictionRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizedSet(LocalizationSetSummary):
-    """Mentions that were localized, of so many `phrases`. `unchanged`: they were there already. `provenance`
-    is what the system has seen of the images."""
+    """Mentions that were localized, of that many `phrases`. `unchanged`: the set existed already.
+    `provenance` is what the system has seen of the images."""
 
     phrases: int
     unchanged: bool
@@ -99,13 +99,13 @@ class LocalizedSet(LocalizationSetSummary):
 
 
 def localizes(system: System) -> bool:
-    """Whether a system can be asked where phrases are."""
+    """Whether a system can localize phrases."""
     method = method_of(system)
     return method is not None and method.predicts == "localizations"
 
 
 def check_localizing(request: LocalizeRequest, context: OperationContext) -> LocalizeRequest:
-    """Raise Invalid where no such images, layer or regions are there, InputError where the system does not
+    """Raise Invalid where the images, layer or regions do not exist, InputError where the system cannot
     localize."""
     system = requested_system(request, context)
     if not localizes(system):
@@ -116,7 +116,7 @@ def check_localizing(request: LocalizeRequest, context: OperationContext) -> Loc
 
 
 def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSet:
-    """Rank regions for each mention and phrase, and store them. What was asked for alike stays unchanged.
+    """Rank regions for each mention and phrase, and store them. A set from the same request stays unchanged.
 
     Raises UnknownName, InputError, BadRecipe, BadModel, Busy, and ValueError where there is nothing to
     localize.
@@ -158,7 +158,7 @@ def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSe
 
 @dataclass(frozen=True)
 class _Localizer:
-    """A trained system with the regions and the mentions that it is to look at."""
+    """A trained system with the regions and mentions to localize."""
 
     system: str
     stored: TrainedSystem
@@ -172,7 +172,8 @@ class _Localizer:
 
     @classmethod
     def of(cls, request: LocalizeRequest, system: System) -> _Localizer:
-        """Raises BadRecipe where the system does not localize, and InputError for regions of people's."""
+        """Load the system and its inputs. Raises BadRecipe where the system cannot localize, and InputError
+        for regions that people drew."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "localizations")
         corpus = system.corpus.name
@@ -192,14 +193,14 @@ class _Localizer:
 
     @cached_property
     def places(self) -> list[int]:
-        """The images, by their places among the examples."""
+        """The positions of the images among the examples."""
         places = self.dataset.to_rank(self.split, seed=self.seed)
         check_not_learned_from(self.stored, self.system, self.dataset, places, self.split)
         return places
 
     @cached_property
     def mentions_of(self) -> dict[str, list[Mention]]:
-        """The mentions of each image in order, without those that say nothing of what is seen."""
+        """The mentions of each image in order, without those marked as not visual."""
         corpus = corpus_named(self.dataset.corpus)
         layer = layer_to_read(corpus, self.layer)
         names_needed = {self.dataset.examples[index].name for index in self.places}
@@ -214,7 +215,7 @@ class _Localizer:
 
     @cached_property
     def phrases(self) -> Counter[str]:
-        """Each phrase with the number of its mentions, in the order in which they first stand."""
+        """Each phrase with the number of its mentions, in the order of first occurrence."""
         mentions_by_image = (
             self.mentions_of.get(self.dataset.examples[index].name, ()) for index in self.places
         )
@@ -222,7 +223,7 @@ class _Localizer:
 
     @cached_property
     def unknown(self) -> frozenset[str]:
-        """The phrases without a word that the system knows."""
+        """The phrases without a word in the system's vocabulary."""
         texts = self.stored.texts
         assert isinstance(texts, PhraseTexts)
         known = texts.describe([[phrase.split()] for phrase in self.phrases]).known
@@ -230,22 +231,22 @@ class _Localizer:
 
     @property
     def image_ids(self) -> NDArray[np.int64]:
-        """The ids of the images' rows, (images,)."""
+        """The row ids of the images, shape (images,)."""
         names = [self.dataset.examples[index].name for index in self.places]
         return np.asarray([self.dataset.names.image[name] for name in names], np.int64)
 
     @cached_property
     def requested_images(self) -> NDArray[np.int64]:
-        """The same, and the images without a region of the split, or that the file names: their mentions are
-        missed. A fold was dealt among those with regions."""
+        """The same, plus the images without regions that are in the split or named by the file: their
+        mentions count as missed. A fold is dealt among the images with regions only."""
         image_ids = set(self.image_ids.tolist())
         if not FOLD.fullmatch(self.split) and (named := subset_named(self.dataset.corpus, self.split)):
             image_ids |= named.images
         return np.asarray(sorted(image_ids), np.int64)
 
     def input_digest(self) -> str:
-        """SHA-256 of the names of the images, those without a region too, and of the mentions that are looked
-        for."""
+        """Return the SHA-256 of the names of the images, including those without regions, and of the
+        mentions."""
         mention_lists = {
             name: [[mention.caption, mention.start, mention.end, mention.text] for mention in mentions]
             for name, mentions in self.mentions_of.items()
@@ -257,11 +258,11 @@ class _Localizer:
         return digest_of_parts(*parts)
 
     def count_unknown(self) -> int:
-        """Mentions without a word that the system knows."""
+        """Return the number of mentions without a word in the system's vocabulary."""
         return sum(self.phrases[phrase] for phrase in self.unknown)
 
     def mentions(self, places: list[int], progress: PhaseProgress) -> Iterator[LocalizedMention]:
-        """The best regions for each mention, none where its phrase is unknown."""
+        """Yield the best regions for each mention, none where its phrase is unknown."""
         boxes = self.regions.boxes()
         for start in range(0, len(places), _IMAGES):
             progress("localizing mentions", start, len(places))
@@ -290,7 +291,7 @@ class _Localizer:
         progress("localizing mentions", len(places), len(places))
 
     def detections(self, places: list[int], progress: PhaseProgress) -> Iterator[DetectedPhrase]:
-        """The best regions of all images for each known phrase, after suppression within each image."""
+        """Yield the best regions of all images for each known phrase, after suppression within each image."""
         described = self._regions(places)
         rows, image = rows_of_images(described)
         boxes = np.asarray(self.regions.boxes()[rows], np.float32)
@@ -317,7 +318,7 @@ class _Localizer:
 
 
 def rows_of_images(described: RegionVectors) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The row in its set, and the place of the image, of each region of these images in order."""
+    """Return the row in its set, and the position of the image, for each region of these images in order."""
     counts = described.rows.counts
     image = np.repeat(np.arange(len(counts)), counts)
     first = np.cumsum(counts) - counts

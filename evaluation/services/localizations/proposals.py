@@ -1,6 +1,6 @@
-"""What a set of regions allows: for how many of people's mentions one of its regions is right.
+"""The upper bound of a set of regions: for how many of people's mentions one of its regions is right.
 
-A region's rank is its place among those of its image. Source: Plummer et al. 2015, section 3.2 (R@100).
+A region's rank is its position among those of its image. Source: Plummer et al. 2015, section 3.2 (R@100).
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ from phrasebox.metrics.localization import RIGHT_IOU, area, box_recall, first_ri
 from phrasebox.registry import UnknownName
 from phrasebox.significance.resampling import figure_interval
 
-#: Ranks up to which a region counts; the last, where an image has more regions than the one before.
+#: The k of recall at k; the last only where an image has more regions than the one before.
 PROPOSAL_RANKS = (10, 50, 100, 1000)
 _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class UnrankedRegions:
-    """What regions allow without a ranking, for each mention, shape (mentions,).
+    """Figures of regions without a ranking, for each mention, shape (mentions,).
 
-    `bound` is 1 where any region is right, `share` is how many of them are, and `largest` 1 where the largest
-    is; there are so many `regions`. `proposed`: they are all the proposals, not those alone that a set kept.
+    `bound` is 1 where any region is right, `share` the share of right regions, and `largest` 1 where the
+    largest region is right; `regions` is their number. `proposed`: these are all proposals, not only those
+    that a set stored.
     """
 
     bound: _Floats
@@ -58,12 +59,13 @@ class UnrankedRegions:
 
     @classmethod
     def of_mentions(cls, number: int, *, proposed: bool) -> UnrankedRegions:
-        """Of so many mentions, none of which has regions yet."""
+        """Create an instance for `number` mentions without regions."""
         bound, share, largest, regions = np.zeros((4, number))
         return cls(bound, share, largest, regions, proposed)
 
     def put(self, index: int, boxes: NDArray[np.floating], gold: _Floats) -> None:
-        """The mention at a place has these regions, shape (n, 4), and people's box, shape (4,)."""
+        """Set the figures of the mention at `index` from its regions, shape (n, 4), and people's box, shape
+        (4,)."""
         self.regions[index] = len(boxes)
         if len(boxes):
             right = iou(boxes, gold) >= RIGHT_IOU
@@ -72,7 +74,8 @@ class UnrankedRegions:
 
 
 def proposals_of_set(row: LocalizationSet, mentions: list[BoxedMention]) -> UnrankedRegions | None:
-    """The regions that a localization set was chosen from; None where they are unknown or no longer there."""
+    """Return the figures of the regions that a localization set chose from; None where they are unknown or no
+    longer exist."""
     try:
         stored = feature_set(row.corpus.name, row.regions)
     except UnknownName:
@@ -103,10 +106,10 @@ class ProposalScoring(IntervalRequest):
 
 
 def score_proposals(request: ProposalScoring, context: OperationContext) -> FigureReport:
-    """Recall of the first k regions of each image, and of all, over boxed mentions and by category. Rows have
-    R@1000 where an image with boxed mentions has more than 100 regions.
+    """Return recall of the first k regions of each image, and of all, over boxed mentions and by category.
+    There are rows for R@1000 where an image with boxed mentions has more than 100 regions.
 
-    Raises Invalid, UnknownName, ValueError for a set of other things, and InputError for a layer without
+    Raises Invalid, UnknownName, ValueError for a set of another kind, and InputError for a layer without
     boxes.
     """
     corpus, layer, resampling = request.corpus, request.layer, request.resampling
@@ -158,7 +161,7 @@ def score_proposals(request: ProposalScoring, context: OperationContext) -> Figu
 
 
 def remarks_on_proposals(report: dict[str, Any]) -> str:
-    """What is to be known about the figures."""
+    """Return the remarks on the figures."""
     return (
         f"{report['regions']} of corpus {report['corpus']}: {report['regions_an_image']:.1f} regions an "
         f"image, {report['images']:,} images with boxed mentions. Intervals are of R@100, by images "
@@ -167,7 +170,7 @@ def remarks_on_proposals(report: dict[str, Any]) -> str:
 
 
 def _boxes_of_images(region_set: FeatureSet) -> dict[int, NDArray[Any]]:
-    """The boxes of each image (its row's id) in their order, shape (n, 4)."""
+    """Return the boxes of each image (row id) in order, shape (n, 4)."""
     names, boxes = names_of(region_set.corpus), np.asarray(region_set.boxes())
     rows: dict[int, list[int]] = {}
     for row, name in enumerate(region_set.ids()):
@@ -176,7 +179,7 @@ def _boxes_of_images(region_set: FeatureSet) -> dict[int, NDArray[Any]]:
 
 
 def _ranks(boxes_of: dict[int, NDArray[Any]], mentions: list[BoxedMention]) -> _Floats:
-    """The rank of the first right region of each mention, infinity for none."""
+    """Return the rank of the first right region of each mention, infinity for none."""
     ranks = np.full(len(mentions), np.inf)
     for index, mention in enumerate(mentions):
         boxes = boxes_of.get(mention.image, np.empty((0, 4)))
@@ -185,7 +188,7 @@ def _ranks(boxes_of: dict[int, NDArray[Any]], mentions: list[BoxedMention]) -> _
 
 
 def table_of_proposals(report: dict[str, Any]) -> Table:
-    """A row for all mentions, and one a category."""
+    """Return a table with a row for all mentions, and one per category."""
     ranks = [f"R@{k}" for k in PROPOSAL_RANKS if f"R@{k}" in report["rows"][0]]
     columns = ["category", "mentions", *ranks, "low", "high", "all"]
     rows = [[row.get(column) for column in columns] for row in report["rows"]]

@@ -1,7 +1,7 @@
-"""How right the predictions of a localization set are: ranks of the first right regions, AP of phrases.
+"""Correctness of a localization set's predictions: ranks of the first right regions, AP of phrases.
 
-A mention is found at rank k where the k-th of its regions overlaps the box around all of its boxes by an IoU
-of at least 0.5; one that the set has no region for is missed. AP is of a phrase over all images, after
+A mention is found at rank k if its k-th region overlaps the box around all of its boxes by an IoU of at least
+0.5; a mention for which the set has no region is missed. AP is computed per phrase over all images, after
 non-maximum suppression. It is 0 where images lack output and count as the worst result: wrong regions in them
 might have been the best for any phrase.
 
@@ -31,7 +31,7 @@ from evaluation.services.localizations.sets import (
 from models_core.features.text.phrases import phrase_text
 from phrasebox.metrics.localization import box_average_precision, first_right, suppress
 
-#: Mentions whose regions are compared at a time.
+#: Number of mentions whose regions are compared at a time.
 _TOGETHER = 1000
 
 
@@ -39,12 +39,12 @@ _TOGETHER = 1000
 class ScoredLocalizations:
     """The rank of the first right region of each boxed mention, shape (mentions,), infinity for none.
 
-    `predicted` says which the set has a region for. `precisions` has the AP of each phrase. `everywhere`:
-    phrases were looked for in all images, not in those of their mentions alone. `undetected` phrases have a
-    region for a mention, but no line of detections, in a set that has such lines: then AP is of the images of
-    each phrase's mentions alone. So it is of a `part` of the images that the set looked at: the best
-    detections of all of them were kept, and few of those are in the part. Of `lacking` images the set has no
-    output.
+    `predicted` says for which mentions the set has a region. `precisions` has the AP of each phrase.
+    `everywhere`: phrases were searched in all images, not only in those of their mentions. `undetected` is
+    the number of phrases with a region for a mention but without a line of detections, in a set that has such
+    lines: then AP is over the images of each phrase's mentions only. The same holds for a `part` of the
+    images that the set looked at: it stores the best detections over all images, of which few are in the
+    part. `lacking` is the number of images without output.
     """
 
     row: LocalizationSet
@@ -60,7 +60,7 @@ class ScoredLocalizations:
 
     @property
     def cut_at(self) -> int | None:
-        """How many regions the set kept of a mention, where it dropped others, or may have; else None."""
+        """How many regions per mention the set stored, if it dropped others, or may have; else None."""
         if self.row.source:
             return None
         regions = self.unranked.regions[self.predicted]
@@ -69,20 +69,21 @@ class ScoredLocalizations:
 
     @property
     def fewest_stored(self) -> int | None:
-        """The fewest regions that a file has of a mention, where it has some; None of a set made here."""
+        """The smallest number of regions that a file has for a mention with regions; None for a set that was
+        predicted here."""
         counts = self.unranked.regions[self.predicted]
         return int(counts.min()) if self.row.source and len(counts) else None
 
 
 def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Subset | None:
-    """The images `split`, those that the set is of where None: all where nobody named some. None for all."""
+    """Return the images of `split`; for None those that the set covers. None means all."""
     if split is not None:
         return subset_named(row.corpus.name, split, seed=seed)
     if not row.split:
         return None
     if row.split in split_names(row.corpus):
         return subset_named(row.corpus.name, row.split, seed=row.seed)
-    # Its fold was dealt among the images of its regions, and its file may have been edited since.
+    # The set's fold was dealt among the images of its regions, and its file may have been edited since.
     called = subset_called(row.split, seed=row.seed)
     return Subset(f"{called}, as localized", images_looked_at(row))
 
@@ -90,8 +91,9 @@ def subset_of_set(row: LocalizationSet, split: str | None, seed: int = 0) -> Sub
 def images_without_output(
     row: LocalizationSet, mentions: list[BoxedMention], missing: Missing
 ) -> frozenset[int]:
-    """The ids of the images with mentions of which a set says nothing: no mention, though without a region,
-    and no detection. Raises MissingOutput where there are some and `missing` refuses them."""
+    """Return the ids of the images with mentions for which a set has no output: neither a mention, even
+    without a region, nor a detection. Raises MissingOutput where there are some and `missing` refuses
+    them."""
     seen = set(row.mentions.values_list("image_id", flat=True))
     for phrase in detections_of(row):
         seen.update(phrase.images.tolist())
@@ -111,8 +113,8 @@ def images_without_output(
 def scored(
     row: LocalizationSet, mentions: list[BoxedMention], subset: Subset | None, lacking: int = 0
 ) -> ScoredLocalizations:
-    """The set's predictions beside people's boxes; predictions are read one after the other. Of `lacking`
-    images with some of the mentions the set has no output."""
+    """Compare the set's predictions with people's boxes; predictions are read one by one. `lacking` is the
+    number of images with some of the mentions for which the set has no output."""
     place_of: dict[tuple[int, int, int, int], list[int]] = {}
     for number, mention in enumerate(mentions):
         place_of.setdefault(mention.key, []).append(number)
@@ -153,7 +155,7 @@ def scored(
 
 
 def within_mentioned_images(scored: ScoredLocalizations, subset: Subset | None) -> ScoredLocalizations:
-    """The same with the AP of each phrase among the images of its mentions alone, as of a set without
+    """Return the same with the AP of each phrase over the images of its mentions only, as for a set without
     detections."""
     if not scored.everywhere:
         return scored
@@ -165,8 +167,8 @@ def within_mentioned_images(scored: ScoredLocalizations, subset: Subset | None) 
 def _precisions(
     detected: Iterable[DetectedPhrase], mentions: list[BoxedMention], subset: Subset | None
 ) -> dict[str, float]:
-    """The AP of each phrase that people boxed; 0 where the set does not have it. A box that several mentions
-    of a phrase share counts once."""
+    """Return the AP of each phrase that people boxed; 0 where the set does not have it. A box that several
+    mentions of a phrase share counts once."""
     gold: dict[str, dict[tuple[float, ...], None]] = {mention.phrase: {} for mention in mentions}
     for mention in mentions:
         gold[mention.phrase][mention.image, *mention.box.tolist()] = None
@@ -187,7 +189,8 @@ def _precisions(
 
 
 def _detected(row: LocalizationSet) -> Iterator[DetectedPhrase]:
-    """What the set has of each phrase in all images, suppressed: those of a file may not be."""
+    """Yield the set's detections of each phrase in all images, after suppression: those of a file may lack
+    it."""
     for detected in detections_of(row):
         remaining = (
             suppress(detected.regions[:, :4], detected.images, detected.regions[:, 4])
@@ -198,7 +201,8 @@ def _detected(row: LocalizationSet) -> Iterator[DetectedPhrase]:
 
 
 def _within_mentioned_images(row: LocalizationSet) -> Iterator[DetectedPhrase]:
-    """What a file without detections has of each phrase: the regions for its mentions, suppressed."""
+    """Yield the detections of each phrase from a file without them: the regions of its mentions, after
+    suppression."""
     held: dict[str, list[tuple[int, NDArray[np.float32]]]] = {}
     for mention in localized_mentions(row):
         held.setdefault(phrase_text(mention.phrase), []).append((mention.image, mention.regions))

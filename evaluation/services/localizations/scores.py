@@ -1,4 +1,4 @@
-"""A localization set against the boxes that people drew: its figures, and its differences from another set.
+"""Scoring a localization set against the boxes that people drew, and comparing it with another set.
 
 Source: Plummer et al. 2015, section 3.2, Tables 2 and 3.
 """
@@ -45,8 +45,8 @@ class LocalizationScoring(FigureRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationScores:
-    """The figures of a localization set: the report says what they are of. `stored`: they are shown on its
-    page."""
+    """The figures of a localization set; the report says what they are based on. `stored`: its page shows
+    them."""
 
     localization_set: str
     stored: bool
@@ -56,7 +56,7 @@ class LocalizationScores:
 def check_localization_scoring(
     request: LocalizationScoring, context: OperationContext
 ) -> LocalizationScoring:
-    """Raise Invalid where no such images or layer are there."""
+    """Raise Invalid where the images or the layer do not exist."""
     row = localization_set_named(request.localization_set)
     check_same_corpus(context, row)
     check_layer("layer", request.layer, row.corpus)
@@ -65,7 +65,7 @@ def check_localization_scoring(
 
 
 def score_localization(request: LocalizationScoring, context: OperationContext) -> LocalizationScores:
-    """Score the set, and store its figures in the place of those of the same images; raises as
+    """Score the set, and store its figures, replacing those of the same images; raises as
     `localization_report` and `store_localization_scores`."""
     check_localization_scoring(request, context)
     context.report_progress("scoring localizations", 0.0)
@@ -76,17 +76,17 @@ def score_localization(request: LocalizationScoring, context: OperationContext) 
 
 
 def localization_report(request: LocalizationScoring) -> dict[str, Any]:
-    """The figures with their intervals, by category and for the most frequent phrases, as plain data.
+    """Return the figures with their intervals, by category and for the most frequent phrases, as plain data.
 
-    `digest` says of which predictions they are, `layer_state` which boxes they are against. `subset` says of
-    which images they are, "" of all, and `images_digest` which those are; `whole` that they are the set's.
-    `undetected` phrases keep AP from being of all images, and so does a `part` of the set's images. `level`
-    is of all intervals. R@k is left out beyond `cut_at`, its differences beyond `differences_cut_at`, where
-    these are numbers; beyond `fewest_stored` it is of the kept regions. `basis` is what the figures are of,
-    and `differences_basis` what the differences are; of `without_output` images the set says nothing.
+    `digest` identifies the predictions, `layer_state` the boxes. `subset` names the images, "" for all,
+    `images_digest` identifies them; `whole`: they are the set's. With `undetected` phrases, or on a `part` of
+    the set's images, AP is not over all images. `level` applies to all intervals. R@k is omitted beyond
+    `cut_at`, its differences beyond `differences_cut_at`, where these are numbers; beyond `fewest_stored` it
+    is based on the stored regions. `basis` describes the basis of the figures, and `differences_basis` that
+    of the differences; for `without_output` images the set has no output.
 
     Raises UnknownName, MissingOutput, InputError for a layer without boxes or a set of another corpus,
-    FormatError, BadSubset and AgreementError, each one line.
+    FormatError, BadSubset and AgreementError; each message is one line.
     """
     row = localization_set_named(request.localization_set)
     other_set = localization_set_named(request.against) if request.against else None
@@ -96,7 +96,7 @@ def localization_report(request: LocalizationScoring) -> dict[str, Any]:
             f"{row.corpus.name!r}; compare sets of one corpus"
         )
     subset = subset_of_set(row, request.images, request.fold_seed)
-    # Before the boxes are read: where they change meanwhile, the figures are told as older than they are.
+    # Read before the boxes: if they change meanwhile, the figures are reported as outdated.
     layer, state = layer_and_state(row.corpus.name, request.layer or row.layer)
     all_mentions = boxed_mentions_of(row.corpus.name, layer, subset)
     lacking = images_without_output(row, all_mentions, request.missing)

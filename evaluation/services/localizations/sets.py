@@ -1,4 +1,4 @@
-"""Localization sets: listed, found by name, their rows packed and read."""
+"""Localization sets: listing them, looking them up by name, packing and reading their rows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from evaluation.services.common import ROWS_PER_INSERT
 from evaluation.services.predicting import PredictionSet, prediction_values
 from models_core.phase_cache import digest_of_parts
 
-#: A row of packed regions: xmin, ymin, xmax, ymax, score.
+#: The numbers of a packed region: xmin, ymin, xmax, ymax, score.
 REGION_NUMBERS = 5
 _FLOAT, _ID = np.dtype("<f4"), np.dtype("<i8")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalizedMention:
-    """The regions for a mention of an image (its row's id), best first; `regions` has shape (n, 5)."""
+    """The regions for a mention of an image (row id), best first; `regions` has shape (n, 5)."""
 
     image: int
     caption: int
@@ -34,7 +34,8 @@ class LocalizedMention:
 
 @dataclass(frozen=True, slots=True)
 class DetectedPhrase:
-    """Where a phrase is found among all images, best first; `images` are ids, `regions` (n, 5)."""
+    """The regions in which a phrase is detected among all images, best first; `images` are ids, `regions` has
+    shape (n, 5)."""
 
     phrase: str
     images: NDArray[np.int64]
@@ -54,12 +55,12 @@ class LocalizationSetSummary(PredictionSet):
 
 
 def localization_set_summary(row: LocalizationSet) -> LocalizationSetSummary:
-    """What lists say of localizations."""
+    """Return the summary of a localization set, for lists."""
     return LocalizationSetSummary(**localization_set_values(row))
 
 
 def localization_set_values(row: LocalizationSet) -> dict[str, Any]:
-    """The fields of a LocalizationSetSummary."""
+    """Return the fields of a LocalizationSetSummary."""
     return {
         **prediction_values(row),
         "layer": row.layer,
@@ -70,7 +71,7 @@ def localization_set_values(row: LocalizationSet) -> dict[str, Any]:
 
 
 def localization_set_named(name: str) -> LocalizationSet:
-    """The published set; raises UnknownName listing what exists."""
+    """Return the published set; raises UnknownName listing what exists."""
     return row_named(LocalizationSet.objects.filter(published=True).select_related("corpus", "made_by"), name)
 
 
@@ -79,9 +80,9 @@ def write_rows(
     mentions: Iterable[LocalizedMention],
     detections: Iterable[DetectedPhrase],
 ) -> None:
-    """The rows of a new set, with its counts and its digest; `save` is left to the caller.
+    """Write the rows of a new set, and set its counts and its digest; the caller calls `save`.
 
-    The digest is of names of images, not of their rows: it is the same wherever the corpus is imported.
+    The digest covers names of images instead of row ids: it does not depend on where the corpus is imported.
     """
     name_of = names_of(localization_set.corpus.name).image_name
     parts: list[Any] = []
@@ -125,7 +126,7 @@ def write_rows(
 
 
 def _chunks(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """Rows in lists of `ROWS_PER_INSERT` at most, with the position of the first."""
+    """Yield rows in lists of at most `ROWS_PER_INSERT`, with the position of the first."""
     stream, start = iter(rows), 0
     while part := list(islice(stream, ROWS_PER_INSERT)):
         yield start, part
@@ -133,13 +134,13 @@ def _chunks(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def packed_ids(ids: NDArray[np.int64]) -> bytes:
-    """Ids of rows as a set keeps them."""
+    """Pack row ids as a set stores them."""
     return ids.astype(_ID).tobytes()
 
 
 def images_looked_at(localization_set: LocalizationSet) -> frozenset[int]:
-    """The ids of the images that a set is of. Where that is not known, as of a file for which nobody said it:
-    of those in which it has a mention."""
+    """Return the ids of the images that a set covers. Where that is unknown, as for a file without a
+    declaration: those in which it has a mention."""
     if localization_set.image_ids is not None:
         return frozenset(np.frombuffer(localization_set.image_ids, _ID).tolist())
     return frozenset(localization_set.mentions.values_list("image_id", flat=True))
@@ -148,7 +149,7 @@ def images_looked_at(localization_set: LocalizationSet) -> frozenset[int]:
 def localized_mentions(
     localization_set: LocalizationSet, images: Iterable[int] | None = None
 ) -> Iterator[LocalizedMention]:
-    """What the set has for each mention, in order; of these images only where given."""
+    """Yield the set's regions for each mention, in order; only for `images` if given."""
     rows = localization_set.mentions.order_by("position")
     if images is not None:
         rows = rows.filter(image_id__in=list(images))
@@ -158,7 +159,7 @@ def localized_mentions(
 
 
 def detections_of(localization_set: LocalizationSet) -> Iterator[DetectedPhrase]:
-    """What the set has for each phrase, in order."""
+    """Yield the set's detections for each phrase, in order."""
     for row in localization_set.detections.order_by("position").iterator(ROWS_PER_INSERT):
         regions = np.frombuffer(row.regions, _FLOAT).reshape(-1, REGION_NUMBERS)
         yield DetectedPhrase(row.phrase, np.frombuffer(row.images, _ID), regions)

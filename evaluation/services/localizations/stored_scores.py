@@ -1,8 +1,7 @@
-"""Figures of localization sets that are kept with them, for their pages.
+"""Figures of localization sets that are stored with them, for their pages.
 
-`LocalizationSet.scores` has a list of reports for each layer, at most one of the same images: figures of a
-split never take the place of those of the set. A layer may grow or change after a report was made: such a
-report says that it is `outdated`.
+`LocalizationSet.scores` has a list of reports for each layer, at most one for the same images: figures of a
+split never replace those of the whole set. A report is `outdated` if its layer grew or changed afterwards.
 """
 
 from typing import Any
@@ -15,8 +14,8 @@ from evaluation.services.common import InputError
 
 
 def store_localization_scores(name: str, report: dict[str, Any]) -> None:
-    """Keep what `score_localization` found with the set, in the place of figures of the same layer and the
-    same images, where there are some. Raises InputError where the set was removed or replaced since."""
+    """Store a report of `score_localization` with the set, replacing figures of the same layer and the same
+    images. Raises InputError where the set was removed or replaced since."""
     with transaction.atomic():
         sets = LocalizationSet.objects.select_for_update(no_key=True, of=("self",))
         row = sets.filter(name=name, digest=report["digest"], published=True).first()
@@ -37,13 +36,13 @@ def store_localization_scores(name: str, report: dict[str, Any]) -> None:
 
 
 def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
-    """The kept reports against a layer: that of the set's images first, then by what their images are called
-    (`subset`, "" for all). Each says whether it is `outdated`: the layer's boxes have changed since, or may
-    have. Differences from a set that was removed or replaced since are left out, and `against_gone` is its
-    name."""
+    """Return the stored reports against a layer: that of the set's images first, then by the name of their
+    images (`subset`, "" for all). Each says whether it is `outdated`: the layer's boxes have changed since,
+    or may have. Differences from a set that was removed or replaced since are omitted, and `against_gone` is
+    its name."""
     now = row.corpus.layers.filter(name=layer, published=True).first()
     campaign = campaign_of_layer(now) if now is not None else None
-    # Answers that the layer does not show yet may change its boxes.
+    # Answers that the layer does not include yet may change its boxes.
     behind = campaign is not None and count_images_behind(campaign) > 0
     state = None if now is None or behind else [now.pk, now.version]
     reports = [
@@ -54,12 +53,12 @@ def reports_against(row: LocalizationSet, layer: str) -> list[dict[str, Any]]:
 
 
 def stored_reports(row: LocalizationSet) -> list[dict[str, Any]]:
-    """All kept reports, by their layers, and each layer's as `reports_against` has them."""
+    """Return all stored reports, sorted by layer and then as in `reports_against`."""
     return [report for layer in sorted(row.scores) for report in reports_against(row, layer)]
 
 
 def _compared_now(report: dict[str, Any]) -> dict[str, Any]:
-    """The report without differences from a set that is no longer there."""
+    """Return the report without differences from a set that no longer exists."""
     if "against" not in report:
         return report
     name, digest = report["against"], report["against_digest"]
@@ -72,5 +71,6 @@ def _compared_now(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def key_of_report(report: dict[str, Any]) -> str:
-    """Which images a report is of, as an address says it: the digest of their names, "all" for all images."""
+    """Return the identifier of a report's images in addresses: the digest of their names, "all" for all
+    images."""
     return str(report["images_digest"] or "all")

@@ -1,4 +1,4 @@
-"""The figures of localization sets as tables, and what is to be known about them."""
+"""The figures of localization sets as tables, and remarks on them."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ from evaluation.services.localizations.measures import RECALL_RANKS
 
 
 def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
-    """The report's tables by title: figures, Table 2, Table 3, and differences where there are some."""
+    """Return the report's tables by title: figures, Table 2, Table 3, and differences where there are
+    some."""
     keys = ["measure", "value", "low", "high", "items", "remark"]
     figures = [*recalls_of(report), "AP", "proposals"]
     places = dict.fromkeys([*figures, "value", "low", "high", "first", "second", "difference", "p"], 4)
@@ -46,13 +47,13 @@ def tables_of_localization(report: dict[str, Any]) -> dict[str, Table]:
 
 
 def recalls_of(report: dict[str, Any]) -> list[str]:
-    """The recalls that a report has, such as "R@10"."""
+    """Return the recalls of a report, such as "R@10"."""
     names = (row["measure"] for row in report["measures"])
     return [name for name in names if name.startswith("R@") and name[2:].isdigit()]
 
 
 def remarks_on_localization(report: dict[str, Any]) -> str:
-    """What is to be known about the figures."""
+    """Return the remarks on the figures."""
     which = f" ({report['subset']})" if report["subset"] else ""
     missing = report["mentions"] - report["predicted"]
     layer = f"layer {report['layer']}" if report["layer"] else "the layer"

@@ -1,1 +1,1 @@
-"""What trains the model annotators of campaigns: from finished images, or from a stored proposer."""
+"""Training the model annotators of campaigns, from finished images or from a stored proposer."""

@@ -1,4 +1,4 @@
-"""Pictures, phrases and boxes of a corpus as a proposer takes them; its boxes as a campaign stores them."""
+"""Conversions between a corpus and a proposer: pictures, phrases and boxes in, stored boxes out."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Pictures that are read and looked at together.
+#: Number of pictures that are read and processed together.
 _TOGETHER = 16
-#: Told the id of each image whose picture cannot be read.
+#: Called with the id of each image whose picture cannot be read.
 Unreadable = Callable[[str], object]
 
 
 def square_picture(record: ImageRecord, side: int) -> Pixels:
-    """The picture squeezed into a square, (side, side, 3). Raises BadPicture; the record has a picture."""
+    """Return the picture scaled to a square, shape (side, side, 3). Raises BadPicture; the record must have a
+    picture."""
     assert record.picture is not None
     image = upright(read_picture(record.picture)).resize((side, side), Image.Resampling.BOX)
     return np.asarray(image, np.uint8)
@@ -38,9 +39,9 @@ def square_picture(record: ImageRecord, side: int) -> Pixels:
 def training_pictures(
     records: Iterable[ImageRecord], side: int, *, unreadable: Unreadable = lambda image: None
 ) -> Iterator[TrainingPicture]:
-    """What a proposer is trained on: each picture with the phrases of its chains that have boxes. Others are
-    left out, and so are pictures that cannot be read."""
-    # Torch takes a second to load: who trains nothing need not wait.
+    """Yield training data of a proposer: each picture with the phrases of its chains that have boxes. Images
+    without any are skipped, and so are pictures that cannot be read."""
+    # Torch takes a second to import, which only training needs.
     from models_core.estimators.neural.proposer.examples import TrainingPhrase, TrainingPicture
 
     for record in records:
@@ -66,10 +67,10 @@ def pictures_on_disk(
     *,
     report_progress: Callable[[int], object] = lambda done: None,
 ) -> Iterator[list[TrainingPicture]]:
-    """The same pictures with their colours in a file in `folder`, which is read as they are looked at.
+    """Yield the same pictures with their pixels in a memory-mapped file in `folder`, so that memory does not
+    grow with them.
 
-    So memory does not grow with them. The file is gone where the block ends. `report_progress` hears how many
-    are read.
+    The file is removed at the end of the block. `report_progress` is called with the number of pictures read.
     """
     from models_core.estimators.neural.proposer.examples import TrainingPicture
 
@@ -93,7 +94,7 @@ def proposals_of(
     *,
     unreadable: Unreadable = lambda image: None,
 ) -> Iterator[tuple[str, Proposals]]:
-    """What a proposer would draw for each of the mentions of each image whose picture can be read."""
+    """Yield the proposer's boxes for each mention of each image whose picture can be read."""
     side = proposer.settings.side
     waiting: list[tuple[ImageRecord, Sequence[Mention], Pixels]] = []
     for record, mentions in records:
@@ -109,7 +110,7 @@ def proposals_of(
 
 
 def _readable(record: ImageRecord, side: int, unreadable: Unreadable) -> Pixels | None:
-    """`square_picture`; None, and told, where the picture cannot be read."""
+    """Return `square_picture`; None, and a call of `unreadable`, where the picture cannot be read."""
     try:
         return square_picture(record, side)
     except BadPicture as error:
@@ -139,7 +140,7 @@ def _shares(box: Box, record: ImageRecord) -> tuple[float, float, float, float]:
 
 
 def _pixels(shares: Sequence[float], record: ImageRecord) -> Box:
-    """A box of shares in pixels, within the picture and one pixel large at least."""
+    """Convert a box of shares to pixels, within the picture and at least one pixel large."""
     left, top, right, bottom = shares
     xmin = min(max(1, round(left * record.width) + 1), record.width)
     ymin = min(max(1, round(top * record.height) + 1), record.height)

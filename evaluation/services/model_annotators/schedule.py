@@ -1,7 +1,8 @@
-"""Model annotators learn by themselves: once enough further images are finished, a job is asked for. Another
-one has a model annotator propose for images that were opened since it learnt, or came into its share.
+"""Scheduling of model annotators: queue a training job once enough further images are finished, and a job
+that proposes boxes for images that were opened, or came into its share, since the last training.
 
-Called every minute by the periodic work. It imports nothing that is slow to import: every command does.
+The periodic work calls it every minute. It imports nothing that is slow to import, since every command
+imports it.
 """
 
 from datetime import timedelta
@@ -11,13 +12,13 @@ from annotation.campaigns.model_annotators import PROPOSE_JOB, TRAIN_JOB, is_tra
 from annotation.common import database
 from annotation.selectors.jobs import Job
 
-#: How long a model annotator waits whose job failed.
+#: How long to wait before a model annotator's failed job is repeated.
 AGAIN_AFTER = timedelta(minutes=10)
 
 
 def train_model_annotators() -> int:
-    """Ask for a job for each model annotator that is to learn now, or lacks boxes for images; how many. What
-    deleted model annotators learnt is removed."""
+    """Queue a job for each model annotator that is due for training, or lacks boxes for images; return their
+    number. Also removes the training results of deleted model annotators."""
     from evaluation.services.model_annotators.training import (
         forget_deleted,
         model_annotators_to_propose,
@@ -32,12 +33,12 @@ def train_model_annotators() -> int:
     ):
         for campaign, annotator in candidates:
             newest = newest_jobs(campaign, annotator)
-            # One job at a time is about a model annotator, and none while it is trained by command.
+            # A model annotator has one job at a time, and none while a command trains it.
             if any(job.state in Job.LIVE for job in newest.values()) or is_training(campaign, annotator):
                 continue
             job, training = newest.get(kind), newest.get(TRAIN_JOB)
             if kind == PROPOSE_JOB and job is not None and training is not None and training.pk > job.pk:
-                job = None  # What was asked of an earlier training run says nothing of this one.
+                job = None  # A job that belonged to an earlier training run does not matter for this one.
             if job is not None and job.state == Job.CANCELLED:
                 continue
             if job is not None and job.state == Job.FAILED and job.finished_at is not None:

@@ -1,4 +1,4 @@
-"""Proposers that are trained from a corpus and stored under a name, for campaigns to begin from."""
+"""Proposers that are trained on a corpus and stored under a name, as starting points for campaigns."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TrainProposerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedProposer:
-    """A proposer that is stored now; `unreadable` counts pictures that were left out."""
+    """A stored proposer; `unreadable` is the number of skipped pictures."""
 
     name: str
     corpus: str
@@ -65,7 +65,7 @@ class TrainedProposer:
 
 
 def proposer_folder(name: str) -> Path:
-    """Where the stored proposer `name` is. Raises InputError for a name that cannot be."""
+    """Return the folder of the stored proposer `name`. Raises InputError for an invalid name."""
     if not _NAME.fullmatch(name):
         raise InputError(
             f"proposer {name!r}: expected a name of at most 60 letters, digits, hyphens or underscores"
@@ -74,7 +74,7 @@ def proposer_folder(name: str) -> Path:
 
 
 def stored_proposer(name: str) -> BoxProposer:
-    """The stored proposer `name`; InputError names those that there are."""
+    """Load the stored proposer `name`; raises InputError listing the existing ones."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
     folder = proposer_folder(name)
@@ -87,7 +87,7 @@ def stored_proposer(name: str) -> BoxProposer:
 
 
 def proposer_digest(name: str) -> str:
-    """The SHA-256 of what is stored under a name, "" where nothing is that can be read."""
+    """Return the SHA-256 of the stored proposer, "" where there is none that can be read."""
     try:
         return str(read_manifest(proposer_folder(name))["sha256"])
     except (BadModel, InputError, OSError):
@@ -95,8 +95,8 @@ def proposer_digest(name: str) -> str:
 
 
 def why_no_proposer(name: str) -> str:
-    """Why a campaign's model annotator cannot begin from the proposer `name`, which is not stored; "" where
-    it can, and where the name is empty."""
+    """Return why a campaign's model annotator cannot start from the proposer `name` (it is not stored); ""
+    where it can, and where the name is empty."""
     if not name or name in _stored_names():
         return ""
     known = ", ".join(_stored_names()) or gettext("none")
@@ -116,10 +116,10 @@ def _stored_names() -> list[str]:
 
 
 def train_proposer(request: TrainProposerRequest, context: OperationContext) -> TrainedProposer:
-    """Learn from a layer of a corpus, and store what was learnt, for campaigns to begin from.
+    """Train on a layer of a corpus, and store the proposer as a starting point for campaigns.
 
-    Pictures that cannot be read are left out, and counted. Raises Invalid where the name is taken,
-    InputError, UnknownName, NothingToLearn, NoDevice, and Busy.
+    Pictures that cannot be read are skipped and counted. Raises Invalid where the name is taken, InputError,
+    UnknownName, NothingToLearn, NoDevice, and Busy.
     """
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
@@ -138,7 +138,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
             raise InputError(f"corpus {corpus!r} has no layer; import or draw boxes first")
         usual = ProposerSettings()
         settings = usual if request.epochs is None else usual.lasting(request.epochs)
-        torch_for(request.device)  # Before all pictures are read.
+        torch_for(request.device)  # fail before all pictures are read
         images = corpus_row.images.count()
         records = stream_records(corpus=corpus_row, layer=source, split=request.split or None)
         unreadable: list[str] = []
@@ -153,7 +153,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
                 device=request.device,
                 report_progress=lambda done, of: progress("learning from pictures", done, of),
             )
-        # Whole, before the old one goes.
+        # Complete before the old one is removed.
         metadata = {"corpus": corpus, "layer": source.name, "images": len(pictures), "seed": request.seed}
         proposer.save(work / name, metadata)
         replace_folder(work / name, folder)
@@ -163,7 +163,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
 
 
 def trained_proposer_text(trained: TrainedProposer) -> str:
-    """What the proposer learned from."""
+    """Return, in words, what the proposer was trained on."""
     return (
         f"proposer {trained.name} learnt from {trained.images} images of corpus {trained.corpus} "
         f"(layer {trained.layer})"

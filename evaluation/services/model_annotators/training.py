@@ -1,12 +1,11 @@
-"""A model annotator of a campaign is trained, and says what it would draw in the images that are not
-finished.
+"""Training a model annotator of a campaign, and proposing boxes in the unfinished images.
 
-It learns from the chains with boxes of the campaign (`annotation.campaigns.training`). It goes on from what
-it learnt last, and in its first training run from a stored proposer where the campaign names one
-(`model_annotator.system`). Until so many images' worth has boxes (`model_annotator.from_images`), a stored
-proposer is taken as it is. Its boxes are stored as proposals; from then on `annotation.queue.model_answers`
-answers with them. What it learnt is kept until it learns again: images that are opened meanwhile, or come
-into its share, get their boxes by that.
+It is trained on the chains with boxes of the campaign (`annotation.campaigns.training`). Training continues
+from its last result; the first run starts from a stored proposer if the campaign names one
+(`model_annotator.system`). Until enough images have boxes (`model_annotator.from_images`), a stored proposer
+is used unchanged. Its boxes are stored as proposals; `annotation.queue.model_answers` then answers with them.
+The result is stored until the next training: it gives boxes for images that are opened meanwhile or come into
+the annotator's share.
 """
 
 from __future__ import annotations
@@ -48,17 +47,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Images for which a training run proposes, in the order of the corpus, before it counts. The others get
-#: their boxes by `propose_boxes`, which goes on where it was stopped: they may take hours.
+#: Number of images, in the order of the corpus, that get proposals before a training run counts.
+#: `propose_boxes` handles the others, which may take hours; it continues where it was interrupted.
 PROPOSED_BY_TRAINING = 500
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingReport:
-    """What became of a training run: the model annotator's version, how many finished images it learnt from
-    (0: it is the stored proposer as it is), of how many it has boxes now, how many were left out because
-    their picture cannot be read, and how many questions it answered at once. `replaced` names the file whose
-    boxes these replace, "" where there was none."""
+    """The result of a training run: the model annotator's version, the number of finished images it was
+    trained on (0: it is the stored proposer unchanged), of images with boxes, of images skipped because their
+    picture cannot be read, and of questions it answered at once. `replaced` names the file whose boxes these
+    replace, "" for none."""
 
     model_annotator: str
     version: int
@@ -72,8 +71,8 @@ class TrainingReport:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFor:
-    """For how many further images a model annotator has boxes now, how many were left out because their
-    picture cannot be read, and how many questions it answered at once."""
+    """The number of further images with boxes, of images skipped because their picture cannot be read, and of
+    questions that the model annotator answered at once."""
 
     model_annotator: str
     version: int
@@ -82,7 +81,7 @@ class ProposedFor:
     answers: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for a job's result."""
+        """Return plain data, for a job's result."""
         return asdict(self)
 
 
@@ -95,14 +94,14 @@ def train_model_annotator(
     device: str = CPU,
     report_progress: TrainingProgress = lambda phase, done, of: None,
 ) -> TrainingReport:
-    """Train a model annotator from what is finished, store its proposals, and let it take its turn.
+    """Train a model annotator on the finished images, store its proposals, and let it answer.
 
-    It goes on from what it learnt last, unless it is to `restart`: then from the stored proposer that the
-    campaign names, or from nothing. The training run counts once its proposals are stored: until then the
-    model annotator is what it was. Pictures that cannot be read are left out, and counted. Raises
-    CampaignError where too few images are finished and the campaign names no stored proposer, and for a model
-    annotator whose boxes come from a file, unless this `replaces_file`; InputError for a proposer that is not
-    stored, NothingToLearn, NoDevice, and Busy.
+    Training continues from its last result; with `restart` it starts from the stored proposer that the
+    campaign names, or from scratch. The run counts once its proposals are stored: until then the model
+    annotator is unchanged. Pictures that cannot be read are skipped and counted. Raises CampaignError where
+    too few images are finished and the campaign names no stored proposer, and for a model annotator whose
+    boxes come from a file unless `replaces_file`; InputError for a proposer that is not stored,
+    NothingToLearn, NoDevice, and Busy.
     """
     row = campaign_named(campaign)
     annotator = model_annotators.model_annotator_named(row, model_annotator)
@@ -128,7 +127,7 @@ def train_model_annotator(
             unreadable=unreadable.add,
             report_progress=partial(report_progress, "proposing"),
         )
-        # From here on the training run counts: nothing may stop it that could be told.
+        # From here on the training run counts: no exception of a callback may stop it.
         model_annotators.record_training(annotator, images=images, source=source)
         _forget_others(annotator)
     answers = _take_turns(annotator)
@@ -147,11 +146,11 @@ def train_model_annotator(
 def propose_boxes(
     *, campaign: str, model_annotator: str, report_progress: TrainingProgress = lambda phase, done, of: None
 ) -> ProposedFor:
-    """Have a model annotator say what it would draw in the images for which its version proposed nothing yet,
-    as it learnt last, and let it take its turn.
+    """Store a model annotator's boxes for the images for which its version has no proposals yet, and let it
+    answer.
 
-    Pictures that cannot be read are left out, and counted; they are tried again after the next training run.
-    Raises CampaignError for a model annotator of which no proposer is kept that can be used, and Busy.
+    Pictures that cannot be read are skipped and counted; they are tried again after the next training run.
+    Raises CampaignError for a model annotator without a usable stored proposer, and Busy.
     """
     row = campaign_named(campaign)
     annotator = model_annotators.model_annotator_named(row, model_annotator)
@@ -187,27 +186,28 @@ def propose_boxes(
 
 
 def version_folder(annotator: ModelAnnotator, version: int) -> Path:
-    """Where what a model annotator learnt as of a version is kept."""
+    """Return the folder of a model annotator's training result in this version."""
     return Path(django_settings.DATA_DIR) / "model_annotators" / str(annotator.pk) / str(version)
 
 
 def _take_turns(annotator: ModelAnnotator) -> int:
-    """Let a model annotator take its turn, if it is the one that works; how many questions it answered."""
+    """Let a model annotator answer, if it is the campaign's active one; return the number of questions
+    answered."""
     if model_at_work(annotator.campaign_id) != annotator:
         return 0
     return model_answers.answer_waiting_images(annotator.campaign, submission.submit)
 
 
 class _Beginning(NamedTuple):
-    """The stored proposer from which a model annotator's training runs begin: its name ("": from nothing),
-    and the digest of what is stored under it ("" where that is not known, or none is)."""
+    """The stored proposer from which a model annotator's training starts: its name ("": from scratch), and
+    its digest ("" where it is unknown, or nothing is stored)."""
 
     name: str
     digest: str
 
 
 def _beginning(annotator: ModelAnnotator) -> _Beginning:
-    """Where the campaign has the training runs of its model annotators begin now."""
+    """Return where training of the campaign's model annotators starts under its current settings."""
     name = settings_of(annotator.campaign.settings).model_annotator.system
     return _Beginning(name, proposer_digest(name) if name else "")
 
@@ -217,18 +217,18 @@ def _save_proposer(
 ) -> None:
     folder = version_folder(annotator, version)
     if folder.exists():
-        shutil.rmtree(folder)  # Of a training run that was killed.
+        shutil.rmtree(folder)  # left by a killed training run
     metadata = {"campaign": annotator.campaign.name, "model_annotator": annotator.name, "version": version}
     last = _metadata(annotator)
-    # That of a stored proposer that is gone by now stays known.
+    # Keep the digest of a stored proposer that no longer exists.
     before = last.get("begun_digest", "") if last.get("begun_from") == begun.name else ""
     began = {"begun_from": begun.name, "begun_digest": begun.digest or before, "as_stored": as_stored}
     proposer.save(folder, {**metadata, **began})
 
 
 def _began_with(annotator: ModelAnnotator, begun: _Beginning) -> bool | None:
-    """Whether the model annotator's training runs began there: from a proposer of this name, that was not
-    replaced since as far as both digests are known. None where that is not known."""
+    """Whether the model annotator's training started there: from a proposer of this name that, as far as both
+    digests are known, was not replaced since. None where that is unknown."""
     metadata = _metadata(annotator)
     if metadata.get("begun_from") is None:
         return None
@@ -237,7 +237,7 @@ def _began_with(annotator: ModelAnnotator, begun: _Beginning) -> bool | None:
 
 
 def _metadata(annotator: ModelAnnotator) -> Mapping[str, Any]:
-    """What is noted beside what a model annotator learnt last."""
+    """Return the metadata stored with a model annotator's last training result."""
     try:
         return read_manifest(version_folder(annotator, annotator.version)).get("metadata") or {}
     except (BadModel, OSError):
@@ -245,8 +245,8 @@ def _metadata(annotator: ModelAnnotator) -> Mapping[str, Any]:
 
 
 def _learnt_last(annotator: ModelAnnotator, begun: _Beginning) -> BoxProposer | None:
-    """What a model annotator learnt last, if its training runs began there, and it is of this version of the
-    program."""
+    """Load a model annotator's last training result, if its training started there and this version of the
+    program can read it."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
 
     folder = version_folder(annotator, annotator.version)
@@ -260,8 +260,8 @@ def _learnt_last(annotator: ModelAnnotator, begun: _Beginning) -> BoxProposer | 
 
 
 def _forget_others(annotator: ModelAnnotator) -> None:
-    """Remove what earlier versions learnt, but for the one before: a backup under way may have copied the
-    database when that counted."""
+    """Remove the results of earlier versions except the previous one: a running backup may have copied the
+    database when that one counted."""
     current = version_folder(annotator, annotator.version)
     retained = {current, version_folder(annotator, annotator.version - 1)}
     for folder in current.parent.iterdir():
@@ -270,7 +270,8 @@ def _forget_others(annotator: ModelAnnotator) -> None:
 
 
 def forget_deleted() -> int:
-    """Remove what model annotators learnt that are gone with their campaigns; of how many."""
+    """Remove the training results of model annotators that were deleted with their campaigns; return their
+    number."""
     folder = Path(django_settings.DATA_DIR) / "model_annotators"
     folders = (
         {annotator_folder.name: annotator_folder for annotator_folder in folder.iterdir()}
@@ -292,9 +293,8 @@ def _propose(
     unreadable: Unreadable,
     report_progress: Callable[[int, int], object],
 ) -> int:
-    """Store what a proposer would draw in these images (ids); of how many it says anything. Of the others is
-    stored that it says nothing, so that they are not tried again. `report_progress` is called before each
-    image."""
+    """Store a proposer's boxes in these images (ids); return for how many it has any. For the others an empty
+    proposal is stored, so that they are not tried again. `report_progress` is called before each image."""
     silent: set[str] = set()
 
     def noted() -> Iterator[tuple[ImageRecord, Sequence[Mention]]]:
@@ -316,8 +316,8 @@ def _propose(
 
 @dataclass(frozen=True, slots=True)
 class _TrainingRun:
-    """A training run under way: the version that comes of it, a folder for what is of use meanwhile, the
-    device, and who is told."""
+    """A running training: the version that it creates, a folder for temporary files, the device, and the
+    progress callback."""
 
     version: int
     folder: Path
@@ -329,8 +329,8 @@ class _TrainingRun:
 def _trained_proposer(
     annotator: ModelAnnotator, finished: int, training: _TrainingRun, begun: _Beginning, *, restart: bool
 ) -> tuple[BoxProposer, str, bool]:
-    """What a model annotator proposes by from this version on, what that learnt from, in words, and whether
-    it learnt in this campaign: else it is the stored proposer as it is."""
+    """Return the proposer of the new version, a description of what it was trained on, and whether it was
+    trained in this campaign: otherwise it is the stored proposer unchanged."""
     row = annotator.campaign
     settings = settings_of(row.settings).model_annotator
     last = None if restart else _learnt_last(annotator, begun)
@@ -344,7 +344,7 @@ def _trained_proposer(
             + (f", from proposer {settings.system} on" if settings.system else ""),
             True,
         )
-    # What a model annotator has learnt here is not given up for what it began with.
+    # What a model annotator has learned in this campaign is not replaced by its starting point.
     if settings.system and (last is None or _metadata(annotator).get("as_stored")):
         return stored_proposer(settings.system), f"proposer {settings.system}", False
     raise CampaignError(
@@ -359,7 +359,7 @@ def _trained_proposer(
 
 
 def model_annotators_to_train() -> list[tuple[Campaign, str]]:
-    """(campaign, model annotator) of those that are to learn now, by their campaigns' settings: none whose
+    """Return (campaign, model annotator) for those due for training, by their campaigns' settings; none whose
     boxes come from a file."""
     due = []
     for row in model_annotators.campaigns_with_model_annotators():
@@ -371,7 +371,7 @@ def model_annotators_to_train() -> list[tuple[Campaign, str]]:
             training_records.count_training_images(row),
         )
         if learns_now(settings, finished=finished, learnt=annotator.learnt) or (
-            # From another beginning than it had: that holds from now on.
+            # The starting point was changed: the change takes effect now.
             annotator.learnt is not None
             and (settings.system or finished >= settings.from_images)
             and _began_with(annotator, _beginning(annotator)) is False
@@ -381,12 +381,12 @@ def model_annotators_to_train() -> list[tuple[Campaign, str]]:
 
 
 def model_annotators_to_propose() -> list[tuple[Campaign, str]]:
-    """(campaign, model annotator) of those that lack boxes for images of their share, and of which is kept
-    what they learnt last."""
+    """Return (campaign, model annotator) for those that lack boxes for images of their share and have a
+    stored training result."""
     lacking = []
     for row in model_annotators.campaigns_with_model_annotators():
         annotator = model_at_work(row.pk)
-        # What cannot be read is not asked for: a training run has to come first.
+        # A result that cannot be read is of no use: training has to come first.
         if annotator is None or annotator.from_file or not _metadata(annotator):
             continue
         if model_annotators.lacks_proposals(annotator):
@@ -395,12 +395,12 @@ def model_annotators_to_propose() -> list[tuple[Campaign, str]]:
 
 
 def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _TrainingRun) -> BoxProposer:
-    """A proposer that learnt from a campaign's chains with boxes; of the images whose boxes were judged last
-    a part is held out, as in earlier training runs."""
+    """Train a proposer on a campaign's chains with boxes; a part of the images whose boxes were judged last
+    is held out, as in earlier training runs."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
     from models_core.estimators.neural.proposer.training import ProposerSettings
 
-    torch_for(training.device)  # Before all pictures are read.
+    torch_for(training.device)  # fail before all pictures are read
     settings = begin.settings if begin is not None else ProposerSettings()
     records = training_records.training_records_of(row)
     with pictures_on_disk(

@@ -1,4 +1,4 @@
-"""Training a model annotator, as an operation."""
+"""The operation that trains a model annotator."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -13,7 +13,7 @@ from evaluation.services.model_annotators.training import TrainingReport, train_
 from evaluation.services.systems.sources import DeviceField
 from phrasebox.device import CPU
 
-#: Where the share of the whole begins that is left for proposing.
+#: The share of the progress at which training ends and proposing begins.
 _TRAINED_AT = 0.8
 
 
@@ -41,8 +41,8 @@ def check_model_annotator_free(
 
 
 def train(request: TrainModelAnnotatorRequest, context: OperationContext) -> TrainingReport:
-    """Train the model annotator. Where the clock asks for it, boxes that came from a file are not replaced.
-    Raises as `train_model_annotator`, and Invalid where the campaign has no such model annotator."""
+    """Train the model annotator. A scheduled training does not replace boxes from a file. Raises as
+    `train_model_annotator`, and Invalid where the campaign has no such model annotator."""
     model_annotators.model_annotator_in(request.row(), request.model_annotator)
 
     def report_progress(phase: str, done: int, of: int) -> None:
@@ -60,7 +60,7 @@ def train(request: TrainModelAnnotatorRequest, context: OperationContext) -> Tra
 
 
 def training_text(trained: TrainingReport) -> str:
-    """What became of a training run."""
+    """Return the result of a training run in words."""
     return (
         f"model annotator {trained.model_annotator}, version {trained.version}, "
         f"learned from {trained.source}: boxes for {trained.images} images; "

@@ -1,8 +1,9 @@
-"""Reports: built into a folder that is whole once it is there, and stored as rows.
+"""Reports: built into a folder that appears only when it is complete, and stored as rows.
 
-A report named again from the same inputs stands as it is, byte for byte; where qrels, runs, settings, a batch
-or the libraries changed, it is refused, naming what changed, unless it is to be replaced. Its folder is
-put together out of sight and moved to its place in one step, so that a killed build leaves no report.
+Building a report of the same name from the same inputs leaves it unchanged, byte for byte; if qrels, runs,
+settings, a batch or the libraries changed, it is refused with a list of the changes, unless it is to be
+replaced. The folder is built in a temporary place and moved in one step, so that a killed build leaves no
+report.
 """
 
 import hashlib
@@ -52,14 +53,14 @@ from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
 JSON, HTML, _SUMS = "report.json", "report.html", "SHA256SUMS"
-#: The share of the work that is done when all is computed, and is yet to be drawn.
+#: The share of the work after which everything is computed and drawing starts.
 _COMPUTED = 0.8
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltReport:
-    """A report. `unchanged`: it was there already; `changes`: what is not as in the one replaced."""
+    """A report. `unchanged`: it existed already; `changes`: differences from the one it replaced."""
 
     report: str
     unchanged: bool
@@ -69,14 +70,14 @@ class BuiltReport:
 
 
 def check_report(request: ReportRequest, context: OperationContext) -> ReportRequest:
-    """Raise as `report_rows` does, and Invalid where another report has the name, or one that is not to be
-    replaced, or is not open to the caller."""
+    """Raise as `report_rows` does, and Invalid where another report has the name and is not to be replaced,
+    or is not visible to the caller."""
     if Report.objects.filter(name=request.name).exists() and not (
         request.replace and REPORTS.find(request.name, context.actor, (RESEARCHER,)) is not None
     ):
         raise invalid("name", "taken", value=request.name)
     check_images("split", request.split, snapshot_named(request.qrels).corpus, context, runs=True)
-    # What a batch came to takes its time, and is the job's to find out.
+    # Counting a batch takes time, and is left to the job.
     report_rows(replace(request, batch=None), by_path=context.by_path)
     return request
 
@@ -84,8 +85,8 @@ def check_report(request: ReportRequest, context: OperationContext) -> ReportReq
 def build_report(request: ReportRequest, context: OperationContext) -> BuiltReport:
     """Build the report, in DATA_DIR/reports/NAME.
 
-    Raises UnknownName, UnknownMeasure, PhraseboxError, BatchError, InputError, Busy, else ReportError;
-    then what was there stays as it was, and nothing else is left.
+    Raises UnknownName, UnknownMeasure, PhraseboxError, BatchError, InputError, Busy, else ReportError; then
+    an earlier report stays as it was, and nothing else remains.
     """
     name, progress = request.name, _progress(context)
     with locked_folder(
@@ -96,7 +97,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
         inquiry = report_rows(request, by_path=context.by_path)
         digest = digest_of_data(inquiry.inputs)
         row = Report.objects.filter(name=name).first()
-        # A folder without a row is what somebody left who died.
+        # A folder without a row was left by a killed process.
         changes = tuple(document.changed_inputs(row.inputs, inquiry.inputs)) if row is not None else ()
         if row is not None and not changes and row.digest == digest and _whole(target, row.files):
             return BuiltReport(name, True, (), tuple(row.files), digest)
@@ -116,7 +117,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
             with transaction.atomic():
                 _store_report(inquiry, digest, sums)
                 audit.record(actor=context.actor, act="build_report", report=name, digest=digest)
-                # What was removed meanwhile is told before anything that stood is moved.
+                # An input that was removed meanwhile must be reported before an existing report is moved.
                 connection.check_constraints(table_names=[ReportRun._meta.db_table, Report._meta.db_table])
                 replace_folder(built, target)
         except IntegrityError as error:
@@ -127,7 +128,7 @@ def build_report(request: ReportRequest, context: OperationContext) -> BuiltRepo
 
 
 def _progress(context: OperationContext) -> FindingsProgress:
-    """What tells the context how far a report is: figures are drawn last."""
+    """Return a callback that reports a report's progress to the context; figures are drawn last."""
 
     def report(phase: str, done: int, of: int) -> None:
         start, end = (_COMPUTED, 1.0) if phase.startswith("drawing") else (0.0, _COMPUTED)
@@ -137,8 +138,8 @@ def _progress(context: OperationContext) -> FindingsProgress:
 
 
 def packed_report(row: Report) -> NewFile:
-    """All files of a report in one archive, the same bytes for the same report; writing it raises
-    ReportError where one is gone or damaged."""
+    """Return all files of a report in one archive, with the same bytes for the same report; writing it raises
+    ReportError where a file is missing or damaged."""
 
     def write(path: Path) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
@@ -154,17 +155,18 @@ def remove_report(name: str, *, actor: Any = None) -> None:
 
 
 def report_named(name: str) -> Report:
-    """The report of that name; raises UnknownName listing what exists."""
+    """Return the report of that name; raises UnknownName listing what exists."""
     return row_named(Report.objects.select_related("corpus", "qrels", "batch"), name)
 
 
 def report_folder(name: str) -> Path:
-    """Where the files of a report that is kept stand."""
+    """Return the folder of a stored report."""
     return Path(settings.DATA_DIR) / "reports" / name
 
 
 def read_report_file(row: Report, file: str) -> bytes:
-    """A file of a report; raises UnknownName for one that it has not, ReportError for one not as built."""
+    """Return the content of a report's file; raises UnknownName for a file that it does not have, ReportError
+    for one that was changed."""
     if file not in row.files:
         raise UnknownName(f"report {row.name!r} has no file {file!r}")
     try:
@@ -179,10 +181,10 @@ def read_report_file(row: Report, file: str) -> bytes:
 
 
 def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = batch_numbers) -> list[str]:
-    """What of its inputs is not as it was when the report was built, a phrase each: as `build_report` says
-    it.
+    """Return which inputs have changed since the report was built, a phrase each, in the words of
+    `build_report`.
 
-    Of qrels the newest version counts, whichever the report is of. `numbers` tells those of a batch.
+    For qrels the newest version counts, whichever the report used. `numbers` returns those of a batch.
     """
     return outdated_reports([row], numbers=numbers)[row.pk]
 
@@ -190,8 +192,8 @@ def outdated(row: Report, *, numbers: Callable[[Batch], BatchNumbers] = batch_nu
 def outdated_reports(
     rows: Sequence[Report], *, numbers: Callable[[Batch], BatchNumbers] = batch_numbers
 ) -> dict[int, list[str]]:
-    """Report (its id) -> `outdated` of it. Each batch, and each part of a corpus that a report is about, is
-    read by itself; all else takes as many queries for any number."""
+    """Return `outdated` by report id. Each batch, and each part of a corpus of a report, is read separately;
+    everything else takes the same number of queries for any number of reports."""
     sources, numbers = report_sources(rows), cache(numbers)
     return {row.pk: _changed(row, numbers, sources) for row in rows}
 
@@ -204,7 +206,7 @@ def _changed(row: Report, numbers: Callable[[Batch], BatchNumbers], sources: Rep
 
 
 def _files(inquiry: ReportRows, progress: FindingsProgress) -> dict[str, bytes]:
-    """The report's files: path within its folder -> content."""
+    """Return the report's files: path within its folder -> content."""
     report = compute_findings(inquiry, progress)
     sections = document.sections_of(report)
     plots = [plot for section in sections for plot in section.plots]
@@ -228,7 +230,7 @@ def _files(inquiry: ReportRows, progress: FindingsProgress) -> dict[str, bytes]:
 
 
 def _page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
-    """The report as one page that needs nothing else, in English for every reader."""
+    """Return the report as one self-contained page, in English for every reader."""
     with translation.override("en"):
         return render_to_string(
             "evaluation/report_document.html", {"report": report, "sections": illustrated(report, pictures)}
@@ -236,7 +238,7 @@ def _page(report: Mapping[str, Any], pictures: Mapping[str, str]) -> str:
 
 
 def illustrated(report: Mapping[str, Any], pictures: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The sections of a report's JSON, its figures with their pictures: SVG of our own making."""
+    """Return the sections of a report's JSON, with the pictures of its figures: SVG that we generated."""
     return [
         {
             **section,
@@ -275,7 +277,7 @@ def _store_report(inquiry: ReportRows, digest: str, files: Mapping[str, str]) ->
 
 
 def _whole(target: Path, sums: Mapping[str, str]) -> bool:
-    """Whether every file is there, as it was written."""
+    """Whether every file exists, as it was written."""
     return bool(sums) and all(
         (target / name).is_file() and _sha256((target / name).read_bytes()) == value
         for name, value in sums.items()

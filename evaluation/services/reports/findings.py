@@ -1,4 +1,4 @@
-"""What a report says, computed from rows: figures of runs in both directions, what judges said."""
+"""The content of a report, computed from rows: figures of runs in both directions, statistics of judges."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from phrasebox.metrics.scoring import evaluate
 from phrasebox.relevance.grades import GradedRule, JudgedPair
 from phrasebox.relevance.qrels import FileRelevance, rule_named
 
-#: Told by name, with how many steps of all are done.
+#: Called with a step's name, the number of steps done, and their total.
 FindingsProgress = Callable[[str, int, int], None]
 
-#: As in Tables 3, 4 and 6 of Hodosh et al. 2013.
+#: Measures in Tables 3, 4 and 6 of Hodosh et al. 2013.
 REPORT_MEASURES = ("R@1", "R@5", "R@10", "median rank", "S@1", "S@5", "S@10", "R-precision")
-#: As well, where judges gave grades.
+#: Additional measures where judges gave grades.
 GRADED = ("nDCG@10",)
-#: How far curves go.
+#: The largest k of curves.
 _DEEPEST = 10
 
 
 def compute_findings(rows: ReportRows, progress: FindingsProgress) -> ReportDocument:
-    """Everything computed. Raises PhraseboxError, UnknownMeasure, AgreementError."""
+    """Compute everything. Raises PhraseboxError, UnknownMeasure, AgreementError."""
     steps = _Steps(rows, progress)
     directions = [_direction(rows, direction, steps) for direction in rows.runs]
     steps("agreement of the judges")
@@ -64,7 +64,7 @@ def compute_findings(rows: ReportRows, progress: FindingsProgress) -> ReportDocu
 
 
 def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
-    """The scores of each tag set; images without tags are the request's missing output, as queries are.
+    """Return the scores of each tag set; images without tags count as missing output, like queries.
 
     Raises MissingOutput, and InputError where none of its images has a true tag.
     """
@@ -82,7 +82,7 @@ def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
 
 
 class _Steps:
-    """Counts what is done: runs scored, runs compared, judges. What does not count is told all the same."""
+    """Counts steps: runs scored, runs compared, judges. Other work is reported without counting."""
 
     def __init__(self, rows: ReportRows, progress: FindingsProgress) -> None:
         runs = sum(len(of_direction) for of_direction in rows.runs.values())
@@ -108,7 +108,7 @@ def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTabl
     labels = dict(zip(scored, labels_of([(run.name, system_of(run)) for run in runs]), strict=True))
     baseline = rows.baselines[direction].name
     images = images_of_queries(pool.queries, direction, snapshot)
-    # In the order of `scoring.score_against_first`, measure by measure; told run by run, since each takes its
+    # In the order of `scoring.score_against_first`, measure by measure; reported run by run, since each takes
     # time.
     by_run = {}
     for run in runs:
@@ -155,7 +155,7 @@ def _direction(rows: ReportRows, direction: str, steps: _Steps) -> DirectionTabl
 
 
 def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> Sequence[str]:
-    """Those named, else what the qrels can answer."""
+    """Return the requested measures, or those that the qrels support."""
     if named:
         return named
     usual: Sequence[str] = OF_ORIGINALS if snapshot.pool else REPORT_MEASURES
@@ -168,7 +168,7 @@ def _measures(pool: RunPool, snapshot: QrelsSnapshot, named: Sequence[str]) -> S
 
 
 def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> MeasuredRun:
-    """A run's scores, its curves as deep as its lists go, and the ranks of its originals."""
+    """Return a run's scores, its curves to the depth of its lists, and the ranks of its originals."""
     deepest = _DEEPEST if placed.complete_to is None else min(_DEEPEST, placed.complete_to)
     originals = bool(placed.pool.judged.original.any())
     letters = [letter for letter, there in (("R", originals), ("S", judged)) if there]
@@ -195,7 +195,7 @@ def _measured(run: Run, placed: Placed, scored: Scored, *, judged: bool) -> Meas
 
 
 def _judging(rows: ReportRows) -> tuple[JudgingSummary | None, str]:
-    """What the judgments behind the qrels say, or why there is nothing to be said."""
+    """Return statistics of the judgments behind the qrels, or why there are none."""
     snapshot, request = rows.snapshot, rows.request
     if snapshot.source:
         return None, f"Relevance was imported from {snapshot.source}; its judges are not known here."

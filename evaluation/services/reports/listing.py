@@ -1,4 +1,4 @@
-"""Reports as lists and their own pages have them."""
+"""Reports for lists and their own pages."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -34,7 +34,7 @@ class ReportSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportDetail(ReportSummary):
-    """A report with all that it was made from, and the SHA-256 of each of its files."""
+    """A report with all its inputs, and the SHA-256 of each of its files."""
 
     inputs: dict[str, Any]
     files: dict[str, str]
@@ -48,7 +48,7 @@ class DownloadReportRequest:
 
 
 def report_summary(row: Report) -> ReportSummary:
-    """What lists say of a report."""
+    """Return the summary of a report, for lists."""
     return ReportSummary(
         name=row.name,
         corpus=row.corpus.name,
@@ -63,10 +63,10 @@ def report_summary(row: Report) -> ReportSummary:
 
 
 def report_with_inputs(row: Report) -> ReportDetail:
-    """All that is stored of a report."""
+    """Return all that is stored of a report."""
     return ReportDetail(**asdict(report_summary(row)), inputs=row.inputs, files=row.files)
 
 
 def download_report(request: DownloadReportRequest, context: OperationContext) -> NewFile:
-    """All files of a report in one archive; raises as `packed_report`."""
+    """Return all files of a report in one archive; raises as `packed_report`."""
     return packed_report(report_named(request.report))

@@ -1,4 +1,4 @@
-"""A report as it is asked for: names resolved to rows, and all that it will be made from; only read."""
+"""The request for a report: resolves names to rows and lists all inputs; only reads."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ from phrasebox.registry import UnknownName
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
 RESAMPLES, LEVEL = 1_000, 0.95
-#: Seconds for which a batch's numbers are kept: what they are made from is in their name.
+#: Seconds for which a batch's numbers are cached; the cache key covers what they are made from.
 _CACHE_SECONDS = 24 * 3600
 _PACKAGES = ("Django", "matplotlib", "numpy", "scipy")
 
@@ -105,7 +105,7 @@ class ReportRequest:
     replace: Annotated[bool, Help(_("Replace a report of this name"))] = False
 
     def problems(self) -> Iterator[FieldError]:
-        """Runs and tag sets that are named twice."""
+        """Errors: runs and tag sets that are named twice."""
         for field, names in (("runs", self.runs), ("tags", self.tags)):
             for number, name in enumerate(names):
                 if name in names[:number]:
@@ -114,7 +114,7 @@ class ReportRequest:
 
 @dataclass(frozen=True)
 class ReportRows:
-    """The rows that were asked for: runs and baselines by direction, the images asked about first."""
+    """The requested rows: runs and baselines by direction, those with image queries first."""
 
     request: ReportRequest
     snapshot: QrelsSnapshot
@@ -129,15 +129,15 @@ class ReportRows:
 
 
 def system_of(run: Run) -> str:
-    """What made a run: the system that the registry knows, else the tag that its maker calls it by."""
+    """Return the system of a run: the registered one, or else the run's tag."""
     return run.made_by.name if run.made_by is not None else run.system
 
 
 def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
-    """The rows that were asked for; `by_path`: a split may be a file of names.
+    """Return the requested rows; `by_path`: a split may be a file of names.
 
-    Raises UnknownName, UnknownMeasure, BatchError, InputError, PhraseboxError, FormatError, else
-    ReportError."""
+    Raises UnknownName, UnknownMeasure, BatchError, InputError, PhraseboxError, FormatError, else ReportError.
+    """
     snapshot = snapshot_named(request.qrels)
     try:
         subset = subset_named(snapshot.corpus.name, request.split, files=by_path)
@@ -180,7 +180,7 @@ def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
             baselines,
             numbers,
             others,
-            # Folders of this machine are nobody's affair.
+            # Folders of this machine are private.
             subset.called if subset is not None and subset.called.startswith(IN_FILE) else request.split,
             _digest_of_images(subset, snapshot.corpus),
         )
@@ -190,14 +190,14 @@ def report_rows(request: ReportRequest, *, by_path: bool = False) -> ReportRows:
 
 
 class ReportSources(NamedTuple):
-    """What reports may be made from now: the newest version of qrels by name, the runs of reports by id."""
+    """The current sources of reports: the newest version of qrels by name, the runs of reports by id."""
 
     qrels: Mapping[str, QrelsSnapshot]
     runs: Mapping[int, Sequence[Run]]
 
 
 def report_sources(rows: Sequence[Report]) -> ReportSources:
-    """The sources of these reports; two queries for any number."""
+    """Return the sources of these reports, with two queries for any number."""
     names = {row.qrels.name for row in rows}
     versions = QrelsSnapshot.objects.filter(published=True, name__in=names).select_related(
         "corpus", "judgments"
@@ -212,9 +212,10 @@ def report_sources(rows: Sequence[Report]) -> ReportSources:
 def inputs_now(
     row: Report, numbers: Callable[[Batch], BatchNumbers], sources: ReportSources
 ) -> dict[str, Any]:
-    """What a report that was built would be made from now: the newest version of its qrels, else the same.
+    """Return the inputs that an existing report would have if it were built now: the newest version of its
+    qrels, everything else the same.
 
-    `numbers` tells those of a batch. Raises as `report_rows` does, where something is gone.
+    `numbers` returns those of a batch. Raises as `report_rows` does, where something was removed.
     """
     settings = row.inputs["settings"]
     snapshot = sources.qrels.get(row.qrels.name) or snapshot_named(row.qrels.name)
@@ -227,7 +228,7 @@ def inputs_now(
         **{name: settings[name] for name in ("measures", "against", "seed", "rounds", "resamples", "level")},
         missing=settings.get("missing", ""),
     )
-    # A report is made of the images that a file named then, whatever the file says now.
+    # A report uses the images that a file named when it was built, whatever the file contains now.
     split, images = settings.get("split", ""), settings.get("images", "")
     try:
         subset = subset_named(snapshot.corpus.name, split, files=False) if split else None
@@ -257,7 +258,8 @@ def inputs_now(
 
 
 def batch_numbers(batch: Batch, *, fresh: bool = False) -> BatchNumbers:
-    """A batch as a report shows it: kept until anything changes that it is made from, or counted again."""
+    """Return a batch's numbers for a report: cached until anything they are made from changes, or with
+    `fresh` recomputed."""
     what = f"batch-numbers-{batch_stamp(batch, answers=True)}"
     return cached_figure(batch.campaign, what, lambda: _numbers(batch), fresh=fresh, seconds=_CACHE_SECONDS)
 
@@ -271,9 +273,10 @@ def _by_direction(runs: Sequence[Run]) -> dict[str, Sequence[Run]]:
 
 
 def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[str, Run]:
-    """By direction the run that the others are compared with: the one named, or of the system named.
+    """Return for each direction the run that others are compared with: the requested one, or the run of the
+    requested system.
 
-    Where none is named it is the first of each direction.
+    Without a request it is the first of each direction.
     """
     if not named:
         return {direction: of_direction[0] for direction, of_direction in runs.items()}
@@ -303,7 +306,7 @@ def _baselines(runs: Mapping[str, Sequence[Run]], named: Sequence[str]) -> dict[
 
 
 def digest_of_data(data: Mapping[str, Any]) -> str:
-    """SHA-256 over plain data, as of all that a report is made from, in hexadecimal."""
+    """Return the SHA-256 of plain data, such as all inputs of a report, in hexadecimal."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
@@ -361,7 +364,7 @@ def _inputs(
             "earned": batch.earned,
             "unused": len(batch.unused),
             "discarded": len(batch.discarded),
-            # The rest of what is shown (texts, numbers, the filter's loss) changes with earlier batches too.
+            # The other contents (texts, numbers, the filter's loss) change with earlier batches too.
             "digest": digest_of_data(asdict(batch)),
         },
         "versions": {
@@ -373,7 +376,7 @@ def _inputs(
 
 
 def _of_tags(tags: Sequence[TagSet]) -> dict[str, Any]:
-    """Tag sets with where they come from; nothing of a report without any."""
+    """Return tag sets with their origin; empty for a report without any."""
     inputs = [
         {
             "tags": tag_set.name,
@@ -388,7 +391,7 @@ def _of_tags(tags: Sequence[TagSet]) -> dict[str, Any]:
 
 
 def _digest_of_images(subset: Subset | None, corpus: Any) -> str:
-    """SHA-256 over the keys of a subset's images; "" of all."""
+    """Return the SHA-256 of the keys of a subset's images; "" for all images."""
     if subset is None:
         return ""
     keys = corpus.images.filter(pk__in=subset.images).order_by("key").values_list("key", flat=True)
@@ -396,7 +399,7 @@ def _digest_of_images(subset: Subset | None, corpus: Any) -> str:
 
 
 def _of_run(run: Run) -> dict[str, Any]:
-    """A run with where it comes from; folders of the machine that it was read on are nobody's affair."""
+    """Return a run with its origin; folders of the machine that it was read on are private."""
     return {
         "run": run.name,
         "system": system_of(run),
@@ -418,7 +421,7 @@ def _of_run(run: Run) -> dict[str, Any]:
 
 
 def _numbers(batch: Batch) -> BatchNumbers:
-    # Money is written as the language has it, and a report has one.
+    # Money is formatted by language, and a report has one language.
     with translation.override("en"):
         now = batch_state(batch.name)
     withdrawn = discarded_judges(batch.campaign)

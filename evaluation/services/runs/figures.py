@@ -22,7 +22,7 @@ from evaluation.services.stored_kinds import QRELS, STORED_RUNS
 from phrasebox.metrics.table import METRICS
 from phrasebox.significance.randomisation import MOST_ROUNDS, ROUNDS
 
-#: Runs of a direction that are compared while somebody waits.
+#: Largest number of runs of a direction that are compared in a request.
 MOST_RUNS_COMPARED = 12
 #: Seconds for which figures are cached.
 _CACHED_SECONDS = 3600
@@ -104,9 +104,9 @@ class ValuesRequest:
 
 @dataclass(frozen=True, slots=True)
 class MeasureFigure:
-    """One measure of a run. `optimistic` is its value if all that nobody judged were relevant, `judged` the
-    share of the first `judged_at` items that was judged, `folds` are the values of folds, `queries` those
-    with a value."""
+    """One measure of a run. `optimistic` is its value if all unjudged items were relevant, `judged` the share
+    of the first `judged_at` items that was judged, `folds` are the values of folds, `queries` is the number
+    of queries with a value."""
 
     measure: str
     value: float | None
@@ -121,9 +121,10 @@ class MeasureFigure:
 class RunScores:
     """A run's figures under one version of qrels.
 
-    `basis` says what they are of, `queries` is their number of `total_queries`, `missing` those that the run
-    does not rank, `unranked` what became of them, `candidates` the items that it chose from, of `items` that
-    the qrels know. `provenance` says by the run's name what its system has seen of these images.
+    `basis` describes what they are based on, `queries` is the number used of `total_queries`, `missing` the
+    number that the run does not rank, `unranked` how these are treated, `candidates` the items that it chose
+    from, of `items` in the qrels. `provenance` says, by the run's name, what its system has seen of these
+    images.
     """
 
     run: str
@@ -150,9 +151,9 @@ class RunScores:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Runs of one direction under the same qrels: `systems` has the figures of each run, `tests` each later
-    run against the first, the `baseline`, by `rounds` permutations; `apart` says which runs chose from other
-    items. Other fields are as those of RunScores."""
+    """Runs of one direction under the same qrels: `systems` has the figures of each run, `tests` those of
+    each later run against the first, the `baseline`, by `rounds` permutations; `apart` says which runs chose
+    from other items. Other fields are as in RunScores."""
 
     baseline: str
     direction: str
@@ -174,7 +175,7 @@ class RunComparison:
 
 
 def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunScores:
-    """A run's figures; raises UnknownName, PhraseboxError, BadSubset, UnknownMeasure, FormatError."""
+    """Return a run's figures; raises UnknownName, PhraseboxError, BadSubset, UnknownMeasure, FormatError."""
     run = run_named(request.run)
     snapshot, subset = _conditions(request, [run], context)
 
@@ -190,7 +191,8 @@ def score_under_qrels(request: ScoreRequest, context: OperationContext) -> RunSc
 
 
 def compare_under_qrels(request: CompareRequest, context: OperationContext) -> RunComparison:
-    """All runs' figures, and their tests; of one run its figures alone. Raises as `score_under_qrels`."""
+    """Return all runs' figures and their tests; for one run its figures alone. Raises as
+    `score_under_qrels`."""
     if len(request.runs) > MOST_RUNS_COMPARED and not context.by_path:
         raise invalid("runs", "too_long", max_length=MOST_RUNS_COMPARED)
     runs = [run_named(name) for name in dict.fromkeys(request.runs)]
@@ -208,7 +210,7 @@ def compare_under_qrels(request: CompareRequest, context: OperationContext) -> R
 
 
 def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:
-    """Each query's values, as a file. Raises as `score_under_qrels`; writing it raises FormatError."""
+    """Return each query's values, as a file. Raises as `score_under_qrels`; writing it raises FormatError."""
     runs = [run_named(name) for name in dict.fromkeys(request.runs)]
     if request.folds is not None and len(runs) > 1:
         raise invalid("folds", "only_with", other=_("one run"))
@@ -221,7 +223,8 @@ def query_values(request: ValuesRequest, context: OperationContext) -> NewFile:
 
 
 def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
-    """The qrels that all of these runs can be scored under, the newest version of each name, newest first."""
+    """Return the qrels under which all of these runs can be scored: the newest version of each name, newest
+    first."""
     newest: dict[str, QrelsSnapshot] = {}
     for row in QrelsSnapshot.objects.filter(corpus=run.corpus_id, published=True).order_by("-pk"):
         newest.setdefault(row.name, row)
@@ -232,10 +235,10 @@ def qrels_of_corpus(run: Run, *others: Run) -> list[QrelsSnapshot]:
 def cached_for_runs(
     what: str, runs: list[Run], snapshot: QrelsSnapshot, make: Callable[[], Any], *more: str
 ) -> Any:
-    """What `make` computes of runs under qrels, once an hour: it depends on them, their digests, and what is
-    declared of their systems alone.
+    """Return what `make` computes from runs and qrels, cached for an hour: it depends only on these, their
+    digests, and the declarations of their systems.
 
-    Qrels of the same rows may have two names, and what is made tells the one that was asked for.
+    Qrels of the same rows may have two names, and the result contains the requested one.
     """
     known = [f"{snapshot.pk}.{snapshot.digest}", *(f"{run.pk}.{run.digest}" for run in runs)]
     declared = System.objects.filter(runs__in=runs).order_by("pk").values_list("trained_on", flat=True)
@@ -251,7 +254,7 @@ def cached_for_runs(
 def _conditions(
     request: ScoreRequest | CompareRequest | ValuesRequest, runs: Sequence[Run], context: OperationContext
 ) -> tuple[QrelsSnapshot, Subset | None]:
-    """The qrels and the images that figures are of."""
+    """Return the qrels and the images for figures."""
     for name in request.measures:
         METRICS.find(name, family="ranking")
     if request.qrels is not None:
@@ -267,7 +270,8 @@ def _conditions(
 
 
 def _images_key(subset: Subset | None) -> str:
-    """A word for the images of a subset ("" for all): those of a run may be others under the same name."""
+    """Return a cache key for the images of a subset ("" for all): those of a run may change under the same
+    name."""
     if subset is None:
         return ""
     return subset.called + hashlib.sha256(repr(sorted(subset.images)).encode()).hexdigest()

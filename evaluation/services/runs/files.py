@@ -1,8 +1,8 @@
-"""Runs: rankings from files -> rows, and out again.
+"""Importing runs (rankings from files) as rows, and exporting them.
 
-A run is one direction over one corpus. TREC runs are taken whole, score matrices and embeddings to a
-depth; neither is ever held whole. Rankings are written in chunks, out of sight, and published by one
-statement at the end.
+A run is one direction over one corpus. TREC runs are imported completely, score matrices and embeddings to a
+depth; neither is ever in memory as a whole. Rankings are written in chunks, unpublished; one statement at the
+end publishes them.
 """
 
 import hashlib
@@ -38,12 +38,12 @@ from phrasebox.balance import QUERIES, BalanceSheet, current_tally
 from phrasebox.formats.trec import write_run
 from phrasebox.text_files import whole_file
 
-#: Raised where what the digest covers changes.
+#: Increase this when what the digest covers changes.
 _DEFINITION = 1
 RUN_FORMATS = ("trec", "scores", "embeddings")
-#: How many items of each ranking are kept of a score matrix.
+#: The number of items of each ranking that are stored from a score matrix.
 RUN_DEPTH = 1_000
-#: What becomes of equal scores in a file: they stay, or are written a hair apart.
+#: How equal scores are written to a file: unchanged, or made to differ slightly.
 KEEP_TIES, BREAK_TIES = ("keep", "break")
 
 
@@ -55,25 +55,25 @@ def _tie_choices() -> dict[str, Any]:
     return {KEEP_TIES: _("kept"), BREAK_TIES: _("broken")}
 
 
-#: Rankings written at once.
+#: Number of rankings written at once.
 _CHUNK = 100
 
-#: What is named in a ranking, and the rows that its names mean.
+#: The keys for the rows to which names in a ranking refer.
 IMAGE_ROWS, CAPTION_ROWS = "images", "captions"
 _RowsOf = Mapping[str, Mapping[str, int | None]]
 
-#: A query, its items best first, their scores; names as the source has them.
+#: A query, its items best first, their scores; with the names of the source.
 NamedRanking = tuple[str, Iterable[str], NDArray[np.float32]]
 _Progress = Callable[[Iterable[NamedRanking]], Iterable[NamedRanking]]
-#: Ids of rows, and scores.
+#: Row ids and scores.
 Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What an import found. `unchanged`: the run stood already, with the same rankings.
+    """The result of an import. `unchanged`: the run existed already, with the same rankings.
 
-    `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
+    `remarks` are about its embeddings (see `ScoreMatrix.remarks`).
     """
 
     run: str
@@ -93,7 +93,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class RunMetadata:
-    """What a run is called and where it comes from; fields as those of `Run`, `made_by` by its id."""
+    """A run's name and origin; fields as in `Run`, `made_by` as an id."""
 
     name: str
     direction: str
@@ -146,11 +146,11 @@ class RunImport:
 
     @property
     def files(self) -> list[Path]:
-        """The files that are read."""
+        """The files to read."""
         return [self.file] if self.captions is None else [self.file, self.captions]
 
     def problems(self) -> Iterator[FieldError]:
-        """What other formats do not take."""
+        """Errors of fields that the format does not use."""
         for name in ("captions", "inner_products"):
             if self.format != "embeddings" and getattr(self, name):
                 yield FieldError(name, "only_with", {"other": "embeddings"})
@@ -158,9 +158,9 @@ class RunImport:
 
 @with_sheet
 def import_run(request: RunImport, context: OperationContext) -> RunReport:
-    """Import a run; where it stands with the same rankings, nothing changes.
+    """Import a run; if it exists with the same rankings, nothing changes.
 
-    Raises UnknownName, FormatError, Busy, else InputError; then nothing of it remains.
+    Raises UnknownName, FormatError, Busy, else InputError; then nothing of the import remains.
     """
     name, direction, system, depth = request.name, request.direction, request.system, request.depth
     began = time.monotonic()
@@ -207,7 +207,7 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
 def store_run(
     run_metadata: RunMetadata, rankings: Iterable[NamedRanking], corpus: str, *, progress: _Progress = iter
 ) -> RunReport:
-    """Keep `rankings`, named as the corpus names things, as a run. Raises as `import_run` does."""
+    """Store `rankings`, with the corpus's names, as a run. Raises as `import_run` does."""
     began = time.monotonic()
     check_name(run_metadata.name, "run")
     names = names_of(corpus)
@@ -262,11 +262,11 @@ def _store(
 
 @dataclass(frozen=True, slots=True)
 class RunFile:
-    """A run that was written: how many lines, and how many queries have items with equal scores.
+    """A run that was written: the number of lines, and of queries that have items with equal scores.
 
-    Where ties were kept, readers that put tied items in an order of their own may give those queries other
-    figures; where they were broken, all readers see one order, which is not what the run says of them.
-    `differ` of the queries do have other figures, as far as anybody asked (None: nobody did).
+    If ties were kept, tools that order tied items themselves may compute other figures for these queries; if
+    they were broken, all tools see one order, which the run itself does not state. `differ` is the number of
+    queries that do get other figures (None: not requested).
     """
 
     lines: int
@@ -292,7 +292,7 @@ class ExportRunRequest:
 
 
 def export_run(request: ExportRunRequest, context: OperationContext) -> NewFile:
-    """The run as a file; writing it returns a RunFile."""
+    """Return the run as a file; writing it returns a RunFile."""
     return NewFile(
         f"{request.run}.trec",
         lambda path: write_run_file(request.run, path, ties=request.ties, qrels=request.qrels or ""),
@@ -300,13 +300,13 @@ def export_run(request: ExportRunRequest, context: OperationContext) -> NewFile:
 
 
 def write_run_file(name: str, out: Path, *, ties: str = KEEP_TIES, qrels: str = "") -> RunFile:
-    """Write the run `name` as a new TREC file, its tag the name of the system.
+    """Write the run `name` to a new TREC file, with the system's name as its tag.
 
-    Tied items keep their score, so that what is read back is the run; with `BREAK_TIES` they are written a
-    hair apart, in the run's order, so that no reader re-sorts them. With `qrels`, it is counted how many
-    queries get other figures from readers that resolve ties, as trec_eval does. Raises UnknownName,
-    PhraseboxError, and FormatError for a file that exists already and ids with white space; nothing is left
-    then.
+    Tied items keep their score, so that reading the file gives the same run; with `BREAK_TIES` their scores
+    are made to differ slightly, in the run's order, so that no tool reorders them. With `qrels`, counts the
+    queries that get other figures from tools that resolve ties, as trec_eval does. Raises UnknownName,
+    PhraseboxError, and FormatError for a file that exists already and ids with white space; then no file
+    remains.
     """
     run = run_named(name)
     names = names_of(run.corpus.name)
@@ -332,7 +332,7 @@ def write_run_file(name: str, out: Path, *, ties: str = KEEP_TIES, qrels: str = 
 
 
 def tied_queries(run: Run) -> int:
-    """How many of the run's queries have items with equal scores."""
+    """Return the number of the run's queries that have items with equal scores."""
     return sum(_tied(scores) for _, _, scores in rankings_of(run))
 
 
@@ -342,12 +342,12 @@ def _tied(scores: NDArray[np.float32]) -> bool:
 
 
 def _in_order(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
-    """The items in their order, none tied."""
+    """Return the items in their order, none of them tied."""
     return items, -np.arange(len(items), dtype=np.float32)
 
 
 def _falling_ids(names: Mapping[int, str]) -> Callable[[NDArray[np.int64], NDArray[np.float32]], Ordered]:
-    """Tied items in falling order of their names, as trec_eval puts them."""
+    """Return a function that sorts tied items by decreasing name, as trec_eval does."""
     falling = {pk: index for index, pk in enumerate(sorted(names, key=names.__getitem__, reverse=True))}
 
     def reorder(items: NDArray[np.int64], scores: NDArray[np.float32]) -> Ordered:
@@ -365,17 +365,17 @@ def write_file(
     *,
     ties: str = KEEP_TIES,
 ) -> int:
-    """Write rankings as a new TREC file, which is whole once it is there; returns its number of lines.
+    """Write rankings to a new TREC file, atomically; returns its number of lines.
 
     `ties`: as for `export_run`. Raises FormatError for a file that exists already and ids with white space;
-    nothing is left then.
+    then no file remains.
     """
     with whole_file(out) as part:
         return write_run(part, "_".join(tag.split()), rankings, keep_ties=ties == KEEP_TIES)
 
 
 class _RowReader:
-    """What an import has seen: counts, digest, and the rankings as rows."""
+    """The state of an import: counts, digest, and the rankings as rows."""
 
     def __init__(self, names: CorpusNames, source: str, direction: str, rows_of: _RowsOf) -> None:
         self.names = names
@@ -452,7 +452,7 @@ def _write(rows: Iterator[Ranking], reader: _RowReader, run: Run) -> None:
 
 
 def digest_of_files(files: Iterable[Path]) -> str:
-    """SHA-256 of a file's content, or of that of several, one after the other."""
+    """Return the SHA-256 of a file's content, or of several files' contents one after the other."""
     hashed = hashlib.sha256()
     for file in files:
         with file.open("rb") as opened:

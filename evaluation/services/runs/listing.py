@@ -1,4 +1,4 @@
-"""Runs as lists and their own pages have them."""
+"""Runs for lists and their own pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ RUN_DIRECTIONS = (Run.ANNOTATION, Run.SEARCH)
 
 
 def direction_choices() -> dict[str, Any]:
-    """Each direction with its title."""
+    """Return each direction with its title."""
     return {
         Run.ANNOTATION: _("annotation: images are the queries"),
         Run.SEARCH: _("search: captions are the queries"),
@@ -38,9 +38,9 @@ class RunsRequest(ArchivableRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """A run: the rankings of one system in one direction. annotation: images ask for captions; search: the
-    reverse. `depth` is how many items of each ranking are stored at most; 0 is all. `archived`: lists leave
-    it out."""
+    """A run: the rankings of one system in one direction. annotation: images are the queries and captions the
+    items; search: the reverse. `depth` is the largest number of items stored per ranking; 0 is all.
+    `archived`: lists omit it."""
 
     name: str
     corpus: str
@@ -58,7 +58,7 @@ class RunSummary:
 
 
 def narrow_runs(rows: QuerySet[Any], request: RunsRequest) -> QuerySet[Any]:
-    """Those of a direction, of a system, with a text in their names."""
+    """Filter runs by direction, system, and text in their names."""
     if request.direction is not None:
         rows = rows.filter(direction=request.direction)
     if request.system is not None:
@@ -69,7 +69,7 @@ def narrow_runs(rows: QuerySet[Any], request: RunsRequest) -> QuerySet[Any]:
 
 
 def run_summary(row: Run) -> RunSummary:
-    """What is stored of a run."""
+    """Return what is stored of a run."""
     return result_of(
         RunSummary,
         row,

@@ -1,4 +1,4 @@
-"""A run's queries: in its order or the worst first, and one with its best items and what was judged."""
+"""A run's queries, in its order or the worst first, and one query with its best items and judgments."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -42,7 +42,7 @@ class QueryRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunQuery:
-    """What asks: an image, or a caption with its text; `image` is the key of the image that it is or belongs
+    """A query: an image, or a caption with its text; `image` is the key of the image that it is or belongs
     to. `value` is its nDCG@10 under the qrels, null where there are none, or where it has none."""
 
     query: int
@@ -54,7 +54,7 @@ class RunQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedItem:
-    """A place of a ranking. `original`: the caption is the image's own. `relevance` is that of the qrels,
+    """An item of a ranking. `original`: the caption is the image's own. `relevance` is that of the qrels,
     null where they do not have the pair; `answers` are the grades that judges gave."""
 
     rank: int
@@ -76,7 +76,7 @@ class InspectedQuery(RunQuery):
 
 
 def values_under(run: Run, snapshot: QrelsSnapshot | None) -> dict[int, float | None]:
-    """The value of each query; none without qrels. Raises NotComparable."""
+    """Return the value of each query; empty without qrels. Raises NotComparable."""
     if snapshot is None:
         return {}
     values: dict[int, float | None] = cached_for_runs(
@@ -86,7 +86,7 @@ def values_under(run: Run, snapshot: QrelsSnapshot | None) -> dict[int, float | 
 
 
 def list_queries(request: QueriesRequest, context: OperationContext) -> Pages:
-    """The queries of a run, in its order or from the worst to the best. Raises NotComparable."""
+    """Return the queries of a run, in its order or from the worst to the best. Raises NotComparable."""
     run = run_named(request.run)
     snapshot = _snapshot(run, request.qrels)
     worst = request.order == WORST_FIRST
@@ -105,7 +105,7 @@ def list_queries(request: QueriesRequest, context: OperationContext) -> Pages:
 
 
 def show_query(request: QueryRequest, context: OperationContext) -> InspectedQuery:
-    """One query of a run. Raises NotComparable."""
+    """Return one query of a run. Raises NotComparable."""
     run = run_named(request.run)
     asking = inspection.entries_of(run, [request.query], asking=True).get(request.query)
     if asking is None:
@@ -131,7 +131,7 @@ def show_query(request: QueryRequest, context: OperationContext) -> InspectedQue
 
 
 def _snapshot(run: Run, name: str | None) -> QrelsSnapshot | None:
-    """The qrels that are asked for, else the newest; None where there are none."""
+    """Return the requested qrels, else the newest; None where there are none."""
     return snapshot_named(name) if name is not None else next(iter(qrels_of_corpus(run)), None)
 
 

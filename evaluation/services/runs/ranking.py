@@ -1,4 +1,4 @@
-"""What a stored system makes of a corpus's images and captions: runs."""
+"""Ranking a corpus's images and captions with a stored system; the results are runs."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -35,16 +35,16 @@ from evaluation.services.systems.sources import (
 from phrasebox.metrics.protocols import PROTOCOLS
 
 ONE_CAPTION = "one caption"
-#: What a run of no split is said to come from.
+#: The value of a run's source for all images, without a split.
 ALL = "all images"
 
 
 @dataclass(frozen=True, slots=True)
 class RankedRun:
-    """One direction of a ranking: the run's name, how many asked and were ranked.
+    """One direction of a ranking: the run's name, the numbers of queries and of items.
 
-    `unchanged`: it was stored already. `remarks` say what is to be known of the embeddings ranked by,
-    `provenance` what the system has seen of the images.
+    `unchanged`: it was stored already. `remarks` are about the embeddings used for ranking; `provenance` says
+    what the system has seen of the images.
     """
 
     run: str
@@ -97,8 +97,8 @@ class RankRunsRequest:
 
 
 def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRunsRequest:
-    """Raise Invalid where no such images or files are there to be ranked, InputError where the system
-    cannot rank."""
+    """Raise Invalid where the images or files to rank do not exist, InputError where the system cannot
+    rank."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
     origin = ORIGINS.get(row.origin)
@@ -112,11 +112,11 @@ def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRu
 
 
 def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRuns:
-    """Rank images and captions by a stored system, in both directions.
+    """Rank images and captions with a stored system, in both directions.
 
-    Where both runs are stored already, made by the system as it is and asked for with the same words, nothing
-    is computed, unless a file decides: a list of images, features or lemmas may have been edited since.
-    Raises UnknownName, InputError, FormatError, Busy, ValueError.
+    If both runs are stored already, made by the system in its current state from the same request, nothing is
+    computed, unless the request names a file: a list of images, features or lemmas may have been edited
+    since. Raises UnknownName, InputError, FormatError, Busy, ValueError.
     """
     check_ranking(request, context)
     row, phases = registry.system_row(request.system), PhaseShares(context.report_progress)
@@ -148,7 +148,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
     for direction, matrix in matrices(rank_request):
         sides = len(matrix.images), len(matrix.captions)
         queries, items = sides if direction == Run.ANNOTATION else sides[::-1]
-        if seen is None:  # both directions are of the same images
+        if seen is None:  # both directions have the same images
             image = names_of(corpus).image
             images = identities_of(corpus_named(corpus), {image[pk] for pk in matrix.images})
             seen = provenance_of_system(row, images, matrix.notes).as_dict()
@@ -166,7 +166,7 @@ def rank_system(request: RankRunsRequest, context: OperationContext) -> RankedRu
 
 
 def _sources_in_words(sources: Sources | None) -> str:
-    """What is read in the place of what the system remembers, in words."""
+    """Return, in words, the sources that replace those that the system remembers."""
     values = {} if sources is None else {key: value for key, value in asdict(sources).items() if value}
     if not values:
         return ""
@@ -177,15 +177,15 @@ def _sources_in_words(sources: Sources | None) -> str:
 
 
 def _by_file(system: System, corpus: str, split: str) -> bool:
-    """Whether what is ranked depends on a file, or on the newest of some sets, which the same words name
-    whatever it holds."""
+    """Whether the ranking depends on a file, or on the newest version of some set, whose content may change
+    under the same name."""
     remembered = any(system.settings.get(key) for key in REMEMBERED_FILES)
     listed = split and not FOLD.fullmatch(split) and split not in split_names(corpus_named(corpus))
     return remembered or bool(listed)
 
 
 def _stored_runs(name: str, corpus: str, run_metadata: RunMetadata) -> list[RankedRun]:
-    """Both runs as they stand, where they were made by the same system and asked for alike; else none."""
+    """Return both runs if they are stored, made by the same system from the same request; else none."""
     runs_alike = Run.objects.filter(
         name__in=[f"{name}-{direction}" for direction in RUN_DIRECTIONS],
         corpus__name=corpus,
@@ -195,13 +195,13 @@ def _stored_runs(name: str, corpus: str, run_metadata: RunMetadata) -> list[Rank
         protocol=run_metadata.protocol,
         seed=run_metadata.seed,
         system_digest=run_metadata.system_digest,
-        # Other features may have been given; an empty split once meant images that belong to none.
+        # Other features may have been used.
         source=run_metadata.source,
     )
     runs = {run.direction: run for run in runs_alike}
     if len(runs) != len(RUN_DIRECTIONS):
         return []
-    # What is ranked in one direction asks in the other.
+    # The items of one direction are the queries of the other.
     items = dict(
         zip(RUN_DIRECTIONS, (runs[direction].query_count for direction in RUN_DIRECTIONS[::-1]), strict=True)
     )
@@ -217,5 +217,5 @@ def _stored_runs(name: str, corpus: str, run_metadata: RunMetadata) -> list[Rank
 
 
 def _cut(depth: int, items: int) -> int:
-    """The depth that a run of rankings of so many items has: 0 where all were kept."""
+    """Return the depth that a run stores for rankings of `items` items: 0 where all are kept."""
     return depth if depth < items else 0

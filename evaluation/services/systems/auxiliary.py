@@ -1,4 +1,4 @@
-"""Further data that a recipe learns from: weak collections with the same features as the training images."""
+"""Additional training data of a recipe: weak collections with the same features as the training images."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from phrasebox.registry import UnknownName
 
 @dataclass(frozen=True, slots=True)
 class Auxiliary:
-    """Weak pairs by the names that the method knows them by, the ids and the features of their images, and
-    what a system's manifest says of them."""
+    """Weak pairs under the method's names for them, the ids and the features of their images, and what a
+    system's manifest stores about them."""
 
     pairs: dict[str, WeakPairs] = field(default_factory=dict)
     ids: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -25,8 +25,8 @@ class Auxiliary:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def check_apart(self, corpus: str, others: Iterable[str]) -> None:
-        """Raise InputError where weak pairs are of `others`, images of the corpus that are not learned
-        from. An image is the same by its name, with or without a picture's extension."""
+        """Raise InputError where weak pairs are of `others`, images of the corpus that are not used for
+        training. Images are the same if their names are, with or without a picture's extension."""
         unseen = {image_id(name): name for name in others} if self.ids else {}
         for name, ids in self.ids.items():
             shared = [unseen[pk] for pk in map(image_id, ids) if pk in unseen]
@@ -40,7 +40,7 @@ class Auxiliary:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A collection, kinds of its texts, and the features of its images."""
+    """A collection, the kinds of its texts, and the features of its images."""
 
     collection: WeakCollection
     kinds: list[str]
@@ -48,7 +48,7 @@ class _Named:
 
 
 def check_auxiliary(recipe: Recipe, definitions: Sequence[str], features: str) -> dict[str, _Named]:
-    """What `given` names, without reading it; raises as `auxiliary_pairs` does."""
+    """Resolve `definitions` without reading the data; raises as `auxiliary_pairs` does."""
     collections: dict[str, str] = {}
     for definition in definitions:
         name, sign, what = definition.partition("=")
@@ -78,10 +78,11 @@ def _named(recipe: Recipe, what: str, features: str) -> _Named:
 
 
 def auxiliary_pairs(recipe: Recipe, definitions: Sequence[str], features: str) -> Auxiliary:
-    """What "weak=COLLECTION" or "weak=COLLECTION/title,tags" names, with features called as `features` is.
+    """Read the data of definitions such as "weak=COLLECTION" or "weak=COLLECTION/title,tags", with the
+    feature set `features`.
 
-    Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or
-    a feature set that is not there, and InputError for what cannot be read so.
+    Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or a
+    feature set that does not exist, and InputError for an invalid definition.
     """
     auxiliary = Auxiliary()
     for name, named in check_auxiliary(recipe, definitions, features).items():

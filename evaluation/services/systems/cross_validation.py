@@ -1,4 +1,4 @@
-"""Recipes cross-validated on a corpus; what a fold gave is kept, and shared by all who ask again."""
+"""Cross-validation of recipes on a corpus; the results of folds are cached, and shared by all requests."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ from models_core.systems.training import check_needs
 from phrasebox.agreement.estimates import MOST_RESAMPLES
 from phrasebox.device import CPU, torch_on
 
-#: The image kernel of a feature file: of the named recipes, whose own is of words of pictures.
+#: The image kernel for a feature file; it replaces the kernel of recipes that use visual words.
 _LINEAR = PictureSettings("linear", 1)
 
 
@@ -82,15 +82,15 @@ class CrossValidationRequest:
     device: DeviceField = CPU
 
     def problems(self) -> Iterator[FieldError]:
-        """Pairs that are none."""
+        """Errors: invalid pairs."""
         for number, pair in enumerate(self.pairs):
             if pair.count(":") != 1:
                 yield FieldError(f"pairs.{number}", "two_expected")
 
 
 def cross_validate_recipes(request: CrossValidationRequest, context: OperationContext) -> FigureReport:
-    """Figures of every recipe, and tests of pairs; raises as `cross_validate_corpus` does, and ValueError for
-    a pair of systems that were not tested."""
+    """Return figures of every recipe, and tests of pairs; raises as `cross_validate_corpus` does, and
+    ValueError for a pair of systems that were not tested."""
     crossed = cross_validate_corpus(
         corpus=request.corpus,
         recipes=[recipe_source(crossed_system, context) for crossed_system in request.recipes or TABLE_11],
@@ -105,7 +105,7 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
         (first, second) for first, _colon, second in (pair.partition(":") for pair in request.pairs)
     ]
     tests = compare_systems(crossed.systems, [*printed_pairs(names), *requested_pairs])
-    # Each image asks once, and so does each of its captions.
+    # Each image is a query once, and so is each of its captions.
     basis = FigureBasis(
         cases="images",
         counted=metadata["images"],
@@ -130,7 +130,7 @@ def cross_validate_recipes(request: CrossValidationRequest, context: OperationCo
 
 @dataclass(frozen=True)
 class CrossValidatedCorpus:
-    """Systems in the order asked, and what is to be known about their figures, as plain data."""
+    """Systems in the order of the request, and remarks on their figures, as plain data."""
 
     systems: list[CrossValidation]
     metadata: dict[str, Any]
@@ -148,13 +148,13 @@ def cross_validate_corpus(
 ) -> CrossValidatedCorpus:
     """Test recipes (names, or TOML files) on every image of `corpus` that has a picture, or features.
 
-    With a feature file every recipe has its linear kernel; one that is then the same as another is left
-    out. Raises UnknownName, FormatError, WordNetMissing, NoDevice, ValueError.
+    With a feature file every recipe uses its linear kernel; one that becomes the same as another is skipped.
+    Raises UnknownName, FormatError, WordNetMissing, NoDevice, ValueError.
     """
     torch_on(device)
     sources = sources or Sources()
     chosen, same = _once([recipe_of(name) for name in recipes], linear=bool(sources.features))
-    # Before anything is read, and before hours of work, not after.
+    # Fail before anything is read, not after hours of work.
     for recipe in chosen:
         check_needs(recipe, ())
         if recipe.reads != "lemmas":
@@ -204,7 +204,8 @@ def cross_validate_corpus(
 
 
 def _images_in_words(recipes: Sequence[Recipe], features: str) -> str:
-    """By what images are described: not every method that takes vectors compares them by a kernel."""
+    """Return, in words, how images are described: not every method that takes vectors compares them by a
+    kernel."""
     if not features:
         return "as each recipe has it"
     by_kernel = [recipe.name for recipe in recipes if recipe.kind.takes[IMAGE_VIEW] == "kernel"]
@@ -216,7 +217,7 @@ def _images_in_words(recipes: Sequence[Recipe], features: str) -> str:
 
 
 def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
-    """Raise Invalid where a recipe lacks a set, or where none looks at all that are given."""
+    """Raise Invalid where a recipe lacks a set, or where no recipe uses the given ones."""
     failed = []
     for recipe in recipes:
         try:
@@ -225,14 +226,15 @@ def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
             failed.append((recipe, error))
     if len(failed) == len(recipes):
         raise failed[0][1]
-    for recipe, _error in failed:  # those that another one looks at are not this one's
+    for recipe, _error in failed:  # sets that another recipe uses are no error here
         check_sets(recipe, dataclasses.replace(sources, regions="", words="", layer="", text=""))
 
 
 def _once(recipes: list[Recipe], *, linear: bool) -> tuple[list[Recipe], list[str]]:
-    """The recipes with the kernel they get, each once, and the names of those that come to the same.
+    """Return the recipes with their actual kernels, each once, and the names of those that are the same as
+    another.
 
-    Of two that do, the one of pyramids stays: "BoW5" rather than "BoW5-histo".
+    Of two that are the same, the one named after pyramids stays: "BoW5" rather than "BoW5-histo".
     """
     linear_recipes = [
         dataclasses.replace(recipe, image=_LINEAR) if linear and not recipe.image.of_vectors else recipe

@@ -1,7 +1,8 @@
-"""Whether what a system is given is described as what it learned from: other numbers can be as many.
+"""Checks that a system's inputs are described like its training data: different vectors may have the same
+length.
 
-Sets are alike where they are the same, where both say that the same extractor or network computed them, or
-where they have the same numbers for the same items of one corpus.
+Two sets are alike if they are the same, if both were computed by the same extractor or network, or if they
+have the same numbers for the same items of one corpus.
 """
 
 from collections.abc import Mapping
@@ -16,21 +17,22 @@ from evaluation.services.systems.sources import Sources
 from models_core import storage
 from phrasebox.registry import UnknownName
 
-#: Settings of a network that say which view of a whole picture it gets: the vectors mean the same.
+#: Settings of a network that select the view of a whole picture: vectors of different views are compatible.
 _VIEW_SETTINGS = frozenset(("crops", "shorter"))
-#: What the sets hold, by where a system remembers them.
+#: What the sets describe, by the key under which a system remembers them.
 _HOLD = {"features": "images", "regions": "regions", "text": "captions"}
-#: Of so many items that two sets share the numbers are compared, and they are the same up to this share.
+#: The number of shared items whose vectors are compared, and the relative tolerance within which they are the
+#: same.
 _COMPARED, _TOLERANCE = 64, 0.01
 
 
 def check_described_alike(
     system: str, metadata: Mapping[str, Any], corpus: str, sources: Sources
 ) -> tuple[str, ...]:
-    """Raise InputError where images, regions or captions of `corpus` are known to be described otherwise
-    than those that the system of these `metadata` learned from. Return what is not known, a sentence each.
+    """Raise InputError where images, regions or captions of `corpus` are known to be described differently
+    from those that the system of these `metadata` was trained on. Return what is unknown, a sentence each.
 
-    Where a system learned from whole images alone, regions have to be described as those images were.
+    If a system was trained on whole images alone, regions have to be described as those images were.
     """
     labels = {key: str(metadata.get(key, "")) for key in _HOLD}
     of_images = labels["features"] or labels["regions"]
@@ -60,7 +62,7 @@ def check_described_alike(
 
 
 def _differs(metadata: Mapping[str, Any], learned: str, corpus: str, set_label: str) -> str | None:
-    """In what they differ, "" where they are alike, None where that is not known."""
+    """Return the differences, "" where they are alike, None where that is unknown."""
     if not (is_label(learned) and is_label(set_label)):
         files = not is_label(learned) and not is_label(set_label)
         same = files and metadata.get("files", {}).get(learned) == storage.file_digest(Path(set_label))
@@ -84,8 +86,8 @@ def _set(corpus: str, label: str) -> FeatureSet | None:
 
 
 def _differences(learned: Mapping[str, Any], ours_described: Mapping[str, Any]) -> list[str]:
-    """In what two descriptions differ, each as one phrase; digests tell only where all settings are
-    equal."""
+    """Return the differences between two descriptions, each as one phrase; digests matter only where all
+    settings are equal."""
     if learned["extractor"] != ours_described["extractor"]:
         return [f"extractor {ours_described['extractor']}, not {learned['extractor']}"]
     ours, theirs = learned.get("settings") or {}, ours_described.get("settings") or {}
@@ -98,7 +100,8 @@ def _differences(learned: Mapping[str, Any], ours_described: Mapping[str, Any]) 
 
 
 def _different_vectors(learned: FeatureSet, ours_set: FeatureSet) -> str | None:
-    """Whether items that both sets describe, one row each, have other numbers; None where there is none."""
+    """Return whether items that both sets describe, one row each, have different numbers; None where no item
+    is shared."""
     if learned.corpus != ours_set.corpus or learned.kind != ours_set.kind or learned.kind == "region":
         return None
     if learned.dimensions != ours_set.dimensions:

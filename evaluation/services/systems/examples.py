@@ -1,6 +1,6 @@
-"""A corpus as what systems are trained on and rank: images with captions, pictures or features, by name.
+"""A corpus as training and ranking need it: images with captions, and pictures or features, by name.
 
-Which images: those of a split; those a file names, one a line; or a fold, as "2/5", dealt by a seed.
+Images are selected by a split, a file of names (one per line), or a fold such as "2/5", dealt with a seed.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -34,8 +34,8 @@ from phrasebox.text_files import FormatError, short_repr
 class Examples:
     """The images of a corpus that can be used, in its order, with their splits.
 
-    `vectors` has a row for each where a feature file was given, `regions` those of each where a set of
-    regions was. `absent` are the names of images that have no picture, or are not in file or set.
+    `vectors` has a row for each image if a feature file was given, `regions` the regions of each if a set of
+    regions was. `absent` are the names of images without a picture, or missing in the file or set.
     """
 
     corpus: str
@@ -48,16 +48,16 @@ class Examples:
     regions: RegionVectors | None = None
 
     def described(self, places: Sequence[int]) -> NDArray[np.floating] | RegionVectors | None:
-        """What is known of these images besides their pictures: regions, vectors or nothing."""
+        """Return the regions or vectors of these images, or None."""
         if self.regions is not None:
             return self.regions.take(places)
         return None if self.vectors is None else self.vectors[places]
 
     def chosen(self, what: str, *, seed: int = 0) -> list[int]:
-        """Places of the images of a split, a file of names or a fold.
+        """Return the positions of the images of a split, a file of names or a fold.
 
-        Raises UnknownName for a split that is none, FormatError for a file that names what the corpus
-        lacks, and ValueError where nothing is left.
+        Raises UnknownName for an unknown split, FormatError for a file that names images which the corpus
+        lacks, and ValueError where no image is left.
         """
         fold = FOLD.fullmatch(what)
         if fold:
@@ -83,22 +83,22 @@ class Examples:
         return indices
 
     def to_rank(self, what: str, *, seed: int = 0) -> list[int]:
-        """As `chosen`; all places where `what` is empty."""
+        """Return the same as `chosen`, but all positions where `what` is empty."""
         return self.chosen(what, seed=seed) if what else list(range(len(self.examples)))
 
     def digest_of(self, places: Sequence[int]) -> str:
-        """SHA-256 of the names of these images, in this order."""
+        """Return the SHA-256 of the names of these images, in this order."""
         return digest_of_parts([self.examples[index].name for index in places])
 
 
 def captions_of_corpus(corpus: str) -> Iterator[str]:
-    """Every caption of the published corpus `corpus`, whether its image can be used or not."""
+    """Yield every caption of the published corpus `corpus`, whether its image can be used or not."""
     for record in stream_records(corpus=corpus_named(corpus)):
         yield from (caption.text for caption in record.captions)
 
 
 def examples_from(corpus: str, sources: Sources) -> Examples:
-    """The corpus's images, with the features and lemmas of `sources` where it names some."""
+    """Return the corpus's images, with the features and lemmas that `sources` names."""
     features = _described(corpus, sources)
     lemmas = Path(sources.lemmas) if sources.lemmas else None
     if not sources.regions:
@@ -115,14 +115,14 @@ def examples_from(corpus: str, sources: Sources) -> Examples:
 
 
 def caption_vectors_of(corpus: str, text: str) -> CaptionVectorTable:
-    """The vectors of a set of captions."""
+    """Return the vectors of a set of captions."""
     stored = feature_set(corpus, text)
     return CaptionVectorTable(stored.ids(), stored.vectors())
 
 
 def with_edges(dataset: Examples) -> Examples:
-    """The same with the dependency edges of captions, of the parses that the corpus has; an image with a
-    caption that was not parsed is absent.
+    """Add the dependency edges of captions, from the corpus's parses; an image with a caption without a parse
+    becomes absent.
 
     Raises UnknownName for a corpus without parses, and ValueError where no image is left.
     """
@@ -144,7 +144,7 @@ def with_edges(dataset: Examples) -> Examples:
 
 
 def with_caption_names(dataset: Examples, known: Collection[str]) -> Examples:
-    """The same with the names of captions; an image with a caption that is not `known` is absent.
+    """Add the names of captions; an image with a caption that is not `known` becomes absent.
 
     Raises ValueError where no image is left.
     """
@@ -166,7 +166,7 @@ def with_caption_names(dataset: Examples, known: Collection[str]) -> Examples:
 
 
 def _captions_of(names: CorpusNames) -> dict[int, list[str]]:
-    """The names of each image's captions, in order."""
+    """Return the names of each image's captions, in order."""
     captions_of_image: dict[int, list[str]] = {}
     for pk in sorted(names.caption_name, key=lambda pk: (names.owner[pk], names.number[pk])):
         captions_of_image.setdefault(names.owner[pk], []).append(names.caption_name[pk])
@@ -174,7 +174,7 @@ def _captions_of(names: CorpusNames) -> dict[int, list[str]]:
 
 
 def _only(dataset: Examples, indices: list[int], examples: Sequence[ImageExample]) -> Examples:
-    """The images at these places alone, as `examples` have them; the others are absent."""
+    """Keep the images at these positions, replaced by `examples`; the others become absent."""
     return replace(
         dataset,
         examples=tuple(examples),
@@ -187,9 +187,9 @@ def _only(dataset: Examples, indices: list[int], examples: Sequence[ImageExample
 
 
 def _spans_of(regions: FeatureSet) -> dict[str, tuple[int, int]]:
-    """Image -> the first of its rows, and the one after its last.
+    """Return image -> the first of its rows, and the one after its last.
 
-    Raises ValueError where the regions of an image do not follow each other.
+    Raises ValueError where the regions of an image are not consecutive.
     """
     spans: dict[str, tuple[int, int]] = {}
     for row, name in enumerate(regions.ids()):
@@ -206,7 +206,7 @@ def _spans_of(regions: FeatureSet) -> dict[str, tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """Vectors of images with their ids, and where they are from."""
+    """Vectors of images with their ids and their origin."""
 
     ids: tuple[str, ...]
     vectors: NDArray[Any]
@@ -214,7 +214,8 @@ class _Described:
 
 
 def _described(corpus: str, sources: Sources) -> _Described | None:
-    """What `sources` names: a set, a file, or nothing. Raises FormatError, UnknownName, ValueError."""
+    """Read the features that `sources` names: a set, a file, or none. Raises FormatError, UnknownName,
+    ValueError."""
     if not sources.features:
         return None
     if is_label(sources.features):
@@ -231,11 +232,11 @@ def examples_of(
     lemmas: Path | None = None,
     pictures: bool = True,
 ) -> Examples:
-    """The images of the published corpus `corpus`, with the vectors of `features`.
+    """Return the images of the published corpus `corpus`, with the vectors of `features`.
 
-    `lemmas` has the captions as their corpus lemmatises them, in Flickr8k's format. Without `pictures`,
-    images that have none can be used too. Raises UnknownName, FormatError for a bad file, and ValueError
-    where no image can be used.
+    `lemmas` has the captions with their corpus's lemmas, in Flickr8k's format. Without `pictures`, images
+    that have none can be used too. Raises UnknownName, FormatError for a bad file, and ValueError where no
+    image can be used.
     """
     row, names = corpus_named(corpus), names_of(corpus)
     place_of = {} if features is None else {name: index for index, name in enumerate(features.ids)}

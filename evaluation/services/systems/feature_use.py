@@ -1,4 +1,4 @@
-"""Which systems were trained on a feature set, and taking away one that none was."""
+"""Which systems were trained on a feature set, and removing a set that none uses."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from phrasebox.errors import PhraseboxError
 
 
 def systems_of(stored: FeatureSet) -> list[str]:
-    """The names of the systems that were trained on this set."""
+    """Return the names of the systems that were trained on this set."""
     field = next(field for field, kind in SET_KINDS.items() if kind == stored.kind)
     rows = System.objects.filter(corpus__name=stored.corpus, **{f"settings__{field}": stored.label})
     return sorted(rows.values_list("name", flat=True))
 
 
 def remove_unused(row: FeatureSet, *, actor: Any = None) -> None:
-    """Take the set away; raises PhraseboxError where a system needs it to rank, or is being trained on it,
+    """Remove the set; raises PhraseboxError where a system needs it to rank, or is being trained on it,
     UnknownName where somebody else has removed it, and Busy."""
     users = systems_of(row)
     if users:
@@ -36,7 +36,8 @@ def remove_unused(row: FeatureSet, *, actor: Any = None) -> None:
 
 
 def _trained_now(stored: FeatureSet) -> list[str]:
-    """The names of the systems that jobs train on this set, or wait to; a name alone means the newest."""
+    """Return the names of the systems whose training jobs on this set run or wait; a name without version
+    means the newest."""
     jobs = Job.objects.filter(kind="train_system", corpus__name=stored.corpus, state__in=Job.LIVE)
     arguments = jobs.values_list("arguments", flat=True)
     return sorted(

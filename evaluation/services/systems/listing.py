@@ -1,4 +1,4 @@
-"""Systems as lists and their own pages have them, their learning curves, and the recipes they learn by."""
+"""Systems for lists and their own pages, their learning curves, and the named recipes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,8 +26,8 @@ class SystemsRequest(ArchivableRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSummary:
-    """A system: what ranks, and where it comes from. `trained_on` is what the account that added it declares;
-    `archived`: lists leave it out."""
+    """A system that ranks, and its origin. `trained_on` is what the account that added it declares;
+    `archived`: lists omit it."""
 
     name: str
     corpus: str
@@ -41,9 +41,9 @@ class SystemSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemDetail(SystemSummary):
-    """A system with all that it was made with, and its runs. `selection` is what is to be known of settings
-    that it chose on held-out images, `remarks` of the numbers that it learned from; `sources` are the digests
-    of files and feature sets."""
+    """A system with everything it was made with, and its runs. `selection` describes settings that it chose
+    on held-out images, `remarks` the numbers that it was trained on; `sources` are the digests of files and
+    feature sets."""
 
     seed: int | None
     settings: dict[str, Any]
@@ -61,12 +61,12 @@ def _summary_values(row: System) -> dict[str, Any]:
 
 
 def system_summary(row: System) -> SystemSummary:
-    """What is stored of a system, in a line."""
+    """Return the summary of a system."""
     return SystemSummary(**_summary_values(row))
 
 
 def system_detail(row: System) -> SystemDetail:
-    """All that is stored of a system."""
+    """Return all that is stored of a system."""
     return SystemDetail(
         **_summary_values(row),
         **{name: getattr(row, name) for name in ("seed", "settings", "sources", "versions")},
@@ -105,8 +105,8 @@ class RecipesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeSummary:
-    """A recipe in a line: how texts and images are compared, where it is `printed`, and the `source` of its
-    method, from a `paper`."""
+    """The summary of a recipe: how texts and images are compared, the table in which it is `printed`, and the
+    `source` of its method, from a `paper`."""
 
     name: str
     method: str
@@ -119,7 +119,7 @@ class RecipeSummary:
 
 
 def recipe_summary(recipe: Recipe) -> RecipeSummary:
-    """A recipe in a line."""
+    """Return the summary of a recipe."""
     return RecipeSummary(
         name=recipe.name,
         method=str(recipe.kind.title),
@@ -133,12 +133,12 @@ def recipe_summary(recipe: Recipe) -> RecipeSummary:
 
 
 def list_recipes(request: RecipesRequest, context: OperationContext) -> Listing:
-    """The recipes that have a name."""
+    """Return the recipes that have a name."""
     return Listing(list(named_recipes().values()), lambda recipe: str(recipe.name), recipe_summary)
 
 
 class LearnedEpoch(NamedTuple):
-    """After which epoch, the mean loss in it, of a pair or of a word, and the held-out figure after it."""
+    """An epoch's number, its mean loss per pair or per word, and the held-out figure after it."""
 
     epoch: int
     loss: float
@@ -147,14 +147,15 @@ class LearnedEpoch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """The epochs, and what their figures are: "recall", a share, or "perplexity"."""
+    """The epochs, and the kind of their figures: "recall", a share, or "perplexity"."""
 
     figure: str
     epochs: list[LearnedEpoch]
 
 
 def learning_curve(name: str) -> LearningCurve:
-    """That of the system `name`, or of its training so far; without epochs where it has no such thing."""
+    """Return the curve of the system `name`, or of its training so far; without epochs where there is
+    none."""
     try:
         held = storage.read_manifest(system_folder(name))["settings"].get("model", {})
     except (storage.BadModel, OSError):

@@ -1,4 +1,4 @@
-"""Parts of what is ranked: regions of images, and phrases of captions, which are the mentions of a layer."""
+"""Parts of ranked items: regions of images, and phrases of captions, which are the mentions of a layer."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ def check_proposed(regions: FeatureSet) -> None:
 def parts_of(
     corpus: str, sources: Sources, images: Sequence[ImageExample], captions: Sequence[str]
 ) -> tuple[RaggedRows, list[Document], NDArray[np.intp]]:
-    """The regions of each image, none where the set has none; each phrase of `captions`, by their names, as
+    """Return the regions of each image, empty where the set has none; each phrase of `captions` (by name) as
     its words; and the caption of each phrase.
 
     Raises UnknownName, and InputError for regions that people drew and for a corpus without a layer.

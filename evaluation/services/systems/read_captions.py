@@ -1,4 +1,4 @@
-"""Captions of examples as recipes read them that read more than their text: parsed, tagged, or by name."""
+"""Captions in the forms that some recipes need besides their text: parsed, tagged, or by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,20 +23,20 @@ from models_core.systems.side_settings import CaptionForm
 from phrasebox.text.tokens import tokenise
 
 _PHASE = "reading tags"
-#: Raised where what is kept of captions read before is no longer the same.
+#: Increase this when the cached form of captions changes.
 _FORM = 1
-_TOGETHER = 50  # images between two words of progress
+_TOGETHER = 50  # images between two progress reports
 
 
 def as_read(dataset: Examples, recipe: Recipe, sources: Sources, progress: PhaseProgress) -> Examples:
-    """The examples with what `recipe` reads of captions besides their text. Raises as its reader does."""
+    """Add to the examples what `recipe` reads of captions besides their text. Raises as its reader does."""
     reader = _READERS.get(recipe.reads)
     return dataset if reader is None else reader(dataset, recipe, sources, progress)
 
 
 def with_tags(dataset: Examples, unit: TagUnit, progress: PhaseProgress) -> Examples:
-    """The same with the tags of each caption, kept once they are read; captions whose authors say that they
-    do not describe their image have none."""
+    """Add the tags of each caption, which are cached; captions marked as unrelated to their image have
+    none."""
     texts = [list(item.captions) for item in dataset.examples]
     unrelated = _unrelated(dataset)
 
@@ -67,7 +67,7 @@ def with_tags(dataset: Examples, unit: TagUnit, progress: PhaseProgress) -> Exam
 
 
 def _unrelated(dataset: Examples) -> list[list[bool]]:
-    """Of each caption of each example whether its authors say that it does not describe its image."""
+    """Return, for each caption of each example, whether it is marked as unrelated to its image."""
     names = dataset.names
     out = set(
         corpus_named(dataset.corpus)

@@ -1,7 +1,7 @@
-"""Regions with what is said of each: the mentions of a layer, beside the regions that their boxes are.
+"""Regions with texts: the mentions of a layer, assigned to the regions with their boxes.
 
-A mention belongs to that region of its image whose box overlaps the box of its chain the most, by an IoU of
-at least 0.5. Of a layer that an alignment wrote of the same regions these are the very same boxes.
+A mention belongs to the region of its image whose box overlaps the box of its chain the most, by an IoU of at
+least 0.5. For a layer that an alignment wrote from the same regions, these boxes are identical.
 
 Source: Karpathy and Fei-Fei 2015, section 3.1.4 ("we annotate segments of text with regions") and 4.3.
 """
@@ -27,16 +27,16 @@ from models_core.systems.caption_reading import ImageExample, written_words
 from models_core.systems.dataset import PreparedDataset, RegionVectors, checked_vectors
 from phrasebox.metrics.localization import RIGHT_IOU, iou, union_box
 
-#: Between the name of an image and the number of its region, counted from 1.
+#: The separator between the name of an image and the number of its region, counted from 1.
 OF_REGION = "#region-"
 
 
 @dataclass(frozen=True)
 class RegionTexts:
-    """For each image by name, its regions of which something is said: row of the set, and the texts.
+    """The regions with texts for each image by name: row of the set, and the texts.
 
-    `excluded` counts mentions with boxes by image: those of which no region overlaps the box enough, or whose
-    text has no letter.
+    `excluded` counts mentions with boxes by image that no region overlaps enough, or whose text has no
+    letter.
     """
 
     layer: str
@@ -44,13 +44,14 @@ class RegionTexts:
     excluded: Counter[str]
 
     def mentions(self, images: Iterable[str]) -> tuple[int, int]:
-        """How many mentions of these images are learned from, and how many with boxes are not."""
+        """Return the number of mentions of these images that are used for training, and of those with boxes
+        that are not."""
         names = list(images)
         mention_count = sum(len(texts) for name in names for _, texts in self.of_image.get(name, ()))
         return mention_count, sum(self.excluded[name] for name in names)
 
     def prepared(self, dataset: Examples, places: Sequence[int], form: Form) -> PreparedDataset:
-        """The regions of these images as items of their own; as "regions" none is copied.
+        """Return the regions of these images as separate items; in the form "regions" none is copied.
 
         Raises ValueError where there is none.
         """
@@ -78,7 +79,7 @@ class RegionTexts:
 
 
 def region_texts(dataset: Examples, boxes: NDArray[Any], layer: str) -> RegionTexts:
-    """What the layer says of regions with `boxes`, shape (rows of the set, 4). Raises UnknownName."""
+    """Assign the layer's mentions to regions with `boxes`, shape (rows of the set, 4). Raises UnknownName."""
     assert dataset.regions is not None
     corpus = corpus_named(dataset.corpus)
     chosen = layer_to_read(corpus, layer)
@@ -125,8 +126,8 @@ def region_texts(dataset: Examples, boxes: NDArray[Any], layer: str) -> RegionTe
 def regions_with_phrases(
     corpus: str, sources: Sources, images: Sequence[str]
 ) -> tuple[PreparedDataset, tuple[int, int]]:
-    """The regions of these images of which the layer of `sources` says something, as items of their own; and
-    how many mentions of the images are said of them, and how many with boxes are not.
+    """Return the regions of these images that have mentions in the layer of `sources`, as separate items; and
+    the number of mentions that were assigned, and of those with boxes that were not.
 
     Raises UnknownName, and ValueError where there is none.
     """

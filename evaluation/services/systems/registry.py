@@ -1,7 +1,8 @@
-"""The registry of systems: entered when they are trained or brought, taken out where nothing hangs on them.
+"""The registry of systems: rows are created when systems are trained or added, and removed when nothing
+depends on them.
 
-A stored system without a row, whose folder was brought along or whose training was killed at its end, is
-entered by its manifest the first time that somebody looks at the list, ranks by it or trains it again
+A stored system without a row, whose folder was copied here or whose training was killed at its end, gets one
+from its manifest the next time somebody opens the list, ranks with it or trains it again
 (`register_unlisted_systems`).
 """
 
@@ -35,15 +36,15 @@ from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
 
-#: What runs that our systems made have for their format.
+#: The value of `format` for runs that our systems produced.
 BY_SYSTEM = "system"
-#: Facts of a manifest that the registry has columns for.
+#: Keys of a manifest's metadata that have columns of their own.
 _COLUMNS = ("files", "seed", "versions", "corpus", "trained_on", SEEN_FACT)
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,100}")
 
 
 class RequestedBy(NamedTuple):
-    """Who wanted something made, and by which job: ids of rows, None where it was a command."""
+    """The account and the job that requested an operation, as row ids; None for a command."""
 
     job: int | None = None
     account: int | None = None
@@ -53,16 +54,16 @@ BY_COMMAND = RequestedBy()
 
 
 def requested_by(context: OperationContext) -> RequestedBy:
-    """Who has an operation done, and by which job."""
+    """Return the account and the job that requested an operation."""
     job = context.progress.job_id if context.progress is not None else None
     return RequestedBy(job, context.actor.pk if context.actor is not None else None)
 
 
 def register_stored_system(name: str, requester: RequestedBy = BY_COMMAND) -> System:
-    """The row of the stored system `name`, made from its manifest where there is none.
+    """Return the row of the stored system `name`, created from its manifest where there is none.
 
-    A row that says of nobody that they wanted it says so then: `register_unlisted_systems` may have come
-    before its maker. Raises BadModel, and UnknownName where its corpus is gone or its kind is none of ours.
+    If the row has no requester, it is set: `register_unlisted_systems` may have created the row before the
+    training did. Raises BadModel, and UnknownName where its corpus no longer exists or its kind is unknown.
     """
     manifest = storage.read_manifest(system_folder(name))
     origin = of_stored(manifest["kind"])
@@ -104,7 +105,7 @@ def register_stored_system(name: str, requester: RequestedBy = BY_COMMAND) -> Sy
 
 
 def note_addition(act: str, requester: RequestedBy, **about: Any) -> None:
-    """Write into the audit who added what others can see from now on."""
+    """Write to the audit log who added something that others can see from now on."""
     actor = (
         get_user_model()._default_manager.filter(pk=requester.account).first() if requester.account else None
     )
@@ -112,9 +113,10 @@ def note_addition(act: str, requester: RequestedBy, **about: Any) -> None:
 
 
 def register_unlisted_systems() -> None:
-    """Enter whatever is kept and not entered yet; what is damaged, or of a corpus that is gone, stays out.
+    """Create rows for stored systems that have none; damaged ones, and those of a removed corpus, are
+    skipped.
 
-    So does a folder whose name could not be a system's: somebody's copy, which no page could lead to.
+    So is a folder whose name cannot be a system's: it is somebody's copy, and no page could link to it.
     """
     folders = system_folder("x").parent.glob(f"[!.]*/{storage.MANIFEST}")
     known = set(System.objects.values_list("name", flat=True))
@@ -125,7 +127,7 @@ def register_unlisted_systems() -> None:
             register_stored_system(name)
         except (storage.BadModel, UnknownName):
             continue
-        except Exception:  # one folder that nobody foresaw must not close the pages of all the others
+        except Exception:  # one unforeseen folder must not break the pages of all others
             _log.exception("%s could not be registered as a system", system_folder(name))
 
 
@@ -134,25 +136,25 @@ def _systems(account: Any, *roles: str) -> QuerySet[Any]:
     return rows_of_corpora(System)(account, *roles)
 
 
-#: The kind of stored thing that requests name.
+#: Systems, as objects that requests refer to.
 SYSTEMS = StoredKind(_("system"), _systems)
 
 
 def system_row(name: str) -> System:
-    """The system `name`; raises UnknownName listing what exists."""
+    """Return the system `name`; raises UnknownName listing what exists."""
     register_unlisted_systems()
     return row_named(System.objects.select_related("corpus"), name)
 
 
 def check_free(name: str, corpus: str, origin: str) -> None:
-    """Raise InputError where another sort of system has the name, or one of another corpus."""
+    """Raise InputError where a system of another origin or corpus has the name."""
     existing = System.objects.select_related("corpus").filter(name=name).first()
     if existing is not None and (existing.origin, existing.corpus.name) != (origin, corpus):
         raise InputError(f"system {name!r} already exists with another corpus or origin; choose another name")
 
 
 def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
-    """Raise InputError where `trained_on` cannot be declared of the system `tag` of imported output."""
+    """Raise InputError where `trained_on` cannot be declared for the system `tag` of imported output."""
     if not trained_on:
         return
     if not _NAME.fullmatch(tag):
@@ -179,11 +181,11 @@ def link_output(
     trained_on: str = "",
     images: Hashes | None = None,
 ) -> None:
-    """Enter `tag` as the system that made imported output, where it can be a system's name.
+    """Register `tag` as the system that produced imported output, if it can be a system's name.
 
-    A system of that name and of the same corpus is it; one of another corpus is not, and the output then
-    stands without. `trained_on` is what is declared of it (see `check_declaration`), and `images` what that
-    names. Raises InputError where something is declared of another system than made it.
+    An existing system of that name and corpus is used; if it is of another corpus, the output has no system.
+    `trained_on` is its declaration (see `check_declaration`), and `images` those that the declaration names.
+    Raises InputError where the declaration is for another system than the one that made the output.
     """
     if not _NAME.fullmatch(tag):
         return
@@ -221,8 +223,8 @@ def remove_run(*, name: str, actor: Any = None) -> None:
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
-    """Remove a system and what is kept of it. Raises PhraseboxError where runs or sets of it are there, Busy
-    while one is written."""
+    """Remove a system and its files. Raises PhraseboxError where it has runs or sets, Busy while one is
+    written."""
     row = system_row(name)
     remove_unfinished_of_system(row)
     remove_stored(row, actor, folders=(system_folder(name), training_folder(name)))

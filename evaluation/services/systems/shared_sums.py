@@ -1,8 +1,8 @@
 """Covariances of a training, computed together with other Celery workers.
 
-The training asks for help and begins at once itself. Idle workers add up spans of its pairs too. It can do
-without them: if no worker is idle, the broker cannot be reached or a worker is killed, it adds up the rest.
-See `models_core.estimators.shared_pairs`.
+The training asks for help and starts computing at once. Idle workers sum spans of its pairs too. Help is
+optional: if no worker is idle, the broker cannot be reached or a worker is killed, the training sums the rest
+itself. See `models_core.estimators.shared_pairs`.
 """
 
 import logging
@@ -25,17 +25,17 @@ from models_core.phase_cache import PhaseProgress
 
 _log = logging.getLogger(__name__)
 
-#: The task of `celery_tasks` that helps.
+#: The name of the Celery task of helpers.
 ADD_UP = "evaluation.add_up_spans"
-#: Multiplications from which on pairs are divided: half a minute of one core.
+#: The number of multiplications from which pairs are shared: half a minute of one core.
 WORTH_SHARING = 1e12
-#: How many workers are asked.
+#: The largest number of workers asked for help.
 MOST_HELPERS = 8
 
 
 @dataclass(frozen=True)
 class SharedSums:
-    """Adds up pairs in a folder of `folder`, in DATA_DIR; tells `progress` how far it is."""
+    """Sums pairs in a subfolder of `folder`, in DATA_DIR; reports to `progress`."""
 
     folder: Path
     progress: PhaseProgress
@@ -49,9 +49,9 @@ class SharedSums:
         *,
         described: RowMap | None = None,
     ) -> PairedSums:
-        """The sums over all captions with their images; `described` makes of rows what is added up."""
+        """Return the sums over all captions with their images; `described` maps rows to the values to sum."""
         x, y = images.shape[1], captions.shape[1]
-        # Phrases are described when they are looked at; as files they would take more than all else.
+        # Phrases are described lazily; written to files they would take more space than everything else.
         if isinstance(captions, PhraseRows):
             return sums_of_pairs(images, captions, image_of, described=described)
         if described is not None:
@@ -71,7 +71,7 @@ class SharedSums:
 
 
 def ask_for_help(folder: Path, helpers: int) -> None:
-    """Ask so many workers to take spans of the pairs in `folder`, of DATA_DIR."""
+    """Ask `helpers` workers to take spans of the pairs in `folder`, which is in DATA_DIR."""
     if helpers < 1 or not by_broker():
         return
     relative_path = folder.resolve().relative_to(Path(settings.DATA_DIR).resolve()).as_posix()
@@ -82,7 +82,8 @@ def ask_for_help(folder: Path, helpers: int) -> None:
 
 
 def help_with(relative_path: str) -> int:
-    """Take spans of the pairs in the folder `place` of DATA_DIR; how many. None where they are done."""
+    """Take spans of the pairs in the folder `relative_path` of DATA_DIR; return their number, 0 where they
+    are done."""
     root = Path(settings.DATA_DIR).resolve()
     folder = (root / relative_path).resolve()
     if not folder.is_relative_to(root):
@@ -90,4 +91,4 @@ def help_with(relative_path: str) -> int:
     try:
         return SharedPairs(folder).take_spans()
     except FileNotFoundError:
-        return 0  # done without us, or given up
+        return 0  # finished without us, or cancelled

@@ -1,4 +1,4 @@
-"""The files that a training reads besides the corpus."""
+"""The files and feature sets that a training reads besides the corpus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.recipe import Recipe
 from phrasebox.formats.arrays import SUFFIXES
 
-#: Field of the sources -> the kind of set that it names.
+#: Field of the sources -> the kind of feature set that it names.
 SET_KINDS: Mapping[str, FeatureKind] = {
     "features": "image",
     "regions": "region",
@@ -26,14 +26,14 @@ SET_KINDS: Mapping[str, FeatureKind] = {
 }
 
 
-#: The server's files that a training reads as they are; others become a feature set first.
+#: Files on the server that a training reads directly; others have to become a feature set first.
 VECTOR_FILES = ServerFile("features", SUFFIXES)
 _ID_FILES = ServerFile("features", (".txt",))
 _LEMMA_FILES = ServerFile("lemmas", (".txt",))
 _BACKGROUND_FILES = ServerFile("background", (".txt",))
 _WORDNET = ServerFile("wordnet", ())
 _Label = Annotated[str, Field(max_length=200)]
-#: Fields of requests about what is known of a corpus's images and captions.
+#: Request fields about features of a corpus's images and captions.
 FeaturesField = Annotated[
     str,
     Field(max_length=1000),
@@ -66,12 +66,12 @@ DeviceField = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a training reads besides the corpus: files of the user's.
+    """What a training reads besides the corpus: the user's files and sets.
 
-    `background` are texts, a sentence a line; `features` is a feature set of the corpus, or a file of vectors
-    of images, whose ids `ids` lists; `lemmas` the captions as their corpus lemmatises them, in Flickr8k's
+    `background` are texts, one sentence per line; `features` is a feature set of the corpus, or a file of
+    vectors of images, whose ids are in `ids`; `lemmas` the captions with their corpus's lemmas, in Flickr8k's
     format. `regions`, `words` and `text` (vectors of captions) are feature sets of the corpus; `layer` is a
-    layer of it, whose mentions are what is said of regions.
+    layer of it, whose mentions are the texts of regions.
     """
 
     background: tuple[str, ...] = ()
@@ -93,8 +93,8 @@ class Sources:
         }
 
     def settled(self, corpus: str) -> Sources:
-        """The same with the versions of its feature sets; raises UnknownName where there is none, and
-        ValueError for one of another kind than it is to be."""
+        """Return the same with explicit versions of its feature sets; raises UnknownName for a missing set,
+        and ValueError for one of the wrong kind."""
         sets = {field: feature_set(corpus, name) for field, name in self.sets.items()}
         for field, stored in sets.items():
             if stored.kind != SET_KINDS[field]:
@@ -112,7 +112,7 @@ class Sources:
 
 
 def training_sources(request: Any, context: OperationContext) -> Sources:
-    """The files and sets that a request to train names; raises as `item_sources`."""
+    """Return the files and sets that a training request names; raises as `item_sources`."""
     by_path = context.by_path
     return Sources(
         background=tuple(
@@ -126,13 +126,13 @@ def training_sources(request: Any, context: OperationContext) -> Sources:
 
 
 def wordnet_folder(name: str, context: OperationContext) -> Path:
-    """The folder of noun files that a request names."""
+    """Return the folder of WordNet's noun files that a request names."""
     return _WORDNET.path(name, by_path=context.by_path)
 
 
 def item_sources(request: Any, context: OperationContext) -> dict[str, Any]:
-    """What a request says of images and captions, as fields of Sources: files by their whole paths, since a
-    system remembers them. Raises Invalid for vectors of images that are no file of the server's."""
+    """Return a request's data about images and captions as fields of Sources: files by their absolute paths,
+    since a system remembers them. Raises Invalid for image vectors that are no file on the server."""
     features = request.features
     of_file = bool(features) and (not is_label(features) or (context.by_path and Path(features).exists()))
     if of_file and not context.by_path and features not in (known := VECTOR_FILES.names()):
@@ -158,8 +158,8 @@ def _whole_path(files: ServerFile, name: str | None, context: OperationContext) 
 
 
 def check_sets(recipe: Recipe, sources: Sources) -> None:
-    """Raise Invalid for feature sets and layers that the recipe lacks, or would not look at, before anything
-    is read."""
+    """Raise Invalid for feature sets and layers that the recipe lacks, or does not use, before anything is
+    read."""
     about = {"recipe": recipe.name}
     needed, used = _needed_and_used(recipe)
     named_fields = {
@@ -179,7 +179,7 @@ def check_sets(recipe: Recipe, sources: Sources) -> None:
 
 
 def _needed_and_used(recipe: Recipe) -> tuple[set[str], set[str]]:
-    """The fields of Sources that a recipe needs, and those that it looks at."""
+    """Return the fields of Sources that a recipe needs, and those that it uses."""
     kind, images, captions = recipe.kind, recipe.kind.takes[IMAGE_VIEW], recipe.kind.takes[CAPTION_VIEW]
     needed = {"words"} if captions == "phrases" or kind.needs_words else set[str]()
     if kind.grounding != "none":

@@ -1,8 +1,8 @@
-"""Systems by recipe: features extracted, systems trained and stored under DATA_DIR/systems.
+"""Training systems by recipe: extract features, train, and store the result under DATA_DIR/systems.
 
-Phases are kept under DATA_DIR/kept, so what was killed goes on after its last finished phase. A system's
-folder is there when it is whole; kernels of a training that was stopped wait beside it, and go when it
-is done.
+Finished phases are cached under DATA_DIR/kept, so that a killed training continues after its last one. A
+system's folder appears only when it is complete; kernels of an interrupted training wait beside it, and are
+removed at its end.
 """
 
 import json
@@ -53,7 +53,8 @@ from phrasebox.text_files import lines
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What `extract_features` did; `excluded` images have no picture. `out` is the file written, or ""."""
+    """The result of `extract_features`; `excluded` images have no picture. `out` is the written file, or
+    ""."""
 
     corpus: str
     images: int
@@ -64,12 +65,12 @@ class Extracted:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A system that stands. `unchanged`: it stood already. `excluded` images have no picture or features.
+    """A stored system. `unchanged`: it existed already. `excluded` images have no picture or features.
 
-    Of `background_lines` of its background text, `background_excluded` were captions of the corpus. Of the
-    mentions with boxes in the training images `mentions` belong to a region of the set, which is what is
-    learned from; `mentions_excluded` do not. Both are 0 for a system that learns from no mentions.
-    `selection` is what is to be known of settings that it chose, `remarks` of the numbers that it was given.
+    Of the `background_lines` of its background text, `background_excluded` were captions of the corpus. Of
+    the mentions with boxes in the training images, `mentions` belong to a region of the set and are used for
+    training; `mentions_excluded` do not. Both are 0 for a system that uses no mentions. `selection` describes
+    settings that it chose, `remarks` the numbers that it was trained on.
     """
 
     system: str
@@ -90,20 +91,20 @@ class Trained:
 
 
 def system_named(name: str) -> TrainedSystem:
-    """The stored system; raises UnknownName listing what exists, and storage.BadModel."""
+    """Return the stored system; raises UnknownName listing what exists, and storage.BadModel."""
     folder = system_folder(name)
     if not name or not (folder / storage.MANIFEST).is_file():
-        registry.system_row(name)  # where there is none, it says which there are
+        registry.system_row(name)  # where there is none, its error lists those there are
     return TrainedSystem.load(folder)
 
 
 def extract_features(
     *, corpus: str, out: Path | None = None, seed: int = 0, progress: PhaseProgress = no_progress
 ) -> Extracted:
-    """Learn codebooks from the corpus's pictures and keep every picture's words; again, it only reads them.
+    """Learn codebooks from the corpus's pictures and cache every picture's words; later calls only read them.
 
-    `out` is a new safetensors file of histograms, which trainings take as a feature file. Raises
-    UnknownName, BadPicture, ValueError where the corpus has no pictures, and InputError.
+    `out` is a new safetensors file of histograms, which trainings take as a feature file. Raises UnknownName,
+    BadPicture, ValueError where the corpus has no pictures, and InputError.
     """
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
         raise InputError(f"{out}: expected the name of a new file that ends in .safetensors")
@@ -120,11 +121,11 @@ def extract_features(
 
 
 def train_system(request: TrainingRequest, context: OperationContext) -> Trained:
-    """Train what is asked for, and store it; the registry stores who asked.
+    """Train the requested system, and store it; the registry stores who requested it.
 
-    Where the same system exists, nothing changes. Where torchrun has started several processes, all are to
-    call this alike; the first stores. Raises InputError where another stands, and whatever reading and
-    training raise; then no system is left.
+    If the same system exists, nothing changes. If torchrun has started several processes, all must call this
+    with the same arguments; the first one stores the result. Raises InputError where a different system has
+    the name, and whatever reading and training raise; then no system remains.
     """
     with joined_processes(request.device) as (processes, device):
         checked = checked_training(replace(request, device=device), context)
@@ -195,7 +196,7 @@ def _train(
         metadata["region_texts"] = pairs.digest
     background = background_of([chosen], sources, corpus)
     metadata |= background.metadata
-    # Given vectors are ranked by as they are.
+    # Given vectors are compared directly, without training.
     sides = ([], []) if chosen.reads == "names" else (training, held)
     images = images_of_training(dataset, *sides, sources, further)
     metadata[SEEN_FACT] = images.sentences
@@ -223,7 +224,7 @@ def _train(
 
     def trained(store: PhaseCache) -> TrainedSystem:
         aids = resources_of(corpus, sources, background, store)
-        check_resources(chosen, aids)  # before the pictures are looked at
+        check_resources(chosen, aids)  # fail before the pictures are processed
         if texts_of_regions is not None:
             form = chosen.kind.takes[IMAGE_VIEW]
             material = (
@@ -276,7 +277,7 @@ def _train(
         if not unchanged:
             system = trained(phase_cache(progress))
             progress("storing", 0, 1)
-            # A set that is gone by now would keep it from ranking anything.
+            # A set that was removed meanwhile would prevent any ranking.
             sources.settled(corpus)
             system.save(folder)
             shutil.rmtree(kernels, ignore_errors=True)
@@ -287,7 +288,7 @@ def _train(
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """A background text without the captions of the corpus: of its `lines`, `excluded` were such."""
+    """A background text without the captions of the corpus: `excluded` of its `lines` were captions."""
 
     sentences: list[str]
     lines: int
@@ -295,14 +296,14 @@ class Background:
 
     @property
     def metadata(self) -> dict[str, int]:
-        """What a system's manifest says of it: nothing where no text was read."""
+        """Return the entries for a system's manifest: empty where no text was read."""
         return {"background_lines": self.lines, "background_excluded": self.excluded} if self.lines else {}
 
 
 def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> Background:
-    """The background text, where one of the recipes asks for it, without the captions of `corpus`.
+    """Return the background text, if one of the recipes needs it, without the captions of `corpus`.
 
-    Raises ValueError where nothing else is in it.
+    Raises ValueError where it contains nothing else.
     """
     if not sources.background or not any(recipe.text.of_background for recipe in recipes):
         return Background([], 0, 0)
@@ -317,7 +318,8 @@ def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> B
 
 
 def resources_of(corpus: str, sources: Sources, background: Background, store: PhaseCache) -> Resources:
-    """What recipes need of `sources`; the background text as lemmas, where there is one."""
+    """Return the resources that recipes need from `sources`; the background text as lemmas, if there is
+    one."""
     wordnet = Path(sources.wordnet) if sources.wordnet else None
     words = None
     if sources.words:
@@ -339,7 +341,7 @@ def resources_of(corpus: str, sources: Sources, background: Background, store: P
 
 
 def _by_fold(dataset: Examples, fold: str, seed: int) -> tuple[list[int], list[int]]:
-    """Training and held-out images where `fold` is left for testing."""
+    """Return training and held-out images when `fold` is left for testing."""
     named = FOLD.fullmatch(fold)
     if named is None:
         raise ValueError(f"fold {fold!r}: expected a fold and the number of folds, such as 1/5")
@@ -351,7 +353,7 @@ def _by_fold(dataset: Examples, fold: str, seed: int) -> tuple[list[int], list[i
 
 
 def _metadata_of(corpus: str, sources: Sources) -> dict[str, Any]:
-    """The user's files, and the feature set, by name and content."""
+    """Return the names and digests of the user's files and feature sets."""
     features = "" if is_label(sources.features) else sources.features
     files = [*sources.background, *filter(None, (features, sources.ids, sources.lemmas))]
     digests = {label: feature_set(corpus, label).digest for label in sources.sets.values()}

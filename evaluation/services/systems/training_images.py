@@ -1,6 +1,7 @@
-"""Which images a training learns from and chooses settings on, the sets and collections it reads included.
+"""The images that a training learns from and chooses settings on, including those of its feature sets and
+collections.
 
-They are stored with the system (`TrainedSystem.seen`), and entered with its row as `SeenImages`.
+They are stored with the system (`TrainedSystem.seen`), and registered as `SeenImages`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +25,17 @@ from evaluation.services.systems.sources import Sources
 from models_core import storage
 from models_core.systems.trained_system import TrainedSystem
 
-#: What a stored system's arrays are called, by the column of `SeenImages`.
+#: The names of a stored system's arrays, by column of `SeenImages`.
 _ARRAYS = {"learned": "seen.learned", "validated": "seen.validated"}
-#: Columns of `SeenImages` that a manifest has among its facts.
+#: Columns of `SeenImages` that are in a manifest's metadata.
 _SENTENCES = ("unknown", "declared", "notes")
-#: The fact that holds them.
+#: The metadata key that holds them.
 SEEN_FACT = "seen"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingImages:
-    """Packed identities of images (see `comparison.provenance`), and sentences as `SeenImages` has them."""
+    """Packed identities of images (see `comparison.provenance`), and sentences as in `SeenImages`."""
 
     learned: Hashes
     validated: Hashes
@@ -44,20 +45,20 @@ class TrainingImages:
 
     @property
     def arrays(self) -> dict[str, Hashes]:
-        """As a stored system has them."""
+        """The arrays as a stored system has them."""
         return {array: getattr(self, column) for column, array in _ARRAYS.items()}
 
     @property
     def sentences(self) -> dict[str, list[str]]:
-        """As a manifest has them."""
+        """The sentences as a manifest has them."""
         return {column: list(getattr(self, column)) for column in _SENTENCES}
 
 
 def images_of_training(
     dataset: Examples, training: Sequence[int], held: Sequence[int], sources: Sources, further: Auxiliary
 ) -> TrainingImages:
-    """Those at places `training` and `held` of `found`; what was learned from for the sets of `sources`, and
-    of collections, counts as learned from. Raises UnknownName for a set that is gone."""
+    """Return the images at positions `training` and `held` of `dataset`; the training images of its feature
+    sets, and those of collections, count as training images too. Raises UnknownName for a removed set."""
     corpus = corpus_named(dataset.corpus)
     ids = [[dataset.names.image[dataset.examples[n].name] for n in places] for places in (training, held)]
     trained_images, validated = (identities_of(corpus, some).packed() for some in ids)
@@ -85,7 +86,7 @@ def images_of_training(
 
 
 def enter_seen_images(system: System, metadata: Mapping[str, Any]) -> None:
-    """The row of what a stored system has seen, where its folder says it; nothing where it does not."""
+    """Create the row of the images that a stored system has seen, if its folder has them."""
     arrays = storage.load_some(system_folder(system.name), list(_ARRAYS.values()))
     if len(arrays) < len(_ARRAYS):
         return
@@ -96,7 +97,7 @@ def enter_seen_images(system: System, metadata: Mapping[str, Any]) -> None:
 
 
 def enter_declaration(system: System, images: Hashes | None) -> None:
-    """The row of what the person who added a system declares; nothing where the declaration is a text."""
+    """Create the row of images that the person who added a system declares, if the declaration names any."""
     if images is not None:
         packed = images.astype("<u8").tobytes()
         SeenImages.objects.create(system=system, learned=packed, validated=b"")
@@ -105,11 +106,11 @@ def enter_declaration(system: System, images: Hashes | None) -> None:
 def check_not_learned_from(
     stored: TrainedSystem, name: str, dataset: Examples, places: Sequence[int], what: str
 ) -> None:
-    """Raise InputError where `what` is a fold of the training's corpus, and the system called `name`
-    learned from one of its images, those at `places`.
+    """Raise InputError where `what` is a fold of the training's corpus, and the system called `name` was
+    trained on one of its images, those at `places`.
 
-    Folds are dealt by their number among the images that can be used. With other features or regions, or
-    another seed, than at the training, a fold of the same name has other images.
+    Folds are dealt among the images that can be used. With other features, regions or seed than in training,
+    a fold of the same name has other images.
     """
     if not FOLD.fullmatch(what) or dataset.corpus != stored.metadata.get("corpus"):
         return

@@ -1,4 +1,4 @@
-"""What is asked for when a system is to be trained, its settings, and what must be there for it."""
+"""The request to train a system: its fields, and the checks before the job is queued."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -45,7 +45,7 @@ from models_core.systems.recipe import BadRecipeSetting, Recipe
 from models_core.systems.recipe_files import changed_recipe, named_recipes, recipe_of
 from phrasebox.device import CPU
 
-#: The split that settings are chosen on unless others are asked for, and what asks for none.
+#: The default split for choosing settings, and the word that requests no such images.
 VALIDATION_SPLIT, NO_IMAGES = "val", "none"
 RECIPE_FILES = ServerFile("recipes", (".toml",), also=named_recipes)
 _Images = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -97,15 +97,15 @@ class TrainingRequest:
     device: DeviceField = CPU
 
     def problems(self) -> Iterator[FieldError]:
-        """A fold that is none."""
+        """Errors: an invalid fold."""
         if self.fold and not FOLD.fullmatch(self.fold):
             yield FieldError("fold", "fold")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTraining:
-    """A training for which all is there: its recipe with its changes, its files, the held-out images ("":
-    none), and further data, as "weak=COLLECTION"."""
+    """A checked training: its recipe with changed settings, its files, the held-out images ("": none), and
+    additional data, as "weak=COLLECTION"."""
 
     request: TrainingRequest
     recipe: Recipe
@@ -115,7 +115,7 @@ class CheckedTraining:
 
 
 def check_new_training(request: TrainingRequest, context: OperationContext) -> TrainingRequest:
-    """Raise Invalid where there is a system of that name already, and as `checked_training`."""
+    """Raise Invalid where a system of that name exists already, and as `checked_training`."""
     register_unlisted_systems()
     if System.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
@@ -124,7 +124,7 @@ def check_new_training(request: TrainingRequest, context: OperationContext) -> T
 
 
 def checked_training(request: TrainingRequest, context: OperationContext) -> CheckedTraining:
-    """What a training reads. Raises Invalid naming each field that the recipe lacks, or does not use,
+    """Return what a training reads. Raises Invalid naming each field that the recipe lacks, or does not use,
     BadRecipe, UnknownName and ValueError for a feature set of another kind."""
     recipe = _recipe(request, context)
     corpus = corpus_named(request.corpus)
@@ -150,12 +150,12 @@ def _recipe(request: TrainingRequest, context: OperationContext) -> Recipe:
 
 
 def recipe_source(recipe: str, context: OperationContext) -> str:
-    """The name of a recipe, or the path of its file."""
+    """Return the name of a recipe, or the path of its file."""
     return recipe if recipe in named_recipes() else str(RECIPE_FILES.path(recipe, by_path=context.by_path))
 
 
 def _dotted(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values of a table, and of those in it, by their places: settings.epochs."""
+    """Yield the values of a table and its subtables by dotted name, such as settings.epochs."""
     for key, value in table.items():
         name = f"{prefix}.{key}" if prefix else key
         if isinstance(value, dict) and not prefix:
@@ -165,7 +165,8 @@ def _dotted(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _held_out(request: TrainingRequest, corpus: Any, recipe: Recipe) -> str:
-    """The held-out images; "" for none, which a recipe that chooses settings on them refuses."""
+    """Return the held-out images; "" for none, which is an error for a recipe that chooses settings on
+    them."""
     if request.held_out is not None:
         held_out = "" if request.held_out == NO_IMAGES else request.held_out
     else:
@@ -176,7 +177,8 @@ def _held_out(request: TrainingRequest, corpus: Any, recipe: Recipe) -> str:
 
 
 def _missing(request: TrainingRequest, recipe: Recipe, sources: Sources) -> Iterator[FieldError]:
-    """What the recipe needs besides feature sets and is not there, or does not use."""
+    """Yield errors for inputs besides feature sets that the recipe needs and are missing, or that it does not
+    use."""
     corpus, about = corpus_named(request.corpus), {"recipe": recipe.name}
     if recipe.text.of_background and not sources.background:
         yield FieldError("background", "recipe_needs", about)
@@ -203,7 +205,8 @@ def _unknown(kind: Any, value: str, names: Any) -> tuple[str, dict[str, Any]]:
 
 
 def recipe_settings(recipe: Recipe) -> tuple[SettingField, ...]:
-    """What trainings may change of a recipe, table by table; defaults are the recipe's."""
+    """Return the settings of a recipe that trainings may change, table by table; defaults are the
+    recipe's."""
     return tuple(
         SettingField(
             name=f"{table}.{setting.name}",

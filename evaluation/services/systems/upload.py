@@ -1,7 +1,7 @@
-"""Systems brought from elsewhere: embeddings or scores, checked against a corpus and kept to rank by.
+"""Uploading systems: embeddings or scores, checked against a corpus and stored for ranking.
 
-All or nothing: what is wrong leaves no system. What is kept is one model (see `models_core.storage`), whose
-ids are names of the corpus's images and captions, so that a split is found in it without the files.
+An invalid upload leaves no system. One model is stored (see `models_core.storage`), with the names of the
+corpus's images and captions as ids, so that a split can be selected without the files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,11 +60,11 @@ class AddSystemRequest:
 
     @property
     def files(self) -> list[Path]:
-        """The files that are read."""
+        """The files to read."""
         return [self.file] if self.captions is None else [self.file, self.captions]
 
     def problems(self) -> Iterator[FieldError]:
-        """What scores do not take."""
+        """Errors of fields that do not apply to scores."""
         for name in ("captions", "inner_products"):
             if self.format != STORED_EMBEDDINGS and getattr(self, name):
                 yield FieldError(name, "only_with", {"other": STORED_EMBEDDINGS})
@@ -72,10 +72,10 @@ class AddSystemRequest:
 
 @dataclass(frozen=True, slots=True)
 class AddedSystem:
-    """A system that was added. `unchanged`: it existed already, of the same files. Scores have 0
+    """A system that was added. `unchanged`: it existed already, from the same files. Scores have 0
     `dimensions`.
 
-    `remarks` say what is to be known of its embeddings (see `ScoreMatrix.remarks`).
+    `remarks` are about its embeddings (see `ScoreMatrix.remarks`).
     """
 
     system: str
@@ -90,7 +90,7 @@ class AddedSystem:
 
 
 def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSystem:
-    """Check and store what files hold of a corpus as a system.
+    """Check and store a corpus's embeddings or scores as a system.
 
     Raises UnknownName, FormatError naming file and row, Busy, and InputError where another system has the
     name.
@@ -157,8 +157,8 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
 
 
 def _read(upload: SentMatrix, most: Mapping[str, int]) -> tuple[SentFile, dict[str, list[str]]]:
-    """What is to be known of the files, and the ids of both sides, as they are written there; of more than
-    `most` names that the corpus has, some are wrong, and no more are read."""
+    """Return a description of the files, and the ids of both sides as written there; with more than `most`
+    names, the number in the corpus, some must be wrong, and no more are read."""
     ids: dict[str, list[str]] = {side: [] for side in most}
     with closing(stream(read_system, upload)) as parts:
         about = cast(SentFile, next(parts))
@@ -173,7 +173,7 @@ def _read(upload: SentMatrix, most: Mapping[str, int]) -> tuple[SentFile, dict[s
 def _known(
     ids: Sequence[str], rows: Lookup, called: Mapping[int, str], word: str, file: Path, corpus: str
 ) -> list[str]:
-    """The ids as the corpus calls what they name; FormatError with the row of the first that is wrong."""
+    """Return the corpus's names for ids; raises FormatError with the row of the first invalid one."""
     seen: dict[int, int] = {}
     for number, name in enumerate(ids):
         row = rows[name]

@@ -1,1 +1,1 @@
-"""Tags that systems found for images: made, kept, scored."""
+"""Tags that systems assign to images: writing, storing and scoring them."""

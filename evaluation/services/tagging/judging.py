@@ -1,13 +1,15 @@
 """Tags of several systems, mixed blindly, for people to judge which of them fit.
 
-What comes out is a corpus of candidates and a run for each system (`evaluation.services.candidates`): an
-image ranks the tags that the system gave it. A batch of the task `tags` shows people a picture with ten tags.
+The result is a corpus of candidates and a run for each system (`evaluation.services.candidates`): an image
+ranks the tags that the system assigned to it. A batch of the task `tags` shows people a picture with ten
+tags.
 
-Tags are compared in small letters: "Dog" and "dog" are one tag. Control items come from further images. Tags
-that fit are those that two or more of the image's captions name. Tags that do not fit are tags of the judged
-images, drawn as often as these have them, so that they look like any others; of those drawn, the ones that
-meet the fitting tags most rarely in captions of the whole corpus, by how often they would by chance. No word
-of them is in the image's captions. Whether one fits all the same, somebody has to look.
+Tags are compared lower-cased: "Dog" and "dog" are one tag. Control items come from other images. Their
+fitting tags are those that two or more of the image's captions mention. Their unfitting tags are drawn from
+the tags of the judged images, as frequently as these have them, so that they look like any others; of those
+drawn, the ones are used that co-occur most rarely with the fitting tags in captions of the whole corpus,
+relative to chance. None of their words is in the image's captions. A person has to check whether one fits all
+the same.
 """
 
 from collections import defaultdict
@@ -37,10 +39,10 @@ from phrasebox.text.stems import stem
 from phrasebox.text.tokens import tokenise
 from phrasebox.text_files import FormatError
 
-#: Tags of each system that are judged, unless told otherwise.
+#: Default number of judged tags of each system.
 JUDGED_TAGS = 10
-#: Of a control image: the most tags that fit, how many captions name each, how many do not fit, enough for
-#: two pages of ten, and from how many these are chosen.
+#: For a control image: the most fitting tags, the number of captions that mention each, the number of
+#: unfitting tags (enough for two pages of ten), and the number of candidates from which these are chosen.
 FITTING, NAMED_BY, UNFITTING, DRAWN = 5, 2, 18, 120
 
 _Ranked = dict[int, list[tuple[str, float]]]
@@ -69,7 +71,7 @@ class TagMixRequest:
 
 @dataclass(frozen=True, slots=True)
 class MixedTags:
-    """The corpus that was made: `images` to be judged with so many different `tags`, and the `runs`."""
+    """The corpus that was created: `images` to be judged, the number of different `tags`, and the `runs`."""
 
     corpus: str
     images: int
@@ -79,7 +81,7 @@ class MixedTags:
 
 
 def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
-    """Make the corpus and its runs. The same request again changes nothing.
+    """Create the corpus and its runs. Repeating the same request changes nothing.
 
     Raises UnknownName, FormatError, InputError, IntakeError, Busy and OSError.
     """
@@ -111,7 +113,7 @@ def mix_tags(request: TagMixRequest, context: OperationContext) -> MixedTags:
 
 
 def _files(lists: Sequence[str]) -> dict[str, Path]:
-    """The file of each system. Raises InputError."""
+    """Return the file of each system. Raises InputError."""
     files: dict[str, Path] = {}
     for argument in lists:
         system, equals, path = argument.partition("=")
@@ -124,7 +126,8 @@ def _files(lists: Sequence[str]) -> dict[str, Path]:
 
 
 def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
-    """The best tags of each image, by the image's id. Raises InputError for an image of no corpus."""
+    """Return the best tags of each image, by the image's id. Raises InputError for an image that the corpus
+    lacks."""
     check_name(f"{request.name}-{system}", "run")
     names, ranked = names_of(request.corpus), _Ranked()
     image_of = names.images_in(path)
@@ -146,7 +149,7 @@ def _read(request: TagMixRequest, system: str, path: Path) -> _Ranked:
 def _images(
     request: TagMixRequest, lists: Mapping[str, _Ranked], rng: np.random.Generator
 ) -> tuple[set[int], list[int]]:
-    """The images that are judged, and the others in a drawn order. Raises InputError for too few."""
+    """Return the images to be judged, and the others in random order. Raises InputError for too few."""
     common = set.intersection(*(set(of_system) for of_system in lists.values()))
     tagged = sorted(pk for pk in common if any(of_system[pk] for of_system in lists.values()))
     if len(tagged) < max(1, request.images):
@@ -165,7 +168,7 @@ def _controls(
     rng: np.random.Generator,
     progress: PhaseProgress,
 ) -> dict[int, list[CaptionRecord]]:
-    """Images for control items: tags that fit, and others, which are marked as unrelated.
+    """Return images for control items: fitting tags, and others, which are marked as unrelated.
 
     Raises InputError where too few images have captions that agree on a tag.
     """
@@ -191,8 +194,8 @@ def _controls(
 
 
 def _meeting(images_of_word: Mapping[str, set[int]], tag: str, others: Sequence[str], images: int) -> float:
-    """How often a tag is said of an image together with one of the `others`, over how often it would be by
-    chance; the mean of these, and half an image added to either, since few say little."""
+    """Return how often a tag co-occurs with each of `others` in an image's captions, relative to chance, as a
+    mean; both counts are smoothed by half an image, since small ones are unreliable."""
     saying, ratios = _saying(images_of_word, tag), []
     for other_tag in others:
         there = _saying(images_of_word, other_tag)
@@ -201,7 +204,8 @@ def _meeting(images_of_word: Mapping[str, set[int]], tag: str, others: Sequence[
 
 
 def _fitting(request: TagMixRequest, images: Sequence[int], progress: PhaseProgress) -> dict[int, list[str]]:
-    """The first images, as many as are wanted, with tags that several captions name: the best of these."""
+    """Return the first images, up to the requested number, with the best tags that several captions
+    mention."""
     reader, tags_of_image = TagReader(), dict[int, list[str]]()
     rows = corpus_named(request.corpus).images.filter(captions__unrelated=False)
     for pk in images:
@@ -221,12 +225,12 @@ def _fitting(request: TagMixRequest, images: Sequence[int], progress: PhaseProgr
 
 
 def _words(tag: str) -> frozenset[str]:
-    """The stems of a tag's words."""
+    """Return the stems of a tag's words."""
     return frozenset(stem(word.lower()) for word in tokenise(tag) if any(map(str.isalnum, word)))
 
 
 def _images_saying(corpus: str, words: Collection[str]) -> dict[str, set[int]]:
-    """For each stem of `words`, the images with a caption that has it."""
+    """Return for each stem of `words` the images with a caption that contains it."""
     images_of_word: dict[str, set[int]] = {word: set() for word in words}
     rows = corpus_named(corpus).images.filter(captions__unrelated=False)
     for pk, text in rows.order_by("pk").values_list("pk", "captions__text").iterator(5_000):
@@ -237,5 +241,5 @@ def _images_saying(corpus: str, words: Collection[str]) -> dict[str, set[int]]:
 
 
 def _saying(images_of_word: Mapping[str, set[int]], tag: str) -> set[int]:
-    """The images whose captions have all words of a tag."""
+    """Return the images whose captions contain all words of a tag."""
     return set.intersection(*(images_of_word[word] for word in _words(tag))) if _words(tag) else set()

@@ -1,22 +1,23 @@
 """Ranked tags of images, scored against those that people's captions give.
 
-An image's true tags are the nouns (or compounds) of its captions, ranked by place and frequency as
-`models_core.features.text.tags` has it. Those that the set could not have chosen are left out and counted.
+An image's true tags are the nouns (or compounds) of its captions, ranked by position and frequency as in
+`models_core.features.text.tags`. Those that the set could not have chosen are excluded and counted.
 
 - p@1, p@5: `metrics.tagging.precision_at`, in a pool of the true tags and of distractors; beside it the
   precision of a random order, and the gain over it, as a share.
 - P@1, P@5: the share of the first tags, among all of the vocabulary, that are true, in whatever order.
 - MAP, MiAP: mean average precision, tags ranking images and images ranking tags.
 
-The vocabulary of a set of lists is what the images' captions or lists name. P@k and MiAP rank all of it; MAP
-is of the tags that are true of an image, and distractors are drawn from these.
+The vocabulary of a set of lists are all tags in the images' captions or lists. P@k and MiAP rank all of it;
+MAP is over the tags that are true of at least one image, and distractors are drawn from these.
 
-Images without output are refused, left out, or count as the worst output that could have been theirs
-(`comparison.missing`): their true tags come last and all others first, in whatever is ranked. Where lists are
-missing, what these might name may come before every tag that another list does not have.
+Images without output are refused, left out, or count as the worst possible output (`comparison.missing`):
+their true tags come last and all others first in every ranking. Where lists are missing, their possible tags
+may come before every tag that another list does not have.
 
-Tied tags are taken in the worst order for p@k, else in the mean of all orders. Intervals are bootstrapped
-over images, of MAP over tags; those of p@k and P@k are Wilson's where every image's is 0 or 1, as with k 1.
+Tied tags are in the worst order for p@k; other measures average over all orders. Intervals are bootstrapped
+over images, for MAP over tags; those of p@k and P@k are Wilson's where every image's value is 0 or 1, as for
+k 1.
 
 Source: structured listwise tagging, section 4.3.
 """
@@ -62,19 +63,20 @@ from phrasebox.metrics.tagging import (
 from phrasebox.significance.resampling import bootstrap_ratio, figure_interval
 
 _Floats = NDArray[np.float64]
-#: The distractors of Figure 3, and the cut-offs of Tables 2 to 4.
+#: The numbers of distractors in Figure 3, and the cut-offs of Tables 2 to 4.
 DISTRACTORS, POOL_DEPTHS = (0, 5, 10, 20), (1, 5)
-#: Below every score that a set holds: that of a tag which its list does not have.
+#: Below every score of a set: the score of a tag that an image's list does not have.
 _ABSENT = float(np.finfo(np.float64).min)
 _PHASE = "reading true tags"
-_TOGETHER = 50  # images between two words of progress
+_TOGETHER = 50  # images between two progress reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagScoring:
     """How a set is scored: `unit` and `alpha` rank the true tags, as in the set's training where None.
 
-    `missing` says what becomes of images that are scored and have no output."""
+    `missing` says how images without output are treated.
+    """
 
     unit: TagUnit | None = None
     alpha: float | None = None
@@ -118,7 +120,7 @@ class TagScoringRequest(FigureRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagScores:
-    """The figures of a tag set: the report says what they are of. `stored`: they are shown on its page."""
+    """The figures of a tag set; the report says what they are based on. `stored`: its page shows them."""
 
     tag_set: str
     stored: bool
@@ -126,7 +128,7 @@ class TagScores:
 
 
 def check_tag_scoring(request: TagScoringRequest, context: OperationContext) -> TagScoringRequest:
-    """Raise Invalid where no such images are there."""
+    """Raise Invalid where the images do not exist."""
     row = tag_set_named(request.tag_set)
     check_same_corpus(context, row)
     check_images("split", request.split, row.corpus, context, runs=True, also=EVERY_IMAGE)
@@ -155,13 +157,14 @@ def score_tags(request: TagScoringRequest, context: OperationContext) -> TagScor
 
 @dataclass(frozen=True)
 class TrueTags:
-    """Images with what a set says and what is true of them: scores of shape (images, tags), and the numbers
-    of each image's true tags, the most relevant first. `unknown` true tags the set could not have chosen;
-    `without` images have none that it could. Of `lacking` images the set has no output: they are scored as
-    the worst that could have been.
+    """Images with a set's scores and their true tags: scores of shape (images, tags), and the numbers of each
+    image's true tags, the most relevant first. `unknown` counts true tags that the set could not have chosen;
+    `without` counts images with no other true tags. For `lacking` images the set has no output: they are
+    scored as the worst possible output.
 
-    Of a set of lists, the tags are those that are true of an image. The lists name `more` besides, and
-    `distractors` has the scores of those in each image's."""
+    For a set of lists, the tags are those that are true of at least one image. The lists have `more` tags
+    besides, and `distractors` has the scores of those in each image's list.
+    """
 
     scores: _Floats
     numbers: list[list[int]]
@@ -174,7 +177,7 @@ class TrueTags:
 
     @property
     def vocabulary(self) -> int:
-        """How many tags are ranked."""
+        """The number of ranked tags."""
         return self.scores.shape[1] + self.more
 
 
@@ -186,11 +189,12 @@ def score_tag_set(
     subset: Subset | None = None,
     progress: PhaseProgress = no_progress,
 ) -> dict[str, Any]:
-    """The figures of a set with their intervals, as plain data; of the images that the set is of where there
-    is no `subset`. `basis` is what the figures are of, `without_output` how many images the set lacks.
+    """Return the figures of a set with their intervals, as plain data; without a `subset` over the images
+    that the set covers. `basis` describes what they are based on, `without_output` is the number of images
+    that the set lacks.
 
     Raises UnknownName, InputError for a set of another corpus and where no image has a true tag,
-    MissingOutput, ValueError for an alpha that is none, and AgreementError.
+    MissingOutput, ValueError for an invalid alpha, and AgreementError.
     """
     tag_set = tag_set_named(name, corpus)
     unit: TagUnit = how.unit or tag_set.settings.get("unit", "nouns")
@@ -248,8 +252,8 @@ def _images_scored(tag_set: TagSet, subset: Subset | None) -> set[int]:
 
 
 def _images_of_set(tag_set: TagSet) -> Subset | None:
-    """The images that a set was asked for: its split, or all of its corpus (None). Those of a fold, or of a
-    file, are its own: folds are dealt among images with features, and files may change."""
+    """Return the images for which a set was requested: its split, or all of its corpus (None). For a fold or
+    a file it is the images in the set: folds are dealt among images with features, and files may change."""
     if not tag_set.split:
         return None
     if tag_set.split in split_names(tag_set.corpus):
@@ -259,8 +263,8 @@ def _images_of_set(tag_set: TagSet) -> Subset | None:
 
 
 def _scored_images(tag_set: TagSet, subset: Subset | None, missing: Missing) -> tuple[set[int], int]:
-    """The ids of the images that are scored, and how many of them, or left out, lack output: those that
-    people described. Raises MissingOutput where there are some and `missing` refuses them."""
+    """Return the ids of the images to score, and the number of images without output among them, or left out;
+    only images with captions count. Raises MissingOutput where there are some and `missing` refuses them."""
     there = set(tag_set.images.values_list("image_id", flat=True))
     described = tag_set.corpus.images.filter(captions__unrelated=False).order_by("position", "pk").distinct()
     images = [pk for pk in described.values_list("pk", flat=True) if subset is None or pk in subset.images]
@@ -278,7 +282,7 @@ def _scored_images(tag_set: TagSet, subset: Subset | None, missing: Missing) -> 
 
 
 def store_figures(name: str, report: dict[str, Any]) -> None:
-    """Keep what `score_tag_set` found with the set, for pages and reports. Raises InputError where the set
+    """Store a report of `score_tag_set` with the set, for pages and reports. Raises InputError where the set
     was removed or replaced since."""
     same = TagSet.objects.filter(name=name, digest=report["digest"], published=True)
     if not same.update(figures=report):
@@ -286,7 +290,7 @@ def store_figures(name: str, report: dict[str, Any]) -> None:
 
 
 def tag_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
-    """Each figure with its interval: p@k for each number of distractors, P@k, MAP and MiAP."""
+    """Return each figure with its interval: p@k for each number of distractors, P@k, MAP and MiAP."""
     return [*_pool_figures(known, how), *_whole_figures(known, how)]
 
 
@@ -327,7 +331,7 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
         true_scores = known.scores[there][images.judged.query, images.judged.item]
         images = replace(images, better=np.where(true_scores <= _ABSENT, np.inf, images.better))
     named = {f"P@{k}": precision(images, k) for k in how.depths}
-    # A tag of none of the images is no query.
+    # A tag that is true of no image is no query.
     of_tags = np.where(relevant.any(axis=0), average_precision(tags), np.nan)
     named |= {"MAP": of_tags, "MiAP": average_precision(images)}
     return [
@@ -345,7 +349,7 @@ def _whole_figures(known: TrueTags, how: TagScoring) -> list[dict[str, Any]]:
 
 
 def _drawn(how: TagScoring, items: int, unit: str) -> Bootstrap | None:
-    """The bootstrap of so many images or tags, each by itself."""
+    """Return the bootstrap that resamples individual images or tags."""
     return how.resampling.over([str(item) for item in range(items)], unit)
 
 
@@ -368,7 +372,7 @@ def _interval(values: _Floats, drawn: Bootstrap | None, *, share: bool) -> dict[
 def _true_tags(
     tag_set: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
 ) -> TrueTags:
-    """What people's captions say of the images that are scored, in the order of the corpus."""
+    """Return the true tags of the images to score, in the order of the corpus."""
     tags_of_captions = _tags_of_captions(tag_set, unit, alpha, scored, progress)
     listed: dict[int, dict[str, float]] = {}
     if tag_set.vocabulary:
@@ -417,7 +421,7 @@ def _true_tags(
 def _tags_of_captions(
     tag_set: TagSet, unit: TagUnit, alpha: float, scored: Collection[int], progress: PhaseProgress
 ) -> dict[int, list[str]]:
-    """The ranked tags of each of these images, by the id of its row, in the order of the corpus."""
+    """Return the ranked tags of each of these images, by row id, in the order of the corpus."""
     reader = TagReader(unit)
     tags_of_image: dict[int, list[str]] = {}
     order = names_of(tag_set.corpus.name).image_name
@@ -435,7 +439,7 @@ def _tags_of_captions(
 
 
 def remarks_on_tags(report: dict[str, Any]) -> str:
-    """What is to be known about the figures of `score_tag_set`."""
+    """Return the remarks on the figures of `score_tag_set`."""
     which = f" ({report['subset']})" if report["subset"] else ""
     lines = [
         f"{report['name']} against the {report['unit']} of corpus {report['corpus']}'s captions, alpha "
@@ -456,7 +460,7 @@ def remarks_on_tags(report: dict[str, Any]) -> str:
 
 
 def table_of_tags(report: dict[str, Any]) -> Table:
-    """The figures of `score_tag_set`, one in each row."""
+    """Return the figures of `score_tag_set`, one per row."""
     numbers = ["value", "low", "high", "chance", "gain", "gain low", "gain high"]
     head = ["measure", "distractors", *numbers, "interval", "remark", "gain remark"]
     keys = [name.replace(" ", "_") for name in head]

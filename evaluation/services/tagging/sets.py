@@ -1,4 +1,4 @@
-"""Sets of ranked tags: listed, found by name, read, and as their own pages and files have them."""
+"""Sets of ranked tags: listing them, looking them up by name, reading them, and their own pages and files."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -17,25 +17,25 @@ from evaluation.services.predicting import PredictionSet, prediction_values
 from evaluation.services.stored_kinds import TAG_SETS
 from evaluation.services.tags.ranked import ImageTags, tag_layouts, write_ranked_tags
 
-#: Rows that are read at a time: each may hold a score for every tag.
+#: Number of rows read at a time: each may hold a score for every tag.
 _ROWS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSetSummary(PredictionSet):
-    """Ranked tags of images: of a system, or of the collection that is their `source`."""
+    """Ranked tags of images: from a system, or from the collection that is their `source`."""
 
     source: str
 
 
 def tag_set_summary(row: TagSet) -> TagSetSummary:
-    """What lists say of tags."""
+    """Return the summary of a tag set, for lists."""
     return TagSetSummary(**prediction_values(row), source=row.source)
 
 
 def tag_set_named(name: str, corpus: str = "") -> TagSet:
-    """The published set. Raises UnknownName listing what exists, and InputError where it is of another
-    corpus than the one named."""
+    """Return the published set. Raises UnknownName listing what exists, and InputError where it is of another
+    corpus than the given one."""
     rows = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
     tag_set = row_named(rows, name)
     if corpus and tag_set.corpus.name != corpus:
@@ -46,7 +46,7 @@ def tag_set_named(name: str, corpus: str = "") -> TagSet:
 
 
 def tags_of_set(tag_set: TagSet) -> Iterator[ImageTags]:
-    """The images by the names we write, with their ranked tags, in the order of the set."""
+    """Yield the images by the names that we write, with their ranked tags, in the order of the set."""
     names = names_of(tag_set.corpus.name).image_name
     rows = tag_set.images.order_by("position").values_list("image_id", "tags")
     for image, tags in rows.iterator(_ROWS):
@@ -54,7 +54,7 @@ def tags_of_set(tag_set: TagSet) -> Iterator[ImageTags]:
 
 
 def tag_scores_of(tag_set: TagSet) -> tuple[list[int], NDArray[np.float32]]:
-    """The ids of the images' rows, and their scores for the vocabulary, shape (images, tags)."""
+    """Return the row ids of the images, and their scores for the vocabulary, shape (images, tags)."""
     rows = tag_set.images.order_by("position").values_list("image_id", "scores")
     images: list[int] = []
     scores = np.empty((tag_set.image_count, len(tag_set.vocabulary)), np.float32)
@@ -66,7 +66,7 @@ def tag_scores_of(tag_set: TagSet) -> tuple[list[int], NDArray[np.float32]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSetDetail(TagSetSummary):
-    """Ranked tags with how they were chosen, and the figures that were stored with them last."""
+    """Ranked tags with how they were chosen, and the figures that were last stored with them."""
 
     settings: dict[str, Any]
     figures: dict[str, Any]
@@ -81,12 +81,12 @@ class DownloadTagSetRequest:
 
 
 def tag_set_detail(row: TagSet) -> TagSetDetail:
-    """All that is said of tags."""
+    """Return all that is stored of a tag set."""
     summary = asdict(tag_set_summary(row))
     return TagSetDetail(**summary, settings=row.settings, figures=row.figures)
 
 
 def download_tag_set(request: DownloadTagSetRequest, context: OperationContext) -> NewFile:
-    """The tags, the best first."""
+    """Return the tags, best first, as a file."""
     row, layout = tag_set_named(request.tag_set), request.layout
     return NewFile(f"{row.name}.{layout}", lambda path: write_ranked_tags(tags_of_set(row), path, layout))

@@ -1,7 +1,8 @@
-"""Tags that users gave images of a weak collection, as a tag set of the corpus's images of the same ids.
+"""Tags that users gave images of a weak collection, as a tag set of the corpus's images with the same ids.
 
-The first of a user's tags is the best, as they wrote them; a tag that comes twice counts once. Words are in
-small letters and not lemmatised. The baseline "user tags" of structured listwise tagging, Table 5.
+A user's first tag is the best, in the order in which they wrote them; a tag that occurs twice counts once.
+Words are lower-cased and not lemmatised. This is the baseline "user tags" of structured listwise tagging,
+Table 5.
 """
 
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ class UserTagsRequest:
 
 
 def import_user_tags(request: UserTagsRequest, context: OperationContext) -> TagSetSummary:
-    """Store the tags, in the corpus's order; the same again changes nothing.
+    """Store the tags, in the corpus's order; repeating it changes nothing.
 
     Raises UnknownName, and InputError where a set of that name has other tags or no image is in both.
     """

@@ -1,7 +1,7 @@
-"""Tags that a trained system finds for images: a set in the database.
+"""Tags that a trained system assigns to images, stored as a set in the database.
 
-The system chooses among the tags that it learned from, or among others by name, which it then knows by their
-word vectors.
+The system chooses among the tags that it was trained on, or among other tags by name, which it represents by
+their word vectors.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from models_core.systems.tag_texts import TagTexts
 from models_core.systems.trained_system import TrainedSystem, check_predicts
 from phrasebox.text_files import lines
 
-#: Images that are tagged, and rows that are written, at a time.
+#: Number of images tagged, and of rows written, at a time.
 _TOGETHER = 256
-#: In the place of a file of tags: those learned from, and all that the corpus's captions have.
+#: In the place of a file of tags: those of the training, and all that occur in the corpus's captions.
 OF_CORPUS = "corpus"
-#: Tags of each image that a set lists, unless it is told.
+#: Default number of tags listed per image.
 LISTED = 20
 _PHASE = "tagging images"
 
@@ -59,7 +59,7 @@ _TAG_FILES = ServerFile("tags", (".txt",), also=_of_corpus)
 
 
 def tag_scores() -> Mapping[str, None]:
-    """What systems can rank tags by."""
+    """Return the scores by which systems can rank tags."""
     return dict.fromkeys(get_args(TagScore))
 
 
@@ -85,9 +85,9 @@ class TagRequest(PredictionRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenTags(TagSetSummary):
-    """Tags of images: the best `top` by `score`, ranked among so many `vocabulary` tags, of which `unseen`
-    are none of the training's. `unchanged`: they were there already. `provenance` is what the system has seen
-    of the images."""
+    """Tags of images: the best `top` by `score`, ranked among `vocabulary` tags, of which `unseen` did not
+    occur in training. `unchanged`: the set existed already. `provenance` is what the system has seen of the
+    images."""
 
     vocabulary: int
     unseen: int
@@ -98,7 +98,7 @@ class WrittenTags(TagSetSummary):
 
 
 def ways_to_rank_tags(system: System) -> tuple[TagScore, ...]:
-    """What a system can rank tags by; nothing where it does not tag."""
+    """Return the scores by which a system can rank tags; empty where it cannot tag."""
     method = method_of(system)
     if method is None or method.predicts != "tags":
         return ()
@@ -107,8 +107,8 @@ def ways_to_rank_tags(system: System) -> tuple[TagScore, ...]:
 
 
 def check_tagging(request: TagRequest, context: OperationContext) -> TagRequest:
-    """Raise Invalid where no such images or features are there, or the system has no such score, and
-    InputError where it does not tag."""
+    """Raise Invalid where the images or features do not exist, or the system has no such score, and
+    InputError where it cannot tag."""
     system = requested_system(request, context)
     ways = ways_to_rank_tags(system)
     if not ways:
@@ -121,8 +121,8 @@ def check_tagging(request: TagRequest, context: OperationContext) -> TagRequest:
 
 
 def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
-    """Find the tags and store them. A set that was asked for alike stays unchanged; another of that name is
-    refused.
+    """Tag the images and store the tags. A set from the same request stays unchanged; a different one of that
+    name is refused.
 
     Raises UnknownName, InputError, BadModel, FormatError, ValueError.
     """
@@ -157,7 +157,7 @@ def tag_images(request: TagRequest, context: OperationContext) -> WrittenTags:
 
 
 def fill_tag_set(row: TagSet, tags_of_images: Iterator[tuple[int, list[list[Any]], bytes]]) -> None:
-    """Write the rows of a new set: of each image its row's id, its ranked tags, and all its scores."""
+    """Write the rows of a new set: for each image its row id, its ranked tags, and all its scores."""
     digests = []
     rows = (
         TaggedImage(tag_set=row, position=position, image_id=image, tags=tags, scores=scores)
@@ -172,7 +172,7 @@ def fill_tag_set(row: TagSet, tags_of_images: Iterator[tuple[int, list[list[Any]
 
 @dataclass(frozen=True)
 class _Tagging:
-    """A trained system with the images that it is to tag, and the tags to choose among."""
+    """A trained system with the images to tag, and the tags to choose among."""
 
     stored: TrainedSystem
     dataset: Examples
@@ -185,7 +185,8 @@ class _Tagging:
 
     @classmethod
     def of(cls, request: TagRequest, context: OperationContext, progress: PhaseProgress) -> _Tagging:
-        """Raises BadRecipe where the system does not tag, and ValueError for what does not fit it."""
+        """Load the system and its inputs. Raises BadRecipe where the system cannot tag, and ValueError for
+        inputs that do not fit it."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "tags")
         scores = cast(ImageTagger, stored.model).scores
@@ -208,13 +209,12 @@ class _Tagging:
         return cls(stored, dataset, places, sources, candidates, score, request.top, remarks)
 
     def settings(self) -> dict[str, Any]:
-        """How tags are found, as plain data: what people's tags are compared by is the recipe's."""
+        """How the tags were chosen, as plain data; people's tags are later compared by the recipe's unit."""
         text = self.stored.recipe.text
         return {"score": self.score, "top": self.top, "unit": text.unit, "alpha": text.weight}
 
     def rows(self, progress: PhaseProgress) -> Iterator[tuple[int, list[list[Any]], bytes]]:
-        """As `store_tag_set` takes them. Raises ValueError naming an image whose numbers cannot be looked
-        at."""
+        """Yield rows for `fill_tag_set`. Raises ValueError naming an image whose numbers cannot be used."""
         places, names = self.places, self.candidates.names
         values = self.dataset.vectors
         assert values is not None
@@ -240,8 +240,8 @@ def _candidates(
     vocabulary: Path | str | None,
     progress: PhaseProgress,
 ) -> CandidateTags:
-    """The tags to choose among: of a file, or of all captions. Raises InputError for a file without tags,
-    or word vectors that changed, and UnknownTag for a tag without any."""
+    """Return the tags to choose among: those of a file, or of all captions. Raises InputError for a file
+    without tags, or word vectors that changed, and UnknownTag for a tag without any."""
     if vocabulary is None:
         return texts.candidates()
     words = _word_vectors(stored)
@@ -264,8 +264,8 @@ def _candidates(
 
 
 def _word_vectors(stored: TrainedSystem) -> WordVectorTable | None:
-    """The word vectors of the training, None where it had none. Raises UnknownName where they were removed,
-    and InputError where they are others now."""
+    """Return the word vectors of the training, None where it had none. Raises UnknownName where they were
+    removed, and InputError where they have changed."""
     label = stored.metadata.get("words", "")
     if not label:
         return None

@@ -1,1 +1,1 @@
-"""Tags of images, ranked: from people's captions."""
+"""Ranked tags of images, from people's captions."""

@@ -1,6 +1,6 @@
-"""Ranked tags of a corpus's images, from its captions; an image at a time, so that memory stays flat.
+"""Ranked tags of a corpus's images, from its captions; one image at a time, so that memory stays constant.
 
-A caption whose authors say that it does not describe the image has no tags.
+A caption that is marked as unrelated to its image has no tags.
 
 Source: structured listwise tagging, section 3.2; `models_core.features.text.tags` has the equations.
 """
@@ -35,15 +35,15 @@ from phrasebox.text.tokens import tokenise
 from phrasebox.text_files import whole_file
 
 _PHASE = "ranking tags"
-#: Gives the locations of a caption's tokens; None: by their order.
+#: Returns the locations of a caption's tokens; None: by their order.
 _Locating = Callable[[Sequence[str]], list[float] | None]
-#: Digits after the point of a score in a file.
+#: Digits after the decimal point of a score in a file.
 SCORE_DIGITS = 6
-_TOGETHER = 50  # images between two words of progress
+_TOGETHER = 50  # images between two progress reports
 
 
 def tag_layouts() -> Mapping[str, str]:
-    """The layouts of files of tags, which their names end in, with their titles."""
+    """Return the layouts of tag files, which are also their suffixes, with their titles."""
     return {"jsonl": "JSON Lines", "csv": "CSV"}
 
 
@@ -72,7 +72,7 @@ class TagsRequest:
 
     @property
     def weight(self) -> float:
-        """The alpha that is taken."""
+        """The alpha to use."""
         return DEFAULT_ALPHA[self.unit] if self.alpha is None else self.alpha
 
 
@@ -86,7 +86,7 @@ class ExportTagsRequest(TagsRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTags:
-    """The tags that a corpus now has: so many, `distinct` different ones; `excluded` are too long."""
+    """The tags that a corpus now has: their number, `distinct` different ones; `excluded` were too long."""
 
     corpus: str
     unit: str
@@ -100,7 +100,7 @@ class StoredTags:
 
 @dataclass(frozen=True, slots=True)
 class ImageTags:
-    """An image by the name we write, and its tags with their scores, the best first."""
+    """An image by the name that we write, and its tags with their scores, best first."""
 
     image: str
     tags: list[tuple[str, float]]
@@ -108,7 +108,7 @@ class ImageTags:
 
 @dataclass(slots=True)
 class TagsReport:
-    """What was written: so many `tags` of so many `images`, of which `without` have none."""
+    """The written file: the numbers of `tags` and `images`; `without` images have none."""
 
     images: int = 0
     tags: int = 0
@@ -118,10 +118,10 @@ class TagsReport:
 def tags_of_images(
     request: TagsRequest, *, processes: int = 1, progress: PhaseProgress = no_progress
 ) -> Iterator[ImageTags]:
-    """The tags of each image of the corpus, in its order; an image without a noun has none, nor has one that
-    the layer does not cover.
+    """Yield the tags of each image of the corpus, in its order; an image without a noun, or outside the
+    layer, has none.
 
-    Raises UnknownName, also where tags are placed by parses and there are none, before the first image.
+    Raises UnknownName, also where tags are located by parses and there are none, before the first image.
     """
     corpus, names = corpus_named(request.corpus), image_names(request.corpus)
     layer = layer_to_read(corpus, request.layer) if request.layer else None
@@ -143,7 +143,7 @@ def tags_of_images(
 
 
 def _captions(record: ImageRecord, located: Iterator[_Locating], *, stored: bool) -> Iterator[CaptionToRead]:
-    """The captions of an image that describe it, with the phrases that are `stored`."""
+    """Yield the captions of an image that describe it, with the `stored` phrases."""
     phrases: dict[int, list[tuple[int, int]]] = {}
     for mention in record.layer.mentions if record.layer is not None else ():
         phrases.setdefault(mention.caption, []).append((mention.start, mention.end))
@@ -155,8 +155,8 @@ def _captions(record: ImageRecord, located: Iterator[_Locating], *, stored: bool
 
 
 def _by_parse(corpus: str) -> Iterator[_Locating]:
-    """For each caption of the corpus, in order, how far its tokens are from the root of its parse; parses of
-    what no caption is called by are passed over."""
+    """Yield for each caption of the corpus, in order, how far its tokens are from the root of its parse;
+    parses without a caption are skipped."""
     parses = parses_of(corpus)
 
     def locators() -> Iterator[_Locating]:
@@ -181,9 +181,9 @@ def check_tags(request: TagsRequest, context: OperationContext) -> TagsRequest:
 
 
 def rank_tags(request: TagsRequest, context: OperationContext) -> StoredTags:
-    """Rank the tags of a corpus, and store them in the place of those that it has.
+    """Rank the tags of a corpus, and store them instead of its previous ones.
 
-    Raises UnknownName and Busy; those stored before stay then.
+    Raises UnknownName and Busy; then the previous ones stay.
     """
     check_tags(request, context)
     images = tags_of_images(request, progress=PhaseShares(context.report_progress))
@@ -208,9 +208,9 @@ def export_ranked_tags(request: ExportTagsRequest, context: OperationContext) ->
 
 
 def write_ranked_tags(images: Iterator[ImageTags], out: Path, layout: str) -> TagsReport:
-    """The images as a new file in one of `tag_layouts`.
+    """Write the images to a new file in one of `tag_layouts`.
 
-    Raises FormatError where it is there already, and OSError; then nothing is written.
+    Raises FormatError where it exists already, and OSError; then nothing is written.
     """
     with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as stream:
         if layout == "csv":
@@ -219,7 +219,7 @@ def write_ranked_tags(images: Iterator[ImageTags], out: Path, layout: str) -> Ta
 
 
 def write_tag_lines(images: Iterator[ImageTags], write: Callable[[str], object]) -> TagsReport:
-    """`write` a line of JSON for each image: {"image": NAME, "tags": [[TAG, SCORE], ...]}."""
+    """Call `write` with a line of JSON for each image: {"image": NAME, "tags": [[TAG, SCORE], ...]}."""
     report = TagsReport()
     for image in _counted(images, report):
         tags = [[tag, round(score, SCORE_DIGITS)] for tag, score in image.tags]
@@ -228,7 +228,7 @@ def write_tag_lines(images: Iterator[ImageTags], write: Callable[[str], object])
 
 
 def _write_table(images: Iterator[ImageTags], stream: TextIO) -> TagsReport:
-    """A row for each tag: image, tag, score. An image without tags has no row."""
+    """Write a row for each tag: image, tag, score. An image without tags has no row."""
     report, table = TagsReport(), csv.writer(stream, lineterminator="\n")
     table.writerow(("image", "tag", "score"))
     for image in _counted(images, report):
@@ -238,7 +238,7 @@ def _write_table(images: Iterator[ImageTags], stream: TextIO) -> TagsReport:
 
 
 def _counted(images: Iterator[ImageTags], report: TagsReport) -> Iterator[ImageTags]:
-    """The same; `report` counts them as they pass."""
+    """Yield the same images; `report` counts them."""
     for image in images:
         report.images += 1
         report.tags += len(image.tags)
@@ -247,5 +247,5 @@ def _counted(images: Iterator[ImageTags], report: TagsReport) -> Iterator[ImageT
 
 
 def caption_tokens(caption: CaptionRecord) -> Sequence[str]:
-    """Its words with its punctuation: as its corpus has them, else as we cut them."""
+    """Return a caption's words and punctuation: as its corpus has them, else by our tokeniser."""
     return tokenise(caption.text) if caption.tokens is None else caption.tokens

@@ -1,10 +1,10 @@
-"""The tags of a caption as people write it: what is a noun, and which nouns stand together.
+"""The tags of a caption: which of its tokens are nouns, and which nouns belong together.
 
-A noun is what the lemmatiser tags as one within a noun phrase: of annotation's chunker, or a mention that is
-stored. The chunker mends tags for captions, which the lemmatiser does not: outside all noun phrases stand the
-"front" of "in front of" and many a verb ("the dog bites").
+A noun is a token that the lemmatiser tags as one within a noun phrase, found by annotation's chunker or
+stored as a mention. Unlike the lemmatiser, the chunker corrects tags for captions: the "front" of "in front
+of" and many verbs ("the dog bites") are outside all noun phrases.
 
-Images are read by this process or by several, which ask no database; memory does not grow with
+Images are read by this process or by several, which do not query the database; memory does not grow with
 their number.
 """
 
@@ -24,16 +24,16 @@ from evaluation.services.features.parses import letters_of
 from models_core.features.text.lemmas import Lemmatiser, Word
 from models_core.features.text.tags import TagPosition, TagUnit, ranked_tags, tags_in_caption, tree_locations
 
-#: Images that a process reads at a time.
+#: Number of images that a process reads at a time.
 _BLOCK = 100
-#: Blocks of each process that are read ahead of what is asked for.
+#: Number of blocks per process that are read ahead.
 _AHEAD = 3
 RankedTags = list[tuple[str, float]]
 
 
 class CaptionToRead(NamedTuple):
-    """A caption's tokens; its noun phrases among them, None where the chunker is to find them; and where its
-    tokens stand, None where it is by their order."""
+    """A caption's tokens; its noun phrases among them, None if the chunker is to find them; and the locations
+    of its tokens, None if these follow their order."""
 
     tokens: Sequence[str]
     phrases: Sequence[tuple[int, int]] | None = None
@@ -41,8 +41,8 @@ class CaptionToRead(NamedTuple):
 
 
 class TagReader:
-    """Reads the tags of captions. Loads in a quarter of a second; some 1,400 captions a second, 2,500 where
-    noun phrases are known."""
+    """Reads the tags of captions. It loads in a quarter of a second and reads about 1,400 captions a second,
+    2,500 where noun phrases are known."""
 
     def __init__(self, unit: TagUnit = "nouns") -> None:
         self.unit = unit
@@ -53,7 +53,7 @@ class TagReader:
         return NounPhraseChunker()
 
     def read(self, tokens: Sequence[str]) -> tuple[tuple[Word, ...], list[tuple[int, int]]]:
-        """A caption's words, and its noun phrases among them, as `tags_in_caption` takes them."""
+        """Return a caption's words, and its noun phrases among them, as `tags_in_caption` takes them."""
         return self._lemmatiser.every_token(tokens), self._chunker.chunk(tokens)
 
     def tags(
@@ -62,8 +62,8 @@ class TagReader:
         phrases: Sequence[tuple[int, int]] | None = None,
         locations: Sequence[float] | None = None,
     ) -> tuple[TagPosition, ...]:
-        """The tags of a caption of these tokens, in order; `phrases` are found where None; `locations` as
-        `tags_in_caption` takes them."""
+        """Return the tags of a caption, in order; `phrases` are computed where None; `locations` as in
+        `tags_in_caption`."""
         phrases_of_caption = self._chunker.chunk(tokens) if phrases is None else phrases
         if not phrases_of_caption:
             return ()
@@ -74,7 +74,7 @@ class TagReader:
 
 @cache
 def _reader(unit: TagUnit) -> TagReader:
-    """That of a process."""
+    """Return the process's own reader."""
     return TagReader(unit)
 
 
@@ -84,7 +84,7 @@ def _ranked(unit: TagUnit, alpha: float, images: Sequence[Sequence[CaptionToRead
 
 
 def check_process_count(number: int) -> None:
-    """Raise ValueError unless it is a number of processes."""
+    """Raise ValueError unless `number` is at least 1."""
     if number < 1:
         raise ValueError(f"{number} processes; expected 1 or more")
 
@@ -92,16 +92,16 @@ def check_process_count(number: int) -> None:
 def read_ranked_tags(
     images: Iterable[Sequence[CaptionToRead]], unit: TagUnit, alpha: float, *, processes: int = 1
 ) -> Iterator[RankedTags]:
-    """The ranked tags of each image, in order, from its captions; read by so many processes, by this one
-    where it is 1. Raises ValueError as `check_process_count` does."""
+    """Yield the ranked tags of each image, in order, from its captions; read by `processes` processes, by
+    this one if it is 1. Raises ValueError as `check_process_count` does."""
     check_process_count(processes)
     blocks = chunks(images, _BLOCK if processes > 1 else 1)
     if processes == 1:
         for block in blocks:
             yield from _ranked(unit, alpha, block)
         return
-    # Fresh processes: copies of this one would share its connections. This module can be imported there only
-    # after Django is set up.
+    # Fresh processes: forked ones would share this process's connections. This module can only be imported
+    # there after Django is set up.
     fresh = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(processes, mp_context=fresh, initializer=django.setup)
     under_way: deque[Future[list[RankedTags]]] = deque()
@@ -117,9 +117,10 @@ def read_ranked_tags(
 
 
 def parsed_locations(tokens: Sequence[str], parse: ParsedSentence | None) -> list[float]:
-    """How far each token is from the root of its caption's parse, relatively; 1 where there is no parse.
+    """Return the relative distance of each token from the root of its caption's parse; 1 without a parse.
 
-    A parse may cut words otherwise: a token is as near as the nearest word that shares a letter with it.
+    A parse may tokenise differently: a token has the distance of the nearest word that shares a letter with
+    it.
     """
     far = [1.0] * len(tokens)
     if parse is None:

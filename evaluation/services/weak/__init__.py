@@ -1,1 +1,1 @@
-"""Weakly annotated collections: images with titles, tags or descriptions, which no annotator ever sees."""
+"""Weakly annotated collections: images with titles, tags or descriptions, which annotators never see."""

@@ -1,8 +1,8 @@
-"""Weakly annotated collections, imported by the million: an id for each image, and texts of several kinds.
+"""Weakly annotated collections with millions of images: an id for each image, and texts of several kinds.
 
 A collection is the folder DATA_DIR/collections/NAME with `texts.parquet` (the columns `id`, `title`, `tags`
-and `description`, as far as they were given) and `manifest.json`. It is no corpus: it has no campaigns, and
-nobody is asked about it. Its images' vectors are feature sets under its name. Source: Gong et al. 2014,
+and `description`, as far as the file had them) and `manifest.json`. It is no corpus: it has no campaigns, and
+nobody annotates it. The vectors of its images are feature sets under its name. Source: Gong et al. 2014,
 section 2.1.
 """
 
@@ -29,9 +29,9 @@ from phrasebox.registry import UnknownName
 from phrasebox.table_files import count_columns
 from phrasebox.text_files import FormatError, open_bytes, short_repr
 
-#: Kinds of texts, as columns are called.
+#: The kinds of texts, which are also the names of columns.
 TEXT_KINDS = ("title", "tags", "description")
-#: Rows that are read and written at a time.
+#: Number of rows read and written at a time.
 COLLECTION_BLOCK_ROWS = 65_536
 _FORMAT, _VERSION = "phrasebox-collection", 1
 _TEXTS, _MANIFEST = "texts.parquet", "manifest.json"
@@ -39,7 +39,7 @@ _TEXTS, _MANIFEST = "texts.parquet", "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class WeakCollection:
-    """A collection as it is stored; `kinds` are those of its texts."""
+    """A stored collection; `kinds` are those of its texts."""
 
     name: str
     rows: int
@@ -51,27 +51,27 @@ class WeakCollection:
 
     @property
     def bytes(self) -> int:
-        """On disk."""
+        """The size on disk."""
         return sum(file.stat().st_size for file in self.folder.iterdir())
 
     def ids(self) -> list[str]:
-        """The ids of its images, in order."""
-        pq = load_extra("pyarrow.parquet")  # a third of a second that few readers need
+        """Return the ids of its images, in order."""
+        pq = load_extra("pyarrow.parquet")  # a third of a second to import, which few callers need
 
         ids: list[str] = pq.read_table(self.folder / _TEXTS, columns=["id"])["id"].to_pylist()
         return ids
 
     def check_kinds(self, kinds: Sequence[str]) -> None:
-        """Raise UnknownName for a kind of texts that it has not."""
+        """Raise UnknownName for a kind of texts that it does not have."""
         unknown = [kind for kind in kinds if kind not in self.kinds]
         if unknown:
             there = ", ".join(self.kinds)
             raise UnknownName(f"collection {self.name!r} has no texts of kind {unknown[0]!r}; it has {there}")
 
     def texts(self, kinds: Sequence[str] = ()) -> Iterator[str]:
-        """Each image's texts of `kinds` (default: all that it has), one after the other as one text.
+        """Yield each image's texts of `kinds` (default: all), joined as one text.
 
-        Raises UnknownName for a kind that it has not.
+        Raises UnknownName for a kind that it does not have.
         """
         pq = load_extra("pyarrow.parquet")
 
@@ -83,7 +83,7 @@ class WeakCollection:
                 yield " ".join(part for part in parts if part)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for reports."""
+        """Return plain data for reports."""
         return {
             "name": self.name,
             "rows": self.rows,
@@ -95,7 +95,7 @@ class WeakCollection:
 
 
 def weak_collections() -> list[WeakCollection]:
-    """All collections by name; what is damaged is left out."""
+    """Return all collections by name; damaged ones are skipped."""
     collections = []
     for file in _root().glob(f"[!.]*/{_MANIFEST}"):
         with suppress(ValueError, KeyError, OSError):
@@ -104,7 +104,7 @@ def weak_collections() -> list[WeakCollection]:
 
 
 def weak_collection(name: str) -> WeakCollection:
-    """The collection of that name; raises UnknownName listing those there are."""
+    """Return the collection of that name; raises UnknownName listing the existing ones."""
     for collection in weak_collections():
         if collection.name == name:
             return collection
@@ -115,12 +115,12 @@ def weak_collection(name: str) -> WeakCollection:
 def import_collection(
     name: str, path: Path, *, leave_unused: bool = True, progress: PhaseProgress = no_progress
 ) -> tuple[WeakCollection, bool]:
-    """Write a collection from CSV or Parquet, and say whether it is new; the same again changes nothing.
+    """Import a collection from CSV or Parquet; return it and whether it is new. Repeating it changes nothing.
 
-    The file has a column `id` and one or more of `title`, `tags`, `description`; others are left out where
-    that is said (`leave_unused`). Memory does not grow with the number of rows but for a number kept of each
-    id. Raises InputError for a name that is taken and an id that is empty or comes twice, FormatError for a
-    bad file, Invalid, OSError and Busy.
+    The file has a column `id` and one or more of `title`, `tags`, `description`; other columns are skipped if
+    `leave_unused` is set. Memory grows with the number of rows only by one number per id. Raises InputError
+    for a name that is taken and an id that is empty or occurs twice, FormatError for a bad file, Invalid,
+    OSError and Busy.
     """
     check_name(name, "collection")
     with suppress(UnknownName):
@@ -162,7 +162,7 @@ def import_collection(
 
 
 def remove_collection(name: str) -> None:
-    """Take a collection away; systems that were trained with it stay as they are."""
+    """Remove a collection; systems that were trained with it stay as they are."""
     collection = weak_collection(name)
     with work_lock(f"collection.{name}", "collection", name):
         gone = collection.folder.with_name(f".{name}.gone")
@@ -171,7 +171,7 @@ def remove_collection(name: str) -> None:
 
 
 def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[str], str]:
-    """Write the rows; how many, of which kinds, and a digest of all."""
+    """Write the rows; return their number, the kinds of texts, and a digest of all."""
     pa = load_extra("pyarrow")
     pq = load_extra("pyarrow.parquet")
 
@@ -222,19 +222,19 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
 
 
 def _text(value: Any) -> str:
-    """A cell as text; of a list, as Parquet has them, its elements with spaces between."""
+    """Return a cell as text; for a list, as in Parquet, its elements joined by spaces."""
     if isinstance(value, list):
         return " ".join(_text(item) for item in value)
     return "" if value is None else str(value)
 
 
 def _batches(path: Path) -> Iterator[Any]:
-    """The rows in blocks of the same cut, whichever file they are in."""
+    """Yield the rows in blocks of the same size for every format."""
     pa = load_extra("pyarrow")
     pq = load_extra("pyarrow.parquet")
     csv = load_extra("pyarrow.csv")
 
-    with open_bytes(path):  # what is no file is told as of every other format
+    with open_bytes(path):  # a path that is no file fails as for every other format
         pass
     suffix = path.suffix.lower()
     if suffix == ".parquet":

@@ -1,1 +1,1 @@
-"""The pages of what systems are trained on: feature sets, word vectors, parses, weak collections."""
+"""The pages of training data: feature sets, word vectors, parses, weak collections."""

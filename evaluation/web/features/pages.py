@@ -1,4 +1,4 @@
-"""The page of feature sets: what there is, how large, where from, who uses it, and forms that make some."""
+"""The page of feature sets: their sizes, origins and users, and forms that make new ones."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ _KINDS = (
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def feature_list(request: HttpRequest) -> HttpResponse:
-    """The feature sets that this account may see, and the forms that make some."""
+    """List the feature sets that this account may see, with the forms that make new ones."""
     corpora = visible.visible_corpora(request)
     lines = job_lines(request, _KINDS)
     vectors = _form(request, "train_word_vectors")
@@ -83,7 +83,7 @@ def _form(request: HttpRequest, name: str, *fields: str) -> RequestForm:
 
 
 def feature_sets_by_kind(corpora: list[Any]) -> dict[str, list[FeatureSet]]:
-    """Kind of item -> the sets of these corpora, which systems can be trained on."""
+    """Return the sets of these corpora on which systems can be trained, by kind of item."""
     sets_of_kind: dict[str, list[FeatureSet]] = {}
     for corpus in corpora:
         for feature_set in feature_sets(corpus.name):

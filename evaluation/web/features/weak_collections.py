@@ -1,6 +1,7 @@
-"""The page of weak collections: what there is, and who uses it; import of one, and of its images' features.
+"""The page of weak collections: the list with its users, and the import of a collection and of its images'
+features.
 
-A collection belongs to no corpus: everybody who runs evaluations sees the list; importing takes a role for
+A collection belongs to no corpus: everybody who runs evaluations sees the list; importing requires a role for
 the whole server.
 """
 
@@ -24,7 +25,7 @@ from evaluation.web.page_context import page_context, set_choices
 
 @dataclass(frozen=True, slots=True)
 class CollectionRow:
-    """A collection as a row: with the features of its images, and the systems that learned from it."""
+    """A row of the list: a collection, the features of its images, and the systems trained on it."""
 
     collection: WeakCollection
     sets: list[FeatureSet]
@@ -34,7 +35,7 @@ class CollectionRow:
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def collection_list(request: HttpRequest) -> HttpResponse:
-    """The collections, and the forms that import one, or features of its images."""
+    """List the collections, with the forms that import one, or features of its images."""
     account, known = account_of(request), weak_collections()
     lines = job_lines(request, ("import_weak_collection", "import_collection_features"), of_server=True)
     features = RequestForm(operation_named("import_collection_features"), account)
@@ -59,7 +60,7 @@ def collection_list(request: HttpRequest) -> HttpResponse:
 
 
 def _collection_row(request: HttpRequest, collection: WeakCollection) -> CollectionRow:
-    """A collection with those systems that learned from it and that this account may see."""
+    """Return a collection with the systems that were trained on it and that this account may see."""
     users = visible.visible_systems(request).filter(settings__weak__collection=collection.name)
     return CollectionRow(
         collection, feature_sets(collection.name), list(users.order_by("name").values_list("name", flat=True))

@@ -1,1 +1,1 @@
-"""The pages of systems: what there is, training, bringing one, and what one is asked to make."""
+"""The pages of systems: the list, training, uploading, and predicting."""

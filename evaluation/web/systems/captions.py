@@ -1,4 +1,4 @@
-"""The page of captions that a system wrote, beside their pictures."""
+"""The page of captions that a system wrote, next to their pictures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,9 @@ from evaluation.models import CaptionSet, WrittenCaption
 from evaluation.web.page_context import page_context, text_parameter
 from evaluation.web.submitted_forms import set_row_choices
 
-#: Pictures on a page of captions.
+#: Pictures per page of captions.
 PICTURES_PER_PAGE = 24
-#: Captions of people's own that stand beside the system's.
+#: The number of people's captions displayed next to the system's.
 _PEOPLE = 2
 
 
@@ -45,7 +45,7 @@ class _CaptionRow:
 
     @property
     def boxes(self) -> list[tuple[float, float, float, float]]:
-        """The regions of its captions as left, top, width and height, from 0 on."""
+        """The regions of its captions as left, top, width and height, counted from 0."""
         corners = [caption.box for caption in self.captions if caption.box]
         return [(left - 1, top - 1, right - left + 1, low - top + 1) for left, top, right, low in corners]
 
@@ -53,7 +53,7 @@ class _CaptionRow:
 @require_safe
 @for_roles_on(CAPTION_SET, *RUNNING)
 def caption_set_detail(request: HttpRequest, row: CaptionSet) -> HttpResponse:
-    """A caption set with its pictures, a page at a time."""
+    """Show a caption set with its pictures, a page at a time."""
     begin = text_parameter(request.GET, "from")
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
     order = row.captions.values("image_id").annotate(first=Min("position")).order_by("first")
@@ -87,7 +87,7 @@ def _caption_rows(row: CaptionSet, images: list[int]) -> list[_CaptionRow]:
 
 
 def _mixing_form(request: HttpRequest, row: CaptionSet) -> RequestForm | None:
-    """The form that has a set mixed with others; None for those who may not."""
+    """Return the form that mixes a set with others; None for accounts that may not."""
     operation, account = operation_named("judge_captions"), account_of(request)
     if not operation.permission.allows(account):
         return None

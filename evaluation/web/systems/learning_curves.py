@@ -1,4 +1,4 @@
-"""Learning curves as drawings of a page."""
+"""Learning curves as drawings on a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ _WIDE, _HIGH = 320.0, 120.0
 
 @dataclass(frozen=True, slots=True)
 class CurvePlot:
-    """The epochs of a system, and two lines as the points of an SVG: loss, and the held-out `figure`, which
-    is perplexity `of_words`, precision `of_tags` and else recall, both in per cent."""
+    """The epochs of a system, and two lines as points of an SVG: loss, and the held-out `figure`, which is
+    perplexity (`of_words`), precision (`of_tags`) or recall; the latter two in per cent."""
 
     system: str
     of_words: bool
@@ -35,28 +35,28 @@ class CurvePlot:
 
     @property
     def best(self) -> LearnedEpoch:
-        """The epoch with the highest recall, or the lowest perplexity; the first of equals."""
+        """The epoch with the highest recall, or the lowest perplexity; the first of equal ones."""
         sign = -1 if self.of_words else 1
         return max(self.epochs, key=lambda epoch: sign * epoch.figure)
 
     @property
     def best_figure(self) -> str:
-        """Its figure, as it is read."""
+        """Its figure, formatted."""
         return self._read(self.best.figure)
 
     @property
     def rows(self) -> list[tuple[int, str, str]]:
-        """Epoch, loss and figure, as they are read."""
+        """Epoch, loss and figure, formatted."""
         return [(epoch.epoch, _read_loss(epoch.loss), self._read(epoch.figure)) for epoch in self.epochs]
 
     @property
     def first_loss(self) -> str:
-        """Of the first epoch, as it is read."""
+        """The loss of the first epoch, formatted."""
         return _read_loss(self.epochs[0].loss)
 
     @property
     def last_loss(self) -> str:
-        """Of the last epoch, as it is read."""
+        """The loss of the last epoch, formatted."""
         return _read_loss(self.last.loss)
 
     def _read(self, figure: float) -> str:
@@ -64,12 +64,12 @@ class CurvePlot:
 
 
 def _read_loss(loss: float) -> str:
-    """Four digits, as the reader's language writes numbers."""
+    """Return four digits, formatted for the reader's language."""
     return localize(float(f"{loss:.4g}"))
 
 
 def curve_plot(name: str) -> CurvePlot | None:
-    """The curve of a system or of its training so far, from two epochs on."""
+    """Return the curve of a system or of its training so far; None with fewer than two epochs."""
     curve = learning_curve(name)
     if len(curve.epochs) < 2:
         return None
@@ -79,7 +79,7 @@ def curve_plot(name: str) -> CurvePlot | None:
 
 
 def curves_of_trainings(request: HttpRequest) -> list[CurvePlot]:
-    """Learning curves of running trainings that this account may see."""
+    """Return learning curves of running trainings that this account may see."""
     live = (
         visible.visible_evaluation_jobs(request).filter(kind="train_system", state=Job.RUNNING).order_by("pk")
     )
@@ -88,6 +88,6 @@ def curves_of_trainings(request: HttpRequest) -> list[CurvePlot]:
 
 
 def _line(values: Sequence[float], highest: float) -> str:
-    """Points from the left edge to the right, 0 at the bottom and `highest` at the top."""
+    """Return points from the left edge to the right, 0 at the bottom and `highest` at the top."""
     step, scale = _WIDE / (len(values) - 1), _HIGH / (highest or 1)
     return " ".join(f"{index * step:.1f},{_HIGH - value * scale:.1f}" for index, value in enumerate(values))

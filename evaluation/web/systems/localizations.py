@@ -1,4 +1,4 @@
-"""The page of a localization set: its figures, and its regions beside people's boxes."""
+"""The page of a localization set: its figures, and its regions next to people's boxes."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from evaluation.services.localizations.tables import recalls_of
 from evaluation.web.page_context import page_context, set_choices, text_parameter
 from evaluation.web.tags.figures import level, subset_in_words
 
-#: Pictures on a page.
+#: Pictures per page.
 IMAGES_PER_PAGE = 12
 
 
@@ -43,10 +43,10 @@ LOCALIZATION_SET = AddressedThing(
 @require_safe
 @for_roles_on(LOCALIZATION_SET, *RUNNING)
 def localization_set_page(request: HttpRequest, row: LocalizationSet) -> HttpResponse:
-    """A localization set: its figures, and its pictures a page at a time."""
+    """Show a localization set: its figures, and its pictures a page at a time."""
     layers = list(row.corpus.layers.filter(published=True).order_by("name").values_list("name", flat=True))
     requested_layer = text_parameter(request.GET, "layer")
-    # Figures that are kept are shown, rather than that there are none against the set's own layer.
+    # Stored figures are displayed even if there are none against the set's own layer.
     usual = [row.layer] if row.layer in row.scores else [*sorted(row.scores), row.layer]
     layer = next((name for name in (requested_layer, *usual, *layers) if name in layers), "")
     which = text_parameter(request.GET, "show")
@@ -95,7 +95,7 @@ def _scoring_form(request: HttpRequest, row: LocalizationSet, layers: list[str],
 
 
 def remarks_on_import(imported: ImportedLocalizations) -> list[str]:
-    """What became of a file's regions, where something did."""
+    """Return what happened to a file's regions, where anything did."""
     remarks = []
     if imported.clipped:
         remarks.append(
@@ -137,7 +137,7 @@ def remarks_on_import(imported: ImportedLocalizations) -> list[str]:
 
 
 def _figures(report: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a report as a page shows them: shares in per cent."""
+    """Return the figures of a report for display: shares in per cent."""
     recalls = recalls_of(report)
     kinds = (*recalls, "AP", "proposals")
     cut_at, differences = (_cut_rank(report.get(key)) for key in ("cut_at", "differences_cut_at"))
@@ -174,7 +174,7 @@ def _figures(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cut_rank(number: int | None) -> int | None:
-    """How many regions were kept, where that is fewer than a figure would be of."""
+    """Return how many regions were stored, if that is fewer than a figure needs."""
     return number if number is not None and number < RECALL_RANKS[-1] else None
 
 

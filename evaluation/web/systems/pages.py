@@ -1,4 +1,5 @@
-"""The pages of systems: all of them, one with its origin, what it ranked, and forms that have it predict."""
+"""The pages of systems: the list, and one system with its origin, its runs, and forms that have it
+predict."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -34,7 +35,7 @@ from models_core.estimators.base import METHODS
 
 
 def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
-    """The form that has a system write captions; None where it does not."""
+    """Return the form with which a system writes captions; None where it cannot."""
     if not writes_captions(system):
         return None
     form = _form(request, system, "generate_captions", "name", "split", "regions", "beam", "limit")
@@ -44,7 +45,8 @@ def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
 
 
 def localizing_form(request: HttpRequest, system: System) -> RequestForm | None:
-    """The form that has a system localize phrases; None where it does not, or has no regions to rank."""
+    """Return the form with which a system localizes phrases; None where it cannot, or has no regions to
+    rank."""
     if not (localizes(system) and (proposed := proposal_sets_of(system))):
         return None
     form = _form(request, system, "localize", "name", "split", "seed", "regions", "layer")
@@ -54,7 +56,7 @@ def localizing_form(request: HttpRequest, system: System) -> RequestForm | None:
 
 
 def tagging_form(request: HttpRequest, system: System) -> RequestForm | None:
-    """The form that has a system tag images; None where it does not."""
+    """Return the form with which a system tags images; None where it cannot."""
     if not (ways := ways_to_rank_tags(system)):
         return None
     scores = ("score",) if len(ways) > 1 else ()
@@ -68,13 +70,13 @@ def tagging_form(request: HttpRequest, system: System) -> RequestForm | None:
 
 
 def compares_parts(system: System) -> bool:
-    """Whether a system looks at regions of the images that it ranks."""
+    """Whether a system uses regions of the images that it ranks."""
     method = method_of(system)
     return method is not None and method.grounding == "ranking"
 
 
 def proposal_sets_of(system: System) -> list[str]:
-    """The sets of regions of its corpus that nobody drew, by their labels."""
+    """Return the labels of its corpus's sets of regions that people did not draw."""
     return [region_set.label for region_set in region_sets(system.corpus.name, proposed=True)]
 
 
@@ -86,14 +88,14 @@ def _form(request: HttpRequest, system: System, operation: str, *fields: str) ->
     return form
 
 
-#: Systems on a page of the list, and the ways to sort it.
+#: Systems per page of the list, and its sort orders.
 SYSTEMS_PER_PAGE = 50
 _SORTS = {
     "name": SortColumn(gettext_lazy("name"), "name"),
     "new": SortColumn(gettext_lazy("newest"), "id", down=True),
     "origin": SortColumn(gettext_lazy("origin"), "origin"),
 }
-#: Kinds of jobs that systems are made by, or rank by.
+#: Kinds of jobs that make systems, or rank with them.
 _KINDS = (
     "train_system",
     "rank",
@@ -120,7 +122,7 @@ SYSTEM = AddressedThing(_system_to_show, gettext_lazy("There is no system “%(n
 @require_safe
 @for_roles(*RUNNING, corpora=True)
 def system_list(request: HttpRequest) -> HttpResponse:
-    """Systems, searched, sorted and paged by the address, and the newest jobs about any."""
+    """List systems, searched, sorted and paged by the address, and the newest jobs about any."""
     registry.register_unlisted_systems()
     systems = visible.visible_systems(request)
     page = list_page(
@@ -147,7 +149,7 @@ def system_list(request: HttpRequest) -> HttpResponse:
 
 
 def run_counts(systems: Sequence[System]) -> dict[int, int]:
-    """System (its id) -> how many published runs it made; those without any are not there. One query."""
+    """Return the number of published runs by system id, without systems that have none. One query."""
     runs = Run.objects.filter(made_by__in=systems, published=True).order_by()
     return dict(runs.values("made_by").annotate(n=Count("pk")).values_list("made_by", "n"))
 
@@ -155,7 +157,7 @@ def run_counts(systems: Sequence[System]) -> dict[int, int]:
 @require_safe
 @for_roles_on(SYSTEM, *RUNNING)
 def system_page(request: HttpRequest, row: System) -> HttpResponse:
-    """One system: where it comes from in full, what it made, and the forms that have it make more."""
+    """Show one system: its full origin, what it made, and the forms that have it make more."""
     origin = ORIGINS.get(row.origin)
     method = METHODS.get(row.settings.get("recipe", {}).get("method", ""))
     return render(
@@ -215,7 +217,7 @@ def _decoding_form(request: HttpRequest, row: System) -> RequestForm:
 
 
 def _leads(done: Sequence[Job]) -> dict[int, str]:
-    """Where the work of finished jobs is looked at: the system that was trained, or that ranked."""
+    """Return the addresses for finished jobs: the system that was trained, or that ranked."""
     system_names = {
         job.pk: str(job.arguments.get("name" if job.kind == "train_system" else "system", "")) for job in done
     }
@@ -223,12 +225,12 @@ def _leads(done: Sequence[Job]) -> dict[int, str]:
 
 
 def _gone(row: System) -> bool:
-    """Whether what should be kept of a system is not there any more."""
+    """Whether a system's stored files no longer exist."""
     return bool(ORIGINS.get(row.origin).stored) and not (system_folder(row.name) / storage.MANIFEST).is_file()
 
 
 def _setting_rows(row: System) -> list[tuple[str, str]]:
-    """The settings one by one, those of a recipe by their place in it; empty ones are left out."""
+    """Return the settings one by one, those of a recipe by their path in it, without empty ones."""
     settings = {key: value for key, value in row.settings.items() if key not in ("selection", "remarks")}
     return sorted(_one_by_one("", settings))
 

@@ -1,4 +1,4 @@
-"""The page of a tag set: its scores, and its tags beside their pictures."""
+"""The page of a tag set: its scores, and its tags next to their pictures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,9 @@ from evaluation.models import TaggedImage, TagSet
 from evaluation.report_data.tag_scores import interval_remarks
 from evaluation.web.page_context import page_context, suggest_splits, text_parameter
 
-#: Pictures on a page of tags.
+#: Pictures per page of tags.
 TAGGED_PER_PAGE = 24
-#: Tags shown of each picture.
+#: Tags displayed for each picture.
 _MOST_TAGS = 10
 
 
@@ -30,7 +30,7 @@ TAG_SET = AddressedThing(
 
 @dataclass(frozen=True, slots=True)
 class _TagOnPage:
-    """A tag, and whether a caption of people's has its words, all of them."""
+    """A tag, and whether one of people's captions contains all of its words."""
 
     tag: str
     score: float
@@ -49,7 +49,7 @@ class _PictureRow:
 @require_safe
 @for_roles_on(TAG_SET, *RUNNING)
 def tag_set_page(request: HttpRequest, row: TagSet) -> HttpResponse:
-    """A tag set with its scores and its pictures, a page at a time."""
+    """Show a tag set with its scores and its pictures, a page at a time."""
     begin = text_parameter(request.GET, "from")
     first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) < 10 else 0
     rows = row.images.defer("scores").select_related("image").order_by("position")

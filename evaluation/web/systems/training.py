@@ -1,4 +1,4 @@
-"""The page that has a system trained: by which recipe, on what, with which files."""
+"""The page that trains a system: with which recipe, on what, with which files."""
 
 from typing import Any
 
@@ -25,14 +25,14 @@ from models_core.estimators.base import CAPTION_VIEW, IMAGE_VIEW
 from models_core.systems.recipe import BadRecipe, Recipe
 from models_core.systems.recipe_files import named_recipes, recipe_of
 
-#: What the page has a field for; the others are as by default.
+#: The fields of the page; all others have their defaults.
 _FIELDS = (
     *("name", "corpus", "recipe", "train", "held_out", "fold", "background", "features", "text", "regions"),
     *("layer", "words", "weak", "changes", "seed"),
 )
 #: Titles of methods that German has words for; those of others are names.
 _TITLES = {"nearest neighbours": gettext_lazy("nearest neighbours")}
-#: Whether a recipe takes regions -> what it needs of a user where its images are no visual words.
+#: Whether a recipe takes regions -> what it requires from the user where its images are no visual words.
 _NEEDS = {
     False: gettext_lazy("needs vectors of images"),
     True: gettext_lazy("needs regions or vectors of images"),
@@ -76,7 +76,7 @@ def system_train(request: HttpRequest) -> HttpResponse:
 
 
 def _chosen(request: HttpRequest) -> dict[str, Any]:
-    """What an address has chosen already."""
+    """Return the choices of an address."""
     known = request_fields(operation_named("train_system").request)
     return {
         name: request.GET.getlist(name) if known[name].many else request.GET[name]
@@ -86,7 +86,7 @@ def _chosen(request: HttpRequest) -> dict[str, Any]:
 
 
 def _recipe_named(name: str) -> Recipe | None:
-    """A recipe that the page offers; None where it can't be read, or is no such one."""
+    """Return a recipe that the page lists; None where it cannot be read, or does not exist."""
     if name not in named_recipes() and name not in RECIPE_FILES.names():
         return None
     try:
@@ -96,7 +96,7 @@ def _recipe_named(name: str) -> Recipe | None:
 
 
 def _offer(form: RequestForm, corpora: list[Any]) -> None:
-    """Let what the corpora have be chosen."""
+    """Restrict the form to what the corpora have."""
     splits, none = splits_of_corpora(corpora), _("none")
     set_choices(form, "train", splits)
     set_choices(form, "held_out", splits, none=_("val, where there is one"))
@@ -116,7 +116,8 @@ def _offer(form: RequestForm, corpora: list[Any]) -> None:
 
 
 def _recipes() -> list[Any]:
-    """The recipes as choices: one's own, and those that have a name under the paper of their method."""
+    """Return the recipes as choices: the user's own ones, and the named ones under the paper of their
+    method."""
     named = named_recipes()
     groups: dict[str, list[tuple[str, str]]] = {}
     for file in RECIPE_FILES.names():
@@ -132,7 +133,7 @@ def _from_words(recipe: Recipe) -> bool:
 
 
 def _in_words(recipe: Recipe) -> str:
-    """What a recipe is, in one line; first which files it needs, since lists cut the end."""
+    """Describe a recipe in one line; required files come first, since lists cut the end."""
     text, image = recipe.text, recipe.image
     parts = [
         *([_("needs a background text")] if text.of_background else ()),
@@ -154,7 +155,7 @@ def _in_words(recipe: Recipe) -> str:
 
 
 def _text_in_words(text: Any) -> str:
-    """What captions are described by, and how many of each image."""
+    """Return how captions are described, and how many of each image."""
     named = {"kernel": text.kernel, "captions": text.captions}
     if not text.captions:
         return _("text: %(kernel)s of all captions") % named
@@ -164,13 +165,13 @@ def _text_in_words(text: Any) -> str:
 
 
 def _needs_of_images(recipe: Recipe) -> str:
-    """What a recipe without visual words needs of a user."""
+    """Return what a recipe without visual words requires from the user."""
     if recipe.kind.items == "regions":
         return _("needs regions and a layer")
     return str(_NEEDS[recipe.kind.takes[IMAGE_VIEW] == "regions"])
 
 
 def _of_file(name: str) -> str:
-    """What a recipe of one's own is, or that nothing can be read out of it."""
+    """Describe a recipe of the user's, or say that it cannot be read."""
     recipe = _recipe_named(name)
     return _in_words(recipe) if recipe is not None else _("cannot be read")

@@ -1,4 +1,4 @@
-"""The page where systems made elsewhere are added: embeddings, scores, runs, or localizations, as files."""
+"""The page that adds systems made elsewhere: embeddings, scores, runs, or localizations, as files."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -26,7 +26,7 @@ _OPERATIONS = ("add_system", "import_run", "import_localizations")
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles(*RUNNING, corpora=True)
 def system_upload(request: HttpRequest) -> HttpResponse:
-    """Take a file in: all of it, or nothing."""
+    """Import a file, all of it or nothing."""
     forms = {name: submitted_form(request, operation_named(name), act=name) for name in _OPERATIONS}
     for form in forms.values():
         if form.result is not None:
@@ -48,7 +48,7 @@ def system_upload(request: HttpRequest) -> HttpResponse:
 
 
 def _added(request: HttpRequest, added: AddedSystem | RunReport | ImportedLocalizations) -> HttpResponse:
-    """The page of what was added."""
+    """Return the page of what was added."""
     remarks = added.remarks if not isinstance(added, ImportedLocalizations) else remarks_on_import(added)
     match added:
         case AddedSystem():

@@ -1,1 +1,2 @@
-"""Tags and filters of templates. `TEMPLATES` in `config/settings.py` says by which name each is loaded."""
+"""Tags and filters of templates. `TEMPLATES` in `config/settings.py` has the name under which each is
+loaded."""

@@ -1,4 +1,4 @@
-"""Figures as pages write them."""
+"""Filters that format figures on pages."""
 
 import re
 
@@ -11,7 +11,7 @@ from evaluation.models import Run
 
 register = template.Library()
 
-#: What figures are a mean over (`FigureBasis.cases`), as pages write it.
+#: What figures average over (`FigureBasis.cases`), as pages name it.
 CASES = {
     "judged queries": gettext_lazy("Judged queries"),
     "answers": gettext_lazy("Answers"),
@@ -24,7 +24,7 @@ CASES = {
     "regions": gettext_lazy("Regions"),
     "systems": gettext_lazy("Systems"),
 }
-#: Parts of the sentences of `comparison.provenance` -> the same as pages write them.
+#: Parts of the sentences of `comparison.provenance` -> the same for pages, translated.
 SEEN = {
     r"Not known which images it learned from\.": gettext_lazy("Not known which images it learned from."),
     r"Not known which images the features (?P<name>'[^']*'(?: of '[^']*')?) learned from\.": gettext_lazy(
@@ -59,19 +59,20 @@ SEEN = {
 
 @register.filter
 def figure(value: float | None, measure: str = "") -> str:
-    """A figure with as many places as its measure has; a dash for one that does not exist."""
+    """Format a figure with the decimal places of its measure; a dash for one that does not exist."""
     return "–" if value is None else f"{value:.{DECIMALS_BY_MEASURE.get(measure, 3)}f}"
 
 
 @register.filter
 def cases(name: str) -> str:
-    """What figures are a mean over, in the reader's language."""
+    """Return what figures average over, in the reader's language."""
     return str(CASES.get(name, name.capitalize()))
 
 
 @register.filter
 def seen_in_words(sentence: str) -> str:
-    """What a system has seen (`comparison.provenance`), kept in English, in the reader's language."""
+    """Translate what a system has seen (`comparison.provenance`), which is stored in English, into the
+    reader's language."""
     for pattern, text in SEEN.items():
         if match := re.search(pattern, sentence):
             sentence = sentence.replace(match[0], str(text) % _localized(match.groupdict("")))
@@ -79,7 +80,7 @@ def seen_in_words(sentence: str) -> str:
 
 
 def _localized(parts: dict[str, str]) -> dict[str, str]:
-    """The same with its whole numbers as the reader's language writes them."""
+    """Format whole numbers for the reader's language."""
     return {
         name: number_format(int(digits), force_grouping=True)
         if (digits := text.replace(",", "")).isdigit()
@@ -90,15 +91,15 @@ def _localized(parts: dict[str, str]) -> dict[str, str]:
 
 @register.filter
 def level(share: float) -> str:
-    """A level of intervals in per cent, such as 95 or 99.9."""
+    """Format a confidence level in per cent, such as 95 or 99.9."""
     percent = float(f"{100 * share:.6g}")
     return str(localize(int(percent) if percent.is_integer() else percent))
 
 
 @register.filter
 def images(run: Run) -> str:
-    """Which images a run is of, in a table: a split, a fold, the name of the file that lists them, all; or
-    "", where it was made elsewhere and nobody knows."""
+    """Return the images of a run for a table: a split, a fold, the name of the file that lists them, all; or
+    "", where it was made elsewhere and they are unknown."""
     if not run.split:
         return gettext("all images") if run.system_digest else ""
     return run.split.rsplit("/", 1)[-1] if run.split.startswith("/") else run.split
@@ -106,7 +107,7 @@ def images(run: Run) -> str:
 
 @register.filter
 def subset_in_words(called: str) -> str:
-    """Which images figures or qrels are of, kept in English, in the reader's language; "" for all."""
+    """Translate the name of a subset of images, stored in English, into the reader's language; "" for all."""
     if called.endswith(", as localized"):
         return gettext("%(images)s, as localized") % {
             "images": subset_in_words(called.removesuffix(", as localized"))

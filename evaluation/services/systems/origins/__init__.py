@@ -1,4 +1,4 @@
-"""Where systems come from: one file each, all registered once this package is imported."""
+"""Origins of systems: one module each, all registered when this package is imported."""
 
 import sys
 

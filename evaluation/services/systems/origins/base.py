@@ -1,4 +1,4 @@
-"""What an origin of systems is: what people call it, what of it is kept, and how such a system ranks."""
+"""An origin of systems: its title, what is stored of such a system, and how it ranks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from phrasebox.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class RankRequest:
-    """What is to be ranked: images `split` of `corpus`, with the captions that `protocol` lets take part.
-    An empty `split` means all images that can be used.
+    """A request to rank the images `split` of `corpus`, with the captions that `protocol` includes. An empty
+    `split` means all images that can be used.
 
-    `sources` are files in place of those that the system remembers; `seed` is that of folds.
+    `sources` replace those that the system remembers; `seed` is that of folds.
     """
 
     system: System
@@ -34,14 +34,14 @@ class RankRequest:
     progress: PhaseProgress
 
 
-#: Both directions, one after the other, each with its scores; a matrix may be one of the two's own.
+#: Both directions, one after the other, each with its scores; both may share one matrix object.
 Matrices = Iterator[tuple[str, ScoreMatrix]]
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One origin. `title` and `explained` are translated. `stored` is the kind of model that is kept of such
-    a system, "" for none; `matrices` does the ranking, None where nothing here can."""
+    """An origin. `title` and `explained` are translated. `stored` is the kind of model stored for such a
+    system, "" for none; `matrices` computes the rankings, None where such systems cannot rank."""
 
     key: str
     title: Any
@@ -51,7 +51,7 @@ class Origin:
 
     @property
     def ranks(self) -> bool:
-        """Whether such a system can rank here."""
+        """Whether such a system can rank."""
         return self.matrices is not None
 
 
@@ -59,14 +59,15 @@ ORIGINS: Registry[Origin] = Registry("origin")
 
 
 def of_stored(kind: str) -> Origin | None:
-    """The origin whose systems are kept as models of `kind`, or None."""
+    """Return the origin whose systems are stored as models of `kind`, or None."""
     return next((origin for origin in ORIGINS if kind and origin.stored == kind), None)
 
 
 def captions_taking_part(
     protocol: str, images: Sequence[ImageExample], names: CorpusNames
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-    """The captions of `images` that take part: their places among all of them in order, and their names."""
+    """Return the captions of `images` that the protocol includes: their positions among all of them in order,
+    and their names."""
     names_of_image: dict[int, list[str]] = {}
     for caption, image in names.owner.items():
         names_of_image.setdefault(image, []).append(names.caption_name[caption])

@@ -1,4 +1,4 @@
-"""Trained here by a recipe: kernels of new items with those it was trained on."""
+"""Systems trained here by a recipe: they rank by kernels of new items with the training items."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,12 +31,12 @@ from phrasebox.kernels.idf import Document
 from phrasebox.scoring import ranking
 from phrasebox.scoring.tiles import Dense, Scores
 
-#: Files of a training that its rankings read again: images and captions are looked up there.
+#: Sources of a training that its rankings read again, to look up images and captions.
 REMEMBERED_FILES = ("features", "ids", "lemmas", "regions", "text")
 
 
 def _matrices(wish: RankRequest) -> Matrices:
-    """Numbers of places, since a system's scores do not compare between queries."""
+    """Yield scores made from ranks, since a system's scores are not comparable between queries."""
     name, corpus = wish.system.name, wish.corpus
     stored, sources = TrainedSystem.load(system_folder(name)), wish.sources
     check_predicts(stored.recipe, "rankings")
@@ -97,8 +97,8 @@ def _matrices(wish: RankRequest) -> Matrices:
 
 
 def _sets_of_names(stored: TrainedSystem) -> Mapping[str, str]:
-    """The names of the sets that a system of given vectors was made of: another corpus has sets of the same
-    space under the same names. Of other systems nothing."""
+    """Return the names of the sets from which a system of given vectors was made: another corpus has sets of
+    the same space under the same names. Empty for other systems."""
     if stored.recipe.reads != "names":
         return {}
     named = {key: str(stored.metadata.get(key, "")) for key in ("features", "text")}
@@ -106,7 +106,8 @@ def _sets_of_names(stored: TrainedSystem) -> Mapping[str, str]:
 
 
 def _below(scores: Scores) -> Dense:
-    """How many items of its query each is placed above: what does not compare between queries is no score."""
+    """Score each item by the number of its query's items ranked below it: the system's own values are not
+    comparable between queries."""
     queries, items = scores.shape
     return Dense(items - ranking.positions(scores.tile(slice(0, queries), slice(0, items))))
 

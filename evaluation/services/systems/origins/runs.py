@@ -1,10 +1,10 @@
-"""Made elsewhere, and known by its runs alone."""
+"""Systems from elsewhere, known only by their runs."""
 
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.services.systems.origins.base import ORIGINS, Origin
 
-#: Of a system that is nothing here but the name of runs.
+#: The origin of a system that is only a name of runs.
 RUNS = "runs"
 
 ORIGINS.register(

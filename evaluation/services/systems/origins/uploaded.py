@@ -1,4 +1,4 @@
-"""Brought by somebody and kept here: embeddings of images and captions in one space, or their scores."""
+"""Systems that were uploaded: embeddings of images and captions in one space, or their scores."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,9 +45,9 @@ def _of_scores(file: Path, stored: Stored) -> ScoreMatrix:
 
 
 def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], ScoreMatrix]) -> Matrices:
-    """The part of what is kept that the split asks for; FormatError where it is not all there.
+    """Yield the stored scores for the requested split; raises FormatError where some are missing.
 
-    Without a split, the images that are kept.
+    Without a split, all stored images are ranked.
     """
     name = wish.system.corpus.name
     if wish.corpus != name:
