@@ -1,8 +1,8 @@
 """Whose request is next: each caller has so many requests at a time, and so much CPU in each process.
 
-A worker works on one question at a time, so that their calls and pages are answered one after the other; an
-account reads pages and pictures on a few connections. Who computes more than PACE has to wait, in debt, for
-LONGEST_DEBT at most.
+A worker works on one question at a time, so that their calls and pages are answered one after the other, and
+slowly where several come at a time; pages and pictures are read on a few connections. Who computes more than
+PACE has to wait, in debt, for LONGEST_DEBT at most.
 """
 
 import heapq
@@ -21,7 +21,9 @@ from config.single_thread_worker import HANDED
 CALLER = "phrasebox.caller"
 #: Seconds of CPU that an account may take for each second in each process; how many it may save up; and for
 #: how many seconds it waits at most where it took more.
-PACE, SAVED, LONGEST_DEBT = 0.15, 3.0, 2.0
+PACE, SAVED, LONGEST_DEBT = 0.15, 1.0, 2.0
+#: Seconds between two requests about tasks of an account that sends several at a time.
+APART = 0.1
 #: Sessions and tokens whose account is remembered.
 REMEMBERED = 4096
 
@@ -91,7 +93,7 @@ class Turns:
             start = waiting.popleft()
             if not waiting:
                 del self._waiting[key]
-            self._start(slot.caller, start)
+            self._start(slot.caller, start, APART if slot.kind == "task" else 0.0)
             return
         self._running[key] -= 1
         if not self._running[key]:
@@ -99,14 +101,11 @@ class Turns:
 
     def charge(self, slot: Slot, seconds: float) -> None:
         """The caller has computed for so many seconds."""
-        if slot.kind != "anybody":
-            now = time.monotonic()
-            left = max(self._savings(slot.caller, now) - seconds, -LONGEST_DEBT * PACE)
-            self._saved[slot.caller] = (left, now)
-            if len(self._saved) > REMEMBERED:
-                self._saved = {
-                    who: row for who, row in self._saved.items() if self._savings(who, now) < SAVED
-                }
+        now = time.monotonic()
+        left = max(self._savings(slot.caller, now) - seconds, -LONGEST_DEBT * PACE)
+        self._saved[slot.caller] = (left, now)
+        if len(self._saved) > REMEMBERED:
+            self._saved = {who: row for who, row in self._saved.items() if self._savings(who, now) < SAVED}
 
     def due(self) -> Iterator[Callable[[], None]]:
         """Those whose time has come."""
@@ -121,10 +120,10 @@ class Turns:
         left, at = self._saved.get(caller, (SAVED, now))
         return min(left + (now - at) * PACE, SAVED)
 
-    def _start(self, caller: str, start: Callable[[], None]) -> None:
+    def _start(self, caller: str, start: Callable[[], None], after: float = 0.0) -> None:
         now = time.monotonic()
-        savings = self._savings(caller, now) if caller in self._saved else SAVED
-        if savings >= 0:
+        wait = max(after, -self._savings(caller, now) / PACE)
+        if wait <= 0:
             start()
         else:
-            heapq.heappush(self._later, (now - savings / PACE, next(self._number), start))
+            heapq.heappush(self._later, (now + wait, next(self._number), start))

@@ -108,6 +108,11 @@ def _composition(
         f"{_many(corpus['images'], 'image')} and {_many(corpus['captions'], 'caption')}. "
         f"{_many(corpus['with_picture'], 'image')} {_have(corpus['with_picture'])} a picture on the server."
     )
+    if corpus["turned"]:
+        yield (
+            f"- {_many(corpus['turned'], 'picture')} {_were(corpus['turned'])} turned upright, as the EXIF "
+            "data of the files said. Sizes and boxes are of the upright pictures, which have no EXIF data."
+        )
     splits = {name: n for name, n in corpus["splits"].items() if name}
     if splits:
         yield f"- Splits: {', '.join(f'{name} ({n:,})' for name, n in splits.items())}."

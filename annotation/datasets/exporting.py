@@ -203,6 +203,11 @@ def notes_on(chosen: Chosen) -> list[str]:
         notes.append(f"Left out: {chosen.excluded} of {every} images, which are not finished.")
     if chosen.unfinished:
         notes.append(f"Unfinished: {chosen.unfinished} of {every} images, which are exported unfinished.")
+    if turned := chosen.images.filter(orientation__gt=1).count():
+        notes.append(
+            f"Turned: {turned} of {every} pictures were turned upright, as the EXIF data of their files "
+            "said; sizes and boxes are of the upright pictures."
+        )
     if is_simulated(chosen):
         notes.append(
             "Simulated: error models gave these answers, not people. They say nothing about the pictures."

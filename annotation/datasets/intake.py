@@ -24,22 +24,24 @@ from annotation.datasets.source_problems import IntakeError, ProblemList, Source
 from annotation.formats.base import problems_reported_to
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.formats.files.found import pictures_below
+from annotation.formats.layers.frames import is_raw_frame, upright_layer
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import Caption, Corpus, Image, Layer
-from annotation.protocol.terms import ImageRecord, is_too_small
+from annotation.protocol.terms import ImageRecord, LayerRecord, is_too_small
 from phrasebox.balance import (
     CAPTIONS,
     CLUTTER,
-    IMAGES,
-    NO_CAPTION,
-    NO_PICTURE,
+    NAMED_IMAGES,
     NOT_READ,
     OF_LEFT,
+    PICTURELESS,
     PICTURES,
     PROBLEM,
+    RAW_FRAME,
     TOO_SMALL,
     TURNED,
+    UNCAPTIONED,
     BalanceSheet,
     Tally,
     counted_by,
@@ -242,7 +244,7 @@ class CorpusIntake:
         """What of a portion is right; what is wrong with the rest is told."""
         sound = []
         for record, stored in zip(chunk, self._stored_pictures(pool, chunk), strict=True):
-            self.tally.count(IMAGES)
+            self.tally.count(NAMED_IMAGES)
             self.tally.count(CAPTIONS, len(record.captions))
             if isinstance(stored, Exception):
                 self.problems.add_refusal(stored, record.picture or record.filename)
@@ -251,21 +253,34 @@ class CorpusIntake:
             width, height = (
                 (stored.width, stored.height) if stored and stored.width else (record.width, record.height)
             )
+            raw = stored is not None and self._in_raw_frame(record, stored)
+            layer = record.layer
+            if stored is not None and raw and layer is not None:
+                layer = upright_layer(layer, (record.width, record.height), stored.orientation)
             try:
-                self._check(replace(record, width=width, height=height) if stored else record)
+                upright = replace(record, width=width, height=height, layer=layer) if stored else record
+                self._check(upright)
             except (FormatError, RepeatedImage) as error:
-                self.problems.add_refusal(error, record.filename)
+                turned = stored is not None and stored.turned and layer is not None
+                self.problems.add_refusal(_of_turned(error) if turned else error, record.filename)
                 self._leave(record, OF_LEFT)
                 continue
             if self._lacking(record) and self.how.skip_problems:
                 self._leave(record, OF_LEFT)
                 continue
-            sound.append(SoundRecord(record, stored, width, height))
+            self.tally.note(RAW_FRAME, raw, record.filename)
+            sound.append(SoundRecord(record, stored, width, height, layer))
         return sound
+
+    @staticmethod
+    def _in_raw_frame(record: ImageRecord, stored: pictures.StoredPicture) -> bool:
+        """Whether a record is of the picture before it was turned upright."""
+        size = (stored.width, stored.height)
+        return is_raw_frame((record.width, record.height), size, stored.orientation)
 
     def _leave(self, record: ImageRecord, of_picture: str) -> None:
         """Count a record that is left, with its captions, and its picture for the reason `of_picture`."""
-        self.tally.leave(IMAGES, PROBLEM, 1, record.filename)
+        self.tally.leave(NAMED_IMAGES, PROBLEM, 1, record.filename)
         self.tally.leave(CAPTIONS, OF_LEFT, len(record.captions))
         if record.picture is not None:
             self._pictures.setdefault(str(record.picture), of_picture)
@@ -303,10 +318,11 @@ class CorpusIntake:
         stated_size = (record.width, record.height)
         if isinstance(stored, Exception) or stated_size == (0, 0) or not stored.width:
             return stored
-        if stated_size == (stored.width, stored.height):
+        if stated_size == (stored.width, stored.height) or self._in_raw_frame(record, stored):
             return stored
+        turned = f", turned upright by EXIF orientation {stored.orientation}" if stored.turned else ""
         return IntakeError(
-            f"{record.picture}: is {stored.width} x {stored.height} pixels; expected "
+            f"{record.picture}: is {stored.width} x {stored.height} pixels{turned}; expected "
             f"{record.width} x {record.height}, as {self.ledger.source} says of image {record.id!r}"
         )
 
@@ -314,14 +330,14 @@ class CorpusIntake:
         for stored in sound:
             record, picture = stored.record, stored.picture
             self.ledger.enter(record, picture.source if picture else "")
-            self.tally.take(IMAGES)
+            self.tally.take(NAMED_IMAGES)
             self.tally.take(CAPTIONS, len(record.captions))
             self.tally.note(TOO_SMALL, is_too_small(stored.width, stored.height), record.filename)
             if record.picture is not None and picture is not None:
                 self._pictures[str(record.picture)] = _TAKEN
                 self.tally.note(TURNED, picture.turned, record.filename)
             elif self._pictures_in is not None:
-                self.tally.note(NO_PICTURE, 1, record.filename)
+                self.tally.note(PICTURELESS, 1, record.filename)
 
     def _insert(self, corpus: Corpus, sound: list[SoundRecord]) -> None:
         first = self.ledger.images
@@ -336,6 +352,7 @@ class CorpusIntake:
                 width=stored.width,
                 height=stored.height,
                 picture=stored.picture.name if stored.picture else "",
+                orientation=stored.picture.orientation if stored.picture else 1,
             )
             for position, stored in enumerate(sound, first)
         ]
@@ -359,9 +376,9 @@ class CorpusIntake:
             for row in captions:
                 of_image[row.image_id].append(row.pk)
             placed = [
-                layer_rows.PlacedShare(image.pk, of_image[image.pk], record.layer)
-                for image, record in zip(rows, chunk, strict=True)
-                if record.layer is not None
+                layer_rows.PlacedShare(image.pk, of_image[image.pk], stored.layer)
+                for image, stored in zip(rows, sound, strict=True)
+                if stored.layer is not None
             ]
             if placed and not self.layer:
                 self.layer = corpus.layers.create(name=IMPORT, source=IMPORT)
@@ -391,7 +408,7 @@ class CorpusIntake:
         folders = [folder for folder in (self._source, self._pictures_in) if folder is not None]
         if len(folders) == 2 and folders[1].is_relative_to(folders[0]):
             folders.pop()
-        unnamed = NO_CAPTION if self._pictures_in is not None else NOT_READ
+        unnamed = UNCAPTIONED if self._pictures_in is not None else NOT_READ
         for folder in folders:
             for path, cluttered in pictures_below(folder):
                 name = path[len(f"{folder}/") :]
@@ -408,12 +425,26 @@ class CorpusIntake:
 
 
 class SoundRecord(NamedTuple):
-    """A record that is right, its picture, and the size of the image in pixels, 0 where nobody knows it."""
+    """A record that is right, its picture, the size of the image in pixels, 0 where nobody knows it, and its
+    layer in these pixels."""
 
     record: ImageRecord
     picture: pictures.StoredPicture | None
     width: int
     height: int
+    layer: LayerRecord | None
+
+
+def _of_turned(error: Exception) -> Exception:
+    """What is wrong with a record whose picture was turned, which may be the reason."""
+    if not isinstance(error, FormatError):
+        return error
+    return FormatError(
+        f"{error.problem}; EXIF turned this picture upright",
+        file=error.file,
+        line=error.line,
+        expected="boxes of the upright picture, or width and height as the file has them before it is turned",
+    )
 
 
 def being_imported(name: str) -> str:

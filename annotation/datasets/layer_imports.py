@@ -41,17 +41,19 @@ from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, SourceImage
 from annotation.formats.files.archive import unpack_archive, unpacked_source
 from annotation.formats.layers.conversion import BoxChanges, layer_of_boxes
+from annotation.formats.layers.frames import is_raw_frame, upright_box, upright_layer
 from annotation.formats.source_records import read_layer_records
 from annotation.models import Caption, Corpus, Image
 from annotation.protocol.terms import CaptionRecord, LayerRecord
 from annotation.selectors.corpora import names_of_images
 from phrasebox.balance import (
     BOXES,
-    IMAGES,
+    NAMED_IMAGES,
     NO_AREA,
     OF_LEFT,
     OTHER_SIZE,
     OUTSIDE,
+    RAW_FRAME,
     UNKNOWN,
     BalanceSheet,
     current_tally,
@@ -219,18 +221,21 @@ class _SourceLayer:
     def _layer(self, source: SourceImage, row: Image, captions: list[CaptionRecord]) -> LayerRecord | None:
         """The share of an image; None where it is in the frame of another picture."""
         stated, size = (source.width, source.height), (row.width, row.height)
-        if all((*stated, *size)) and stated != size:
+        raw = is_raw_frame(stated, size, row.orientation)
+        if all((*stated, *size)) and stated != size and not raw:
             return None
+        current_tally().note(RAW_FRAME, raw, row.filename)
         if source.layer is not None:
-            return source.layer
-        return layer_of_boxes(source.boxes, size if all(size) else stated, captions, self.changes)
+            return upright_layer(source.layer, stated, row.orientation) if raw else source.layer
+        boxes = [upright_box(box, stated, row.orientation) for box in source.boxes] if raw else source.boxes
+        return layer_of_boxes(boxes, size if all(size) else stated, captions, self.changes)
 
     def _take(self, source: SourceImage, layer: LayerRecord) -> None:
         """Count an image that is taken, and what became of its boxes."""
         tally, changes = current_tally(), self.changes
         self.counts.add(layer)
-        tally.count(IMAGES)
-        tally.take(IMAGES)
+        tally.count(NAMED_IMAGES)
+        tally.take(NAMED_IMAGES)
         drawn = len(source.boxes) if source.layer is None else sum(o.box is not None for o in layer.objects)
         left = {OUTSIDE: changes.outside, NO_AREA: changes.empty}
         changes.outside = changes.empty = 0
@@ -243,5 +248,5 @@ class _SourceLayer:
 def _leave(source: SourceImage, reason: str) -> None:
     """Count an image that is left, with its boxes."""
     tally = current_tally()
-    tally.pass_over(IMAGES, reason, 1, source.names[0][1])
+    tally.pass_over(NAMED_IMAGES, reason, 1, source.names[0][1])
     tally.pass_over(BOXES, OF_LEFT, len(source.boxes))

@@ -40,14 +40,19 @@ class PictureError(PhraseboxError):
 
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    """A stored picture: its name, its size in pixels, the SHA-256 of the file as it came, and whether it was
-    turned upright, as its EXIF data says."""
+    """A stored picture: its name, its size in pixels, the SHA-256 of the file as it came, and the EXIF
+    orientation by which it was turned upright, 1 where it was not."""
 
     name: str
     width: int
     height: int
     source: str
-    turned: bool = False
+    orientation: int = 1
+
+    @property
+    def turned(self) -> bool:
+        """Whether it was turned upright."""
+        return self.orientation != 1
 
 
 def decode_pictures(
@@ -119,21 +124,22 @@ def _read_picture(path: Path) -> tuple[StoredPicture, bytes]:
         data = path.read_bytes()
     except OSError as error:
         raise PictureError(f"cannot be read ({error.strerror}); expected {_EXPECTED}") from error
-    clean, kind, size_in_pixels, turned = _cleaned(data)
+    clean, kind, size_in_pixels, orientation = _cleaned(data)
     name = f"{hashlib.sha256(clean).hexdigest()}.{_TYPES[kind]}"
-    return StoredPicture(name, *size_in_pixels, hashlib.sha256(data).hexdigest(), turned), clean
+    return StoredPicture(name, *size_in_pixels, hashlib.sha256(data).hexdigest(), orientation), clean
 
 
-def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], bool]:
-    """The bytes to store, their type, width and height, and whether the picture was turned. Every pixel has
+def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], int]:
+    """The bytes to store, their type, width and height, and the orientation it was turned by. Every pixel has
     been decoded once."""
     try:
         with Image.open(io.BytesIO(data), formats=tuple(_TYPES)) as image:
             # A phone's JPEG with a second picture behind it calls itself MPO.
             kind = "JPEG" if image.format == "MPO" else str(image.format)
             _check_extent(image, kind)
-            turned = image.getexif().get(_ORIENTATION) in _TURNED
-            if not turned:
+            stated: Any = image.getexif().get(_ORIENTATION)
+            orientation = int(stated) if stated in _TURNED else 1
+            if orientation == 1:
                 try:
                     clean = without_metadata(data, kind)
                 except Malformed:
@@ -142,7 +148,7 @@ def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], bool]:
                 clean = _encoded(image, kind)
         with Image.open(io.BytesIO(clean), formats=(kind,)) as image:
             image.load()
-            return clean, kind, image.size, turned
+            return clean, kind, image.size, orientation
     except PictureError:
         raise
     except Image.UnidentifiedImageError:

@@ -200,6 +200,7 @@ class Migration(migrations.Migration):
                 ('width', models.PositiveIntegerField(default=0)),
                 ('height', models.PositiveIntegerField(default=0)),
                 ('picture', models.CharField(blank=True, max_length=80)),
+                ('orientation', models.PositiveSmallIntegerField(db_default=1, default=1, help_text='By EXIF, of the picture as it came; it was turned upright')),
                 ('corpus', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='images', to='annotation.corpus')),
             ],
             options={

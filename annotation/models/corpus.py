@@ -50,6 +50,9 @@ class Image(models.Model):
     width = models.PositiveIntegerField(default=0)
     height = models.PositiveIntegerField(default=0)
     picture = models.CharField(max_length=80, blank=True)
+    orientation = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="By EXIF, of the picture as it came; it was turned upright"
+    )
 
     class Meta:
         constraints = [

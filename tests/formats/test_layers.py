@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
 from annotation.formats.base import SourceBox, SourceImage
-from annotation.formats.layers.contents import NotHeld
 from annotation.formats.layers.conversion import BoxChanges, layer_of_boxes
 from annotation.protocol.terms import (
     Box,
@@ -25,6 +24,7 @@ from annotation.protocol.terms import (
     LayerRecord,
     Mention,
 )
+from phrasebox import balance
 from phrasebox.balance import MENTIONS, Tally, counted_by
 from phrasebox.names import FILE, SOURCE
 from phrasebox.text_files import FormatError
@@ -135,12 +135,12 @@ def test_cvat_is_read_with_its_phrases_and_counts_what_a_layer_cannot_hold(tmp_p
     assert first.names == ((FILE, "beach/a.jpg"),) and second.names == ((FILE, "b.jpg"),)
     assert (second.width, second.height, second.boxes) == (64, 48, ())
     assert left == {
-        NotHeld.ATTRIBUTES: 2,  # the breed, and that the man is hidden in part
-        NotHeld.GROUPS: 1,
-        NotHeld.ROTATIONS: 1,
-        NotHeld.OUTLINES: 1,
-        NotHeld.MASKS: 1,
-        NotHeld.IMAGE_LABELS: 1,
+        balance.ATTRIBUTES: 2,  # the breed, and that the man is hidden in part
+        balance.GROUPS: 1,
+        balance.ROTATIONS: 1,
+        balance.OUTLINES: 1,
+        balance.MASKS: 1,
+        balance.IMAGE_LABELS: 1,
     }
     layer, excluded = converted(first)
     assert layer.chains == (
@@ -162,13 +162,13 @@ def test_label_studio_is_read_by_the_name_before_the_upload(tmp_path: Path):
     assert first.names == ((FILE, "data/upload/2/3f2a9c1b-a_b.jpg"), (FILE, "a_b.jpg"))
     assert second.names == ((FILE, "pictures/c d.jpg"),)
     assert left == {
-        NotHeld.PREDICTIONS: 1,
-        NotHeld.FURTHER: 1,
-        NotHeld.ATTRIBUTES: 1,
-        NotHeld.OUTLINES: 1,
-        NotHeld.IMAGE_LABELS: 1,
-        NotHeld.RELATIONS: 1,
-        NotHeld.ROTATIONS: 1,
+        balance.PREDICTIONS: 1,
+        balance.FURTHER_ANNOTATIONS: 1,
+        balance.ATTRIBUTES: 1,
+        balance.OUTLINES: 1,
+        balance.IMAGE_LABELS: 1,
+        balance.RELATIONS: 1,
+        balance.ROTATIONS: 1,
     }
     layer, _ = converted(first)
     box = Box(21, 21, 80, 60)
@@ -201,7 +201,7 @@ def test_coco_instances_name_images_by_file_and_by_the_id_in_it(tmp_path: Path):
     (first, second), left = counted("coco", file)
     assert first.names == ((FILE, "COCO_val2014_000000000009.jpg"), (SOURCE, "9"))
     assert second.names == ((FILE, "mine.jpg"),)  # 2 counts what the file lists
-    assert left == {NotHeld.CROWDS: 1, NotHeld.OUTLINES: 1}
+    assert left == {balance.CROWDS: 1, balance.OUTLINES: 1}
     layer, excluded = converted(first)
     assert layer.objects == (LayerObject(("1",), Box(46, 6, 50, 10)),)
     assert excluded == {"outside": 1, "empty": 1}
@@ -218,7 +218,7 @@ def test_the_expressions_of_refcoco_stand_with_their_boxes(tmp_path: Path):
     put(tmp_path / "refs.json", json.dumps(refs))
     (image,), left = counted("refcoco", tmp_path)
     assert image.names == ((FILE, "mine.jpg"), (SOURCE, "2"))
-    assert left == {NotHeld.SPLITS: 3, MENTIONS: 1}
+    assert left == {balance.REFERENCE_SPLITS: 3, MENTIONS: 1}
     captions = [CaptionRecord("A dog runs ."), CaptionRecord("the dog")]
     (chain,) = converted(image, captions)[0].chains
     # What is a caption is a mention of it, whatever its case and its full stop.
@@ -228,8 +228,9 @@ def test_the_expressions_of_refcoco_stand_with_their_boxes(tmp_path: Path):
 def test_a_pickle_of_refcoco_is_refused_with_what_makes_json_of_it(tmp_path: Path):
     put(tmp_path / "instances.json", json.dumps(INSTANCES))
     (tmp_path / "refs(unc).p").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
-    with pytest.raises(FormatError, match="pickle, which can run code.*refs.json"):
-        read("refcoco", tmp_path)
+    for path in (tmp_path, tmp_path / "refs(unc).p"):
+        with pytest.raises(FormatError, match="pickle, which can run code.*refs.json"):
+            read("refcoco", path)
 
 
 def test_visual_genome_is_read_with_and_without_the_data_of_its_images(tmp_path: Path):
@@ -262,7 +263,7 @@ def test_visual_genome_is_read_with_and_without_the_data_of_its_images(tmp_path:
         ("coco", "instances.json", '{"images": [], "annotations": 3}', 'no list "annotations"'),
         ("coco", "instances.json", json.dumps(INSTANCES).replace("18", "19", 1), "category 18 is not"),
         ("coco", "instances.json", json.dumps(INSTANCES).replace("[5, 5, 5, 5]", "[NaN]"), "instances.json"),
-        ("visual_genome", "region_descriptions.json", '[{"id": 1, "regions": [{}]}]', "not four numbers"),
+        ("visual_genome", "region_descriptions.json", '[{"id": 1, "regions": [{}]}]', "x. is missing"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(key: str, name: str, text: str, problem: str, tmp_path: Path):

@@ -27,8 +27,14 @@ HEAD = "Host: 127.0.0.1\r\nCookie: session={session}\r\n"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> queue.Store:
-    return queue.Store("sqlite", tmp_path_factory.mktemp("many"), None)
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[queue.Store]:
+    folder = tmp_path_factory.mktemp("many")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STATIC_ROOT", str(folder / "static"))  # which pages need in production
+        collect = [sys.executable, str(REPOSITORY / "manage.py"), "collectstatic", "--no-input"]
+        held = queue.Store("sqlite", folder, None)
+        subprocess.run(collect, env=held.environment("collecting"), check=True, capture_output=True)
+        yield held
 
 
 def report(store: queue.Store, clients: int, disturbed: Callable[..., AbstractContextManager[Any]]) -> Any:

@@ -17,9 +17,10 @@ from typing import Any
 from annotation.formats.base import SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
-from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld, pass_over
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, pass_over
 from annotation.formats.names import only_file, path_in_source
 from annotation.formats.spool import Spool
+from phrasebox import balance
 from phrasebox.names import FILE, SOURCE, image_id
 from phrasebox.text_files import FormatError
 
@@ -46,7 +47,7 @@ def instances_of(path: Path) -> Iterator[SourceImage]:
         for number, value in enumerate(items(file, "annotations.item"), 1):
             entry = Fields(value, what=f"annotation {number}", file=file)
             if value.get("iscrowd") == 1:
-                pass_over(NotHeld.CROWDS)
+                pass_over(balance.CROWDS)
                 continue
             content = json.dumps(_content(entry, labels), ensure_ascii=False)
             spool.add_caption(entry.identifier("image_id"), number, content)
@@ -63,8 +64,8 @@ def instances_of(path: Path) -> Iterator[SourceImage]:
             filename, width, height = json.loads(data)
             boxes = []
             for annotation in annotations:
-                edges, label, phrases, ours = json.loads(annotation.text)
-                boxes.append(SourceBox(*edges, label, tuple(phrases), *ours))
+                content = json.loads(annotation.text)
+                boxes.append(SourceBox(**{**content, "phrases": tuple(content["phrases"])}))
             yield SourceImage(names_of_file(filename, id), width, height, tuple(boxes))
 
 
@@ -103,11 +104,11 @@ def bbox_edges(entry: Fields) -> tuple[float, float, float, float]:
     return x, y, x + width, y + height
 
 
-def _content(entry: Fields, labels: Mapping[str, str]) -> list[Any]:
-    """The edges, the label, the phrases, and what is ours of an annotation."""
+def _content(entry: Fields, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of the SourceBox that an annotation is."""
     value = entry.value
-    pass_over(NotHeld.OUTLINES, bool(value.get("segmentation")))
-    pass_over(NotHeld.POINTS, bool(value.get("keypoints")))
+    pass_over(balance.OUTLINES, bool(value.get("segmentation")))
+    pass_over(balance.POINTS, bool(value.get("keypoints")))
     phrases = list(entry.strings("phrases")) if "phrases" in value else []
     by_model = False
     attributes = value.get("attributes") or {}
@@ -117,9 +118,17 @@ def _content(entry: Fields, labels: Mapping[str, str]) -> list[Any]:
         elif name == BOX_PHRASE and isinstance(content, str):
             phrases.append(content)
         elif name == "rotation":
-            pass_over(NotHeld.ROTATIONS, bool(content))
+            pass_over(balance.ROTATIONS, bool(content))
         elif content or name != "occluded":
-            pass_over(NotHeld.ATTRIBUTES)
+            pass_over(balance.ATTRIBUTES)
     ours = (value.get(name) for name in (BOX_CHAIN, BOX_REGION))
     chain, region = (text if isinstance(text, str) else "" for text in ours)
-    return [bbox_edges(entry), label_in(entry, labels), phrases, (chain, region, by_model)]
+    edges = zip(("left", "top", "right", "bottom"), bbox_edges(entry), strict=True)
+    return {
+        **dict(edges),
+        "label": label_in(entry, labels),
+        "phrases": phrases,
+        "chain": chain,
+        "region": region,
+        "by_model": by_model,
+    }

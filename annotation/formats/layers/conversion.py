@@ -32,12 +32,11 @@ _CLOSE = 0.01
 
 @dataclass(slots=True)
 class BoxChanges:
-    """What became of boxes: how many were `rounded` to whole pixels, `clipped` to their picture and `turned`
-    upright with it; how many lay wholly `outside` of it, or had no area (`empty`), and were left out."""
+    """What became of boxes: how many were `rounded` to whole pixels and `clipped` to their picture; how many
+    lay wholly `outside` of it, or had no area (`empty`), and were left out."""
 
     rounded: int = 0
     clipped: int = 0
-    turned: int = 0
     outside: int = 0
     empty: int = 0
 
@@ -110,7 +109,7 @@ def _with_mentions(chains: list[Chain], captions: Sequence[CaptionRecord]) -> li
     of_phrase = Counter(key for chain in chains for key in {_spoken(tokenise(p)) for p in chain.phrases})
     result = []
     for chain in chains:
-        spoken, phrases = set(), []
+        spoken, phrases = set[int](), list[str]()
         for phrase in chain.phrases:
             key = _spoken(tokenise(phrase))
             if key and of_phrase[key] == 1 and len(same := numbers.get(key, ())) == 1:

@@ -27,10 +27,12 @@ from defusedxml.common import DefusedXmlException
 
 from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Written
 from annotation.formats.checks import writable
-from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, NotHeld, pass_over
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
+from annotation.formats.layers.frames import Edges
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
+from phrasebox import balance
 from phrasebox.names import FILE
 from phrasebox.text_files import FormatError, decimal_number, open_bytes, open_new, short_repr
 
@@ -38,14 +40,14 @@ _FILE = "annotations.xml"
 _SHAPE = "an export “CVAT for images 1.1” with <image> elements"
 #: Elements of an image that are no boxes, and the word that counts them.
 _SHAPES = {
-    "polygon": NotHeld.OUTLINES,
-    "polyline": NotHeld.LINES,
-    "points": NotHeld.POINTS,
-    "ellipse": NotHeld.ELLIPSES,
-    "cuboid": NotHeld.CUBOIDS,
-    "mask": NotHeld.MASKS,
-    "skeleton": NotHeld.SKELETONS,
-    "tag": NotHeld.IMAGE_LABELS,
+    "polygon": balance.OUTLINES,
+    "polyline": balance.LINES,
+    "points": balance.POINTS,
+    "ellipse": balance.ELLIPSES,
+    "cuboid": balance.CUBOIDS,
+    "mask": balance.MASKS,
+    "skeleton": balance.SKELETONS,
+    "tag": balance.IMAGE_LABELS,
 }
 
 
@@ -91,7 +93,7 @@ class Cvat(Format):
         if not images:
             problem = "holds the tracks of a video, and no images" if tracks else "holds no images"
             raise FormatError(problem, file=file, expected=_SHAPE)
-        pass_over(NotHeld.TRACKS, tracks)
+        pass_over(balance.TRACKS, tracks)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write annotations.xml with the labels that are in use."""
@@ -137,12 +139,13 @@ def _image(element: Any, file: Path) -> SourceImage:
 
 
 def _box(shape: Any, what: str, file: Path) -> SourceBox:
-    edges = tuple(_number(shape, edge, what, file) for edge in ("xtl", "ytl", "xbr", "ybr"))
+    left, top, right, bottom = (_number(shape, edge, what, file) for edge in ("xtl", "ytl", "xbr", "ybr"))
+    edges = left, top, right, bottom
     if turn := _number(shape, "rotation", what, file, "0"):
-        pass_over(NotHeld.ROTATIONS)
+        pass_over(balance.ROTATIONS)
         edges = _around(edges, turn)
-    pass_over(NotHeld.ATTRIBUTES, shape.get("occluded", "0") != "0")
-    pass_over(NotHeld.GROUPS, shape.get("group_id", "0") != "0")
+    pass_over(balance.ATTRIBUTES, shape.get("occluded", "0") != "0")
+    pass_over(balance.GROUPS, shape.get("group_id", "0") != "0")
     ours, phrases = {BOX_CHAIN: "", BOX_REGION: ""}, []
     for attribute in shape.iter("attribute"):
         name, text = attribute.get("name", ""), attribute.text or ""
@@ -151,13 +154,13 @@ def _box(shape: Any, what: str, file: Path) -> SourceBox:
         elif name in ours:
             ours[name] = text
         elif text:
-            pass_over(NotHeld.ATTRIBUTES)
+            pass_over(balance.ATTRIBUTES)
     by_model = shape.get("source") == "auto"
     label = shape.get("label", "")
     return SourceBox(*edges, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model)
 
 
-def _around(edges: tuple[float, ...], degrees: float) -> tuple[float, ...]:
+def _around(edges: Edges, degrees: float) -> Edges:
     """The upright box around one that is turned about its middle."""
     left, top, right, bottom = edges
     wide, high = (right - left) / 2, (bottom - top) / 2

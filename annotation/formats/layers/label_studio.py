@@ -24,10 +24,12 @@ from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Wri
 from annotation.formats.checks import writable
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
-from annotation.formats.layers.contents import BOX_CHAIN, BOX_REGION, NotHeld, pass_over
+from annotation.formats.layers.contents import BOX_CHAIN, BOX_REGION, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
+from annotation.formats.layers.frames import Edges
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
+from phrasebox import balance
 from phrasebox.names import FILE, extension
 from phrasebox.text_files import FormatError, open_new, short_repr
 
@@ -38,19 +40,19 @@ _UPLOADED = re.compile(r"[0-9a-f]{8}-(?=.)")
 _RECTANGLES = ("rectanglelabels", "rectangle")
 #: Types of results that are no boxes, and the word that counts them.
 _SHAPES = {
-    "polygonlabels": NotHeld.OUTLINES,
-    "polygon": NotHeld.OUTLINES,
-    "brushlabels": NotHeld.MASKS,
-    "brush": NotHeld.MASKS,
-    "bitmask": NotHeld.MASKS,
-    "bitmasklabels": NotHeld.MASKS,
-    "keypointlabels": NotHeld.POINTS,
-    "keypoint": NotHeld.POINTS,
-    "ellipselabels": NotHeld.ELLIPSES,
-    "ellipse": NotHeld.ELLIPSES,
-    "vectorlabels": NotHeld.LINES,
-    "vector": NotHeld.LINES,
-    "relation": NotHeld.RELATIONS,
+    "polygonlabels": balance.OUTLINES,
+    "polygon": balance.OUTLINES,
+    "brushlabels": balance.MASKS,
+    "brush": balance.MASKS,
+    "bitmask": balance.MASKS,
+    "bitmasklabels": balance.MASKS,
+    "keypointlabels": balance.POINTS,
+    "keypoint": balance.POINTS,
+    "ellipselabels": balance.ELLIPSES,
+    "ellipse": balance.ELLIPSES,
+    "vectorlabels": balance.LINES,
+    "vector": balance.LINES,
+    "relation": balance.RELATIONS,
 }
 
 
@@ -104,7 +106,7 @@ class LabelStudio(Format):
 
 
 def _image(task: Fields) -> SourceImage | None:
-    pass_over(NotHeld.PREDICTIONS, len(task.list("predictions", [])))
+    pass_over(balance.PREDICTIONS, len(task.list("predictions", [])))
     annotations = [
         Fields(value, what=task.what, file=task.file)
         for value in task.list("annotations")
@@ -112,7 +114,7 @@ def _image(task: Fields) -> SourceImage | None:
     ]
     if not annotations:
         return None
-    pass_over(NotHeld.FURTHER, len(annotations) - 1)
+    pass_over(balance.FURTHER_ANNOTATIONS, len(annotations) - 1)
     chosen = next((row for row in annotations if row.value.get("ground_truth") is True), annotations[0])
     results = [Fields(value, what=task.what, file=task.file) for value in chosen.list("result")]
     phrases: dict[str, list[str]] = {}
@@ -131,9 +133,9 @@ def _image(task: Fields) -> SourceImage | None:
         elif kind in _SHAPES:
             pass_over(_SHAPES[kind])
         elif row.text("id", "") not in rectangles:
-            pass_over(NotHeld.IMAGE_LABELS)
+            pass_over(balance.IMAGE_LABELS)
         elif kind != "textarea":
-            pass_over(NotHeld.ATTRIBUTES)
+            pass_over(balance.ATTRIBUTES)
     return SourceImage(tuple(_names(task)), width, height, tuple(boxes))
 
 
@@ -168,15 +170,12 @@ def _value(row: Fields) -> Fields:
 def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iterator[SourceBox]:
     """The box of a result, once for each of its labels."""
     value = _value(row)
-    shares = [value.value.get(side) for side in ("x", "y", "width", "height")]
-    if not all(type(share) in (int, float) and math.isfinite(share) for share in shares):
-        raise value.refuse("x, y, width and height are not four numbers", "shares in per cent")
-    whole = (*size, *size)
-    x, y, wide, high = (float(share or 0) * side / 100 for share, side in zip(shares, whole, strict=True))
+    shares = (value.number(side) for side in ("x", "y", "width", "height"))
+    x, y, wide, high = (share * side / 100 for share, side in zip(shares, (*size, *size), strict=True))
     turn = value.value.get("rotation") or 0
     edges = (x, y, x + wide, y + high)
     if type(turn) in (int, float) and turn % 360:
-        pass_over(NotHeld.ROTATIONS)
+        pass_over(balance.ROTATIONS)
         edges = _around(x, y, wide, high, turn)
     meta: Any = row.value.get("meta")
     ours: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
@@ -191,9 +190,7 @@ def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iter
         yield SourceBox(*edges, label, phrases, chain, region, by_model)
 
 
-def _around(
-    x: float, y: float, wide: float, high: float, degrees: float
-) -> tuple[float, float, float, float]:
+def _around(x: float, y: float, wide: float, high: float, degrees: float) -> Edges:
     """The upright box around one that is turned about its upper left corner."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     corners = [(0.0, 0.0), (wide, 0.0), (0.0, high), (wide, high)]

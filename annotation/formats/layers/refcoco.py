@@ -17,8 +17,9 @@ from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
 from annotation.formats.layers.coco_instances import bbox_edges, category_names, label_in, names_of_file
-from annotation.formats.layers.contents import NotHeld, pass_over
+from annotation.formats.layers.contents import pass_over
 from annotation.formats.names import only_file, path_in_source
+from phrasebox import balance
 from phrasebox.balance import MENTIONS, WITHOUT_BOX, current_tally
 from phrasebox.names import SOURCE
 from phrasebox.text_files import FormatError
@@ -39,13 +40,13 @@ class RefCoco(Format):
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
         """The boxes that expressions refer to, each with its expressions and its class."""
-        if not path.is_dir():
-            raise FormatError("is one file", file=path, expected=_SHAPE)
-        pickles = sorted(path.rglob("refs*.p"))
+        pickles = sorted(path.rglob("refs*.p")) if path.is_dir() else [path] * (path.suffix == ".p")
         if pickles and not any(path.rglob("refs*.json")):
             raise FormatError(
                 "is a pickle, which can run code when it is read", file=pickles[0], expected=_UNPICKLE
             )
+        if not path.is_dir():
+            raise FormatError("is one file", file=path, expected=_SHAPE)
         references = _references(only_file(path, "refs*.json"))
         instances = only_file(path, "instances*.json")
         labels, boxes = category_names(instances), dict[str, list[SourceBox]]()
@@ -81,7 +82,7 @@ def _references(file: Path) -> dict[str, list[str]]:
     for number, value in enumerate(items(file, "item"), 1):
         entry = Fields(value, what=f"reference {number}", file=file)
         phrases = references.setdefault(entry.identifier("ann_id"), [])
-        pass_over(NotHeld.SPLITS, entry.text("split", "") != "")
+        pass_over(balance.REFERENCE_SPLITS, entry.text("split", "") != "")
         for sentence in entry.list("sentences"):
             said = Fields(sentence, what=entry.what, file=file)
             phrases.append(said.text("raw") if "raw" in said.value else said.text("sent"))

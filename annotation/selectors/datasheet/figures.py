@@ -71,6 +71,7 @@ def _corpus(corpus: Corpus, images: QuerySet[Image]) -> dict[str, Any]:
         "captions": corpus.caption_count,
         "exported_images": images.count(),
         "with_picture": images.exclude(picture="").count(),
+        "turned": images.filter(orientation__gt=1).count(),
         "splits": dict(splits),
     }
 
