@@ -9,7 +9,8 @@ at a time: more processes.
 
 An answer to a worker leaves at a multiple of STEP after the call came. A control item is found, graded and
 followed by other statements than a question, which takes some milliseconds more or less: without the
-step, a program with a clock could tell them apart. Nobody waits for it in the thread of calls.
+step, a program with a clock could tell them apart. Nobody waits for it in the thread of calls. The step is
+longer where an answer is changed: of a question the image is computed again.
 """
 
 import io
@@ -25,6 +26,8 @@ CALLS = ("/api/tasks", "/api/assignments/")
 #: Where what workers are handed begins, by calls and by pages; and the step in which it leaves, in seconds.
 HANDED = (*CALLS, "/tasks/")
 STEP_SECONDS = 0.02
+#: What changes an answer has in its address, and its step.
+CHANGES, CHANGE_STEP_SECONDS = ("/change", "/answers/"), 0.25
 #: No call of a worker carries more; what does is refused by its view, in another thread.
 LARGEST_CALL = 65_536
 
@@ -70,8 +73,11 @@ class SingleThreadWorker:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         came = time.monotonic()
         answer = self._submit_and_wait(environ, start_response)
-        if environ.get("PATH_INFO", "").startswith(HANDED):
-            time.sleep((came - time.monotonic()) % STEP_SECONDS)
+        path = environ.get("PATH_INFO", "")
+        if path.startswith(HANDED):
+            changes = environ.get("REQUEST_METHOD") == "POST" and any(name in path for name in CHANGES)
+            step = CHANGE_STEP_SECONDS if changes else STEP_SECONDS
+            time.sleep((came - time.monotonic()) % step)
         return answer
 
     def _submit_and_wait(

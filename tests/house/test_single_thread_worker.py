@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from config import single_thread_worker
-from config.single_thread_worker import LARGEST_CALL, STEP_SECONDS, SingleThreadWorker
+from config.single_thread_worker import (
+    CHANGE_STEP_SECONDS,
+    LARGEST_CALL,
+    STEP_SECONDS,
+    SingleThreadWorker,
+)
 
 ANSWER = "/api/assignments/7/answer"
 
@@ -75,8 +80,20 @@ def test_pages_pictures_and_what_is_no_call_stay_in_the_servers_threads(path: st
     )
 
 
-@pytest.mark.parametrize("path", [ANSWER, "/api/tasks/next", "/tasks/quay/coref_link/"])
-def test_how_long_an_answer_took_is_told_in_steps_only(path: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("path", "method", "step"),
+    [
+        (ANSWER, "POST", STEP_SECONDS),
+        ("/api/tasks/next", "POST", STEP_SECONDS),
+        ("/tasks/quay/coref_link/", "GET", STEP_SECONDS),
+        ("/tasks/quay/coref_link/answers/7/", "GET", STEP_SECONDS),
+        ("/tasks/quay/coref_link/answers/7/", "POST", CHANGE_STEP_SECONDS),
+        ("/api/assignments/7/change", "POST", CHANGE_STEP_SECONDS),
+    ],
+)
+def test_how_long_an_answer_took_is_told_in_steps_only(
+    path: str, method: str, step: float, monkeypatch: pytest.MonkeyPatch
+):
     clock = [5.0]
     waited: list[float] = []
 
@@ -89,9 +106,9 @@ def test_how_long_an_answer_took_is_told_in_steps_only(path: str, monkeypatch: p
     monkeypatch.setattr(single_thread_worker.time, "sleep", waited.append)
     worker = SingleThreadWorker(application)
     for took in (0.003, 0.011, 0.034):
-        call(worker, path)
-        steps = (took + waited[-1]) / STEP_SECONDS
-        assert steps == pytest.approx(round(steps)) and 0 <= waited[-1] <= STEP_SECONDS
+        call(worker, path, REQUEST_METHOD=method)
+        steps = (took + waited[-1]) / step
+        assert steps == pytest.approx(round(steps)) and 0 <= waited[-1] <= step
     call(worker, "/pictures/abc")
     assert len(waited) == 3
 
