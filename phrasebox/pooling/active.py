@@ -132,11 +132,12 @@ def choose_next_pairs(
     relevant: PairIds,
     rule: RoundRule,
 ) -> NextPairs:
-    """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
+    """Return the next pairs to ask about among `candidates`, the pairs that a filter leaves; all others count
+    as irrelevant.
 
-    `asked` were asked before or are known, and those of them in `relevant` were called so; all three are
-    sorted. At most as many pairs as the `rule` says are asked: the first that its strategy has next. Raises
-    UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    `selected_pairs` were asked before or are known, and those of them in `relevant` were judged relevant; all
+    three are sorted. The strategy's next pairs are returned, at most as many as the `rule` allows. Raises
+    UnknownName for an unknown strategy, BadPool if no direction has two runs.
     """
     look = _looker(shortlists, rule.stop)
     lists, weights, original_scores = _laid_out(shortlists, pool, candidates)
@@ -251,7 +252,7 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless:
 def _laid_out(
     shortlists: Sequence[Shortlist], pool: PairPool, selected_pairs: PairIds
 ) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
-    """The lists of what is to be `asked`; what each such pair adds to each run's precision, shape (runs,
+    """Return the lists of the `selected_pairs`; what each of these adds to each run's precision, shape (runs,
     pairs); and what originals add."""
     runs, places, original_scores = [], [], np.zeros(len(shortlists))
     weights = []
