@@ -64,8 +64,8 @@ def instances_of(path: Path) -> Iterator[SourceImage]:
             filename, width, height = json.loads(data)
             boxes = []
             for annotation in annotations:
-                edges, label, phrases, ours = json.loads(annotation.text)
-                boxes.append(SourceBox(*edges, label, tuple(phrases), *ours))
+                (left, top, right, bottom), label, phrases, ours = json.loads(annotation.text)
+                boxes.append(SourceBox(left, top, right, bottom, label, tuple(phrases), *ours))
             yield SourceImage(names_of_file(filename, id), width, height, tuple(boxes))
 
 

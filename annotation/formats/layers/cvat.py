@@ -155,7 +155,10 @@ def _box(shape: Any, what: str, file: Path) -> SourceBox:
             pass_over(balance.ATTRIBUTES)
     by_model = shape.get("source") == "auto"
     label = shape.get("label", "")
-    return SourceBox(*edges, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model)
+    left, top, right, bottom = edges
+    return SourceBox(
+        left, top, right, bottom, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model
+    )
 
 
 def _around(edges: tuple[float, ...], degrees: float) -> tuple[float, ...]:

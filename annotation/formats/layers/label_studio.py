@@ -170,7 +170,7 @@ def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iter
     """The box of a result, once for each of its labels."""
     value = _value(row)
     shares = [value.value.get(side) for side in ("x", "y", "width", "height")]
-    if not all(type(share) in (int, float) and math.isfinite(share) for share in shares):
+    if not all(type(share) in (int, float) and math.isfinite(share or 0) for share in shares):
         raise value.refuse("x, y, width and height are not four numbers", "shares in per cent")
     whole = (*size, *size)
     x, y, wide, high = (float(share or 0) * side / 100 for share, side in zip(shares, whole, strict=True))

@@ -70,7 +70,7 @@ def _pictures(file: Path) -> dict[str, _Picture]:
 
 def _box(region: Fields) -> SourceBox:
     sides = [region.value.get(name) for name in ("x", "y", "width", "height")]
-    if not all(type(side) in (int, float) and math.isfinite(side) for side in sides):
+    if not all(type(side) in (int, float) and math.isfinite(side or 0) for side in sides):
         raise region.refuse("x, y, width and height are not four numbers", _SHAPE)
     x, y, width, height = (float(side) for side in sides if side is not None)
     return SourceBox(x, y, x + width, y + height, phrases=(region.text("phrase"),))
