@@ -48,7 +48,7 @@ from annotation.protocol.terms import CaptionRecord, LayerRecord
 from annotation.selectors.corpora import names_of_images
 from phrasebox.balance import (
     BOXES,
-    IMAGES,
+    NAMED_IMAGES,
     NO_AREA,
     OF_LEFT,
     OTHER_SIZE,
@@ -234,8 +234,8 @@ class _SourceLayer:
         """Count an image that is taken, and what became of its boxes."""
         tally, changes = current_tally(), self.changes
         self.counts.add(layer)
-        tally.count(IMAGES)
-        tally.take(IMAGES)
+        tally.count(NAMED_IMAGES)
+        tally.take(NAMED_IMAGES)
         drawn = len(source.boxes) if source.layer is None else sum(o.box is not None for o in layer.objects)
         left = {OUTSIDE: changes.outside, NO_AREA: changes.empty}
         changes.outside = changes.empty = 0
@@ -248,5 +248,5 @@ class _SourceLayer:
 def _leave(source: SourceImage, reason: str) -> None:
     """Count an image that is left, with its boxes."""
     tally = current_tally()
-    tally.pass_over(IMAGES, reason, 1, source.names[0][1])
+    tally.pass_over(NAMED_IMAGES, reason, 1, source.names[0][1])
     tally.pass_over(BOXES, OF_LEFT, len(source.boxes))

@@ -189,6 +189,8 @@ def test_columns_lists_and_boxes_that_nobody_uses_are_told(tmp_path: Path, data_
     (lists / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog")
     (lists / "Flickr_8k.trainImages.txt").write_text("a.jpg\nb.jpg\n")
     assert numbers(brought(lists, "flickr8k", dry_run=True).sheet)["names"] == (2, 1, {"unknown": 1})
+    wrapped = packed(tmp_path / "c.zip", {f"c/{file.name}": file.read_text() for file in lists.iterdir()})
+    assert numbers(brought(wrapped, "flickr8k", dry_run=True).sheet)["names"] == (2, 1, {"unknown": 1})
 
 
 def test_turned_and_tiny_pictures_are_counted(tmp_path: Path, data_dir: Path):
