@@ -23,8 +23,8 @@ def main() -> int:
     program = HOME / "bin" / "pip-audit"
     if not program.exists():
         subprocess.run([sys.executable, "-m", "venv", HOME], check=True)
-        install = [
-            str(HOME / "bin" / "python"),
+        install: list[str | Path] = [
+            HOME / "bin" / "python",
             "-m",
             "pip",
             "install",
@@ -35,7 +35,7 @@ def main() -> int:
             print(f"{PIP_AUDIT} cannot be installed, so nothing was audited", file=sys.stderr)
             return 2
     options = ["--disable-pip", "--no-deps", "--progress-spinner", "off", "--format", "json"]
-    command = [str(program), *options, "--requirement", str(REPOSITORY / "constraints.txt")]
+    command: list[str | Path] = [program, *options, "--requirement", REPOSITORY / "constraints.txt"]
     done = subprocess.run(command, capture_output=True, text=True)
     status, lines = verdict(done.stdout)
     print("\n".join(lines), file=sys.stderr if status == 2 else sys.stdout)

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Any, cast
 
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
@@ -32,7 +33,7 @@ class SessionStore(DatabaseStore):
         """Whether there is a session with this key."""
         return super().exists(stored_key(session_key))
 
-    def create_model_instance(self, data: dict[str, Any]) -> Session:
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         """Return the row of this session."""
         row = cast(Session, super().create_model_instance(data))
         row.session_key = stored_key(row.session_key)
