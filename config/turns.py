@@ -44,7 +44,7 @@ PLACES_OF_ANYBODY = 6
 _accounts: OrderedDict[str, str] = OrderedDict()
 
 
-def slot_of(request: Any, client: Any, *, large: bool) -> Slot:
+def slot_of(request: Any, client: Any, *, large: bool = False) -> Slot:
     """Whose `request` this is: the account whose session or token it carries, if that was seen before."""
     headers = dict(request.headers)
     credential = headers.get("AUTHORIZATION", "") or _session_in(headers.get("COOKIE", ""))

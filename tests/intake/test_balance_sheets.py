@@ -163,12 +163,7 @@ def test_a_folder_of_pictures_beside_a_file_of_captions_is_taken(tmp_path: Path,
 
 
 def test_known_clutter_is_one_line_and_needs_no_word(tmp_path: Path, data_dir: Path):
-    clutter: dict[str, bytes | str] = {
-        "README.md": "x",
-        ".DS_Store": b"x",
-        "__MACOSX/._c.csv": b"x",
-        "LICENSE": "x",
-    }
+    clutter = dict.fromkeys(("README.md", ".DS_Store", "__MACOSX/._c.csv", "LICENSE"), "x")
     path = packed(tmp_path / "c.zip", {"c.csv": "image,caption\na.png,a dog\n", **clutter})
     assert numbers(brought(path).sheet)["files"] == (5, 1, {"clutter": 4})
 
