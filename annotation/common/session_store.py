@@ -4,7 +4,7 @@ A key has 165 random bits, so a digest without salt and without delay is safe.
 """
 
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.contrib.sessions.base_session import AbstractBaseSession
@@ -35,7 +35,7 @@ class SessionStore(DatabaseStore):
 
     def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
         """Return the row of this session."""
-        row = super().create_model_instance(data)
+        row = cast(Session, super().create_model_instance(data))
         row.session_key = stored_key(row.session_key)
         return row
 

@@ -312,7 +312,7 @@ def test_a_layer_that_is_written_for_another_tool_reads_back_as_the_same(
         if not any(layers):
             return
         back = {source.names[0][1]: converted(source) for source in read(key, Path(folder)) if source.names}
-    expected = {record.filename: (record.layer, {}) for record in records if record.layer is not None}
+    expected: dict[str, object] = {r.filename: (r.layer, {}) for r in records if r.layer is not None}
     assert back == expected
 
 

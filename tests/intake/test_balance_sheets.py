@@ -143,7 +143,8 @@ def test_of_random_sources_everything_was_taken_or_has_a_reason(format: str, tmp
 def test_pictures_in_folders_are_taken_by_command_and_a_packed_archive_is_told(
     tmp_path: Path, data_dir: Path
 ):
-    files = {"c.csv": "image,caption\na.png,a dog\nb.png,a cat\n", "train2014/a.png": png()}
+    files: dict[str, bytes | str] = {"c.csv": "image,caption\na.png,a dog\nb.png,a cat\n"}
+    files["train2014/a.png"] = png()
     path = packed(tmp_path / "c.zip", {**files, "images/train/b.png": png(1), "more.zip": b"PK"})
     with pytest.raises(CommandError, match=r"--leave-unused: Found and not used: files: 1 packed .*zip"):
         call_command("import_corpus", "c", str(path), "--format", "csv")
@@ -162,7 +163,7 @@ def test_a_folder_of_pictures_beside_a_file_of_captions_is_taken(tmp_path: Path,
 
 
 def test_known_clutter_is_one_line_and_needs_no_word(tmp_path: Path, data_dir: Path):
-    clutter = {"README.md": "x", ".DS_Store": b"x", "__MACOSX/._c.csv": b"x", "LICENSE": "x"}
+    clutter = dict.fromkeys(("README.md", ".DS_Store", "__MACOSX/._c.csv", "LICENSE"), "x")
     path = packed(tmp_path / "c.zip", {"c.csv": "image,caption\na.png,a dog\n", **clutter})
     assert numbers(brought(path).sheet)["files"] == (5, 1, {"clutter": 4})
 

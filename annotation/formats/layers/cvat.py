@@ -157,7 +157,10 @@ def _box(shape: Any, what: str, file: Path) -> SourceBox:
             pass_over(balance.ATTRIBUTES)
     by_model = shape.get("source") == "auto"
     label = shape.get("label", "")
-    return SourceBox(*edges, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model)
+    left, top, right, bottom = edges
+    return SourceBox(
+        left, top, right, bottom, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model
+    )
 
 
 def _around(edges: Edges, degrees: float) -> Edges:
