@@ -133,12 +133,13 @@ def import_layer(request: ImportLayerRequest, context: OperationContext) -> Impo
         raise FormatError("does not exist", file=request.file, expected="a file or a folder")
     with _unpacked(request.file) as source:
         source_layer = _SourceLayer(corpus, request.format, source)
+        shares = source_layer.shares(leave_unused=request.leave_unused)
         try:
             write_layer(
                 corpus=corpus,
                 name=request.layer,
                 source=IMPORT,
-                records=source_layer.shares(leave_unused=request.leave_unused),
+                records=context.progress_of("importing", corpus.image_count)(shares),
                 settings={"format": request.format, "file": request.file.name},
                 replace=request.replace,
             )
