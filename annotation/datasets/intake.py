@@ -412,7 +412,8 @@ class CorpusIntake:
         for folder in folders:
             for path, cluttered in pictures_below(folder):
                 name = path[len(f"{folder}/") :]
-                self._count_picture(self._pictures.pop(path, CLUTTER if cluttered else unnamed), name)
+                beside = CLUTTER if cluttered and self._pictures_in is not None else unnamed
+                self._count_picture(self._pictures.pop(path, beside), name)
         for path, why in self._pictures.items():
             self._count_picture(why, path)
 

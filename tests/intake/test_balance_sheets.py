@@ -162,6 +162,18 @@ def test_a_folder_of_pictures_beside_a_file_of_captions_is_taken(tmp_path: Path,
     assert numbers(brought(tmp_path / "c.csv").sheet)["pictures"] == (1, 1, {})
 
 
+def test_thumbnails_are_no_pictures_unless_their_folder_is_named(tmp_path: Path, data_dir: Path):
+    for folder in ("thumbs", "photos"):
+        (tmp_path / "c.csv").write_text("image,caption\na.png,a dog\n")
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.png").write_bytes(png())
+        pictures = numbers(brought(tmp_path, dry_run=True).sheet)["pictures"]
+        assert pictures == ((1, 0, {"not_read": 1}) if folder == "thumbs" else (2, 1, {"clutter": 1}))
+    how = ImportHow(dry_run=True)
+    named = import_corpus(name="c", path=tmp_path, format="csv", images=tmp_path / "thumbs", how=how)
+    assert numbers(named.sheet)["pictures"] == (2, 1, {"no_caption": 1})
+
+
 def test_known_clutter_is_one_line_and_needs_no_word(tmp_path: Path, data_dir: Path):
     clutter = dict.fromkeys(("README.md", ".DS_Store", "__MACOSX/._c.csv", "LICENSE"), "x")
     path = packed(tmp_path / "c.zip", {"c.csv": "image,caption\na.png,a dog\n", **clutter})
