@@ -37,8 +37,7 @@ _USED_STEP = timedelta(hours=1)
 
 
 def tokens_of(account: Account, *roles: str) -> QuerySet[ApiToken]:
-    """Return the tokens of an account, including expired ones; for a call with a token limited to a corpus or
-    a campaign, only that token."""
+    """Return an account's tokens, also expired ones; a call with a limited token sees only that token."""
     rows = ApiToken.objects.filter(account_id=account.pk).select_related("corpus", "campaign")
     return rows if account.limit == WHOLE_SERVER else rows.filter(pk__in=[account.token])
 
@@ -202,8 +201,7 @@ def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None
 
 
 def token_of_secret(secret: str) -> ApiToken | None:
-    """Return the token with that secret, with its account; None where it was revoked, has expired or never
-    existed."""
+    """Return the token with that secret and its account; None if revoked, expired or unknown."""
     if not secret.startswith(TOKEN_PREFIX) or len(secret) > LONGEST_SECRET or not secret.isascii():
         return None
     now = database.now()

@@ -195,8 +195,7 @@ def _ask(visit: Visit) -> None:
 
 
 def _ask_platform(arrival: Arrival) -> tuple[str, SubmissionReport | None]:
-    """Return the way by which the platform confirms a submission, and its report: a signed link, an earlier
-    report, its API."""
+    """Return how the platform confirms a submission (signed link, earlier report, API), and its report."""
     provider = arrival.study.provider
     before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
     if (link := arrival.link) is not None:
@@ -226,8 +225,7 @@ def _matches(report: SubmissionReport, participant: str, study: Study) -> bool:
 
 
 def _again(act: Callable[[], _T]) -> _T:
-    """Run a function that may merge workers in its own transaction, and again if somebody worked
-    meanwhile."""
+    """Run a function that may merge workers in a transaction, again if somebody worked meanwhile."""
     for left in reversed(range(TRIES)):
         try:
             with database.writing():
@@ -297,8 +295,7 @@ def _ended() -> str:
 def _unconfirmed(
     arrival: Arrival, study: Study, claims: list[Visit], by: str, report: SubmissionReport | None
 ) -> Visit | str:
-    """Return the visit for a submission without a confirmed owner; it belongs to the visitor with the
-    platform's `report`."""
+    """Return the visit for an unconfirmed submission; it belongs to the visitor with that `report`."""
     claim = next((row for row in claims if row.verification in Visit.OPEN), None)
     if claim is not None and claim.reported in ENDED:
         return _ended()
@@ -335,8 +332,7 @@ def _shut_out(account: Account | None) -> str:
 
 
 def _known(provider: str, participant: str) -> Identity | None:
-    """Return whom the platform confirmed as `participant`, or who came as such before confirmation was
-    required."""
+    """Return whom the platform confirmed as `participant`, or who came as such before confirmation."""
     identity = Identity.objects.select_related("account", "worker")
     return identity.filter(provider=provider, external_id=participant).first()
 

@@ -175,8 +175,7 @@ def invitation_token(invitation: Invitation) -> str:
 
 
 def open_invitation(token: str) -> Invitation:
-    """Return the invitation of a link. Raises PhraseboxError where it is not valid, with the reason and whom
-    to ask."""
+    """Return the invitation of a link. Raises PhraseboxError with the reason if it is not valid."""
     try:
         number = int(_SIGNER.unsign(token))
     except BadSignature:

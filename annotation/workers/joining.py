@@ -123,8 +123,7 @@ def _met_otherwise(*, had: int, met: int) -> list[int]:
 
 
 def _lock(was: int, stays: int, images: list[int]) -> Any:
-    """Lock everything that will change. Return a function that lists the trust states to compute again after
-    the move."""
+    """Lock everything that will change; return a function that lists trust states to compute again."""
 
     def locked(query: Any) -> list[int]:
         return list(
@@ -244,8 +243,7 @@ def _take_away(row: Assignment) -> None:
 
 
 def _tokens_apart(was: int, stays: int) -> None:
-    """A token identifies one answer of one worker: where both used the same one, the provisional one's is
-    changed."""
+    """A token identifies one answer of one worker: change the provisional one's if both used it."""
     theirs = Assignment.objects.filter(worker=stays).exclude(token="").values("token")
     for row in list(Assignment.objects.filter(worker=was, token__in=theirs)):
         row.token = f"joined-{row.pk}"
@@ -272,8 +270,7 @@ def _withdraw_own_boxes(worker: int, images: list[int]) -> None:
 
 
 def _withdraw_known(worker: int, images: list[int]) -> None:
-    """Withdraw the person's answers to questions that they also met as control items, and return such
-    leases."""
+    """Withdraw the person's answers to questions also met as control items; return such leases."""
     met = _met_otherwise(had=worker, met=worker)
     _withdraw_answers(worker, Assignment.objects.filter(task__in=met, task__image__in=images))
 

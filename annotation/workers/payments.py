@@ -122,8 +122,7 @@ def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
 
 
 def unconfirmed(workers: Iterable[int]) -> set[int]:
-    """Return those of these workers who came from a crowd platform that has not confirmed who they are, or
-    that says that they are somebody else."""
+    """Return these workers whom their crowd platform has not confirmed, or has identified as others."""
     claims = Visit.objects.filter(identity=OuterRef("pk"), verification__in=(Visit.WAITING, Visit.REFUSED))
     unsure = Identity.objects.filter(Exists(claims), external_id="", worker__in=list(workers))
     return set(unsure.values_list("worker", flat=True))
@@ -310,8 +309,7 @@ def _check_reference(reference: str) -> None:
 
 
 def micros_of(text: str, currency: str) -> int:
-    """Return an amount as people write it ("12.50") in millionths. Raises Invalid, also where it has more
-    digits than its currency."""
+    """Return an amount such as "12.50" in millionths. Raises Invalid, also for too many digits."""
     smallest = smallest_amount(currency)
     try:
         # Decimal accepts 1_000 and digits of other scripts, too.

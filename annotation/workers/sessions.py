@@ -60,8 +60,7 @@ def hand_over(old: Account, new: Account) -> int:
 
 
 def _sessions_of(account: Account) -> list[str]:
-    """Return the stored keys of an account's sessions. The owner is inside the session data, so all sessions
-    are read."""
+    """Return the keys of an account's sessions. All are read: the owner is in the session data."""
     return [
         session.pk
         for session in Session.objects.iterator()
@@ -80,8 +79,7 @@ def sets_up_first(session: Mapping[str, Any]) -> bool:
 
 
 def may_look(account: int, *, session: str = "", token: str = "", program: str = "") -> bool:
-    """Whether this session, this token of a worker, or the API token with this digest, still gives the
-    account read access; one query."""
+    """Whether this session, worker's token or API token digest still gives read access; one query."""
     now = timezone.now()
     if program:
         held = Exists(ApiToken.objects.filter(digest=program, account=account, expires_at__gt=now))
