@@ -105,8 +105,7 @@ def arrive(arrival: Arrival) -> Visit:
 def note_submission(
     *, provider: str, report: SubmissionReport, submission: str, at: datetime, by: str = Visit.WEBHOOK
 ) -> bool:
-    """Record a platform's report about a submission's participant and status. Return whether that changed a
-    visit.
+    """Record a platform's report about a submission; return whether that changed a visit.
 
     Known and older reports change nothing. If the submission has ended, the worker's leases are returned,
     unless the worker has another visit.
@@ -146,11 +145,8 @@ def ask_waiting() -> None:
 
 
 def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: Account | None = None) -> bool:
-    """Record that a researcher saw on the platform that a submission to `study` belongs to `participant`;
-    return whether that changed any visit. Raises VisitError.
-
-    Other claims to that submission, in this study or another, are refused: it belongs to one person.
-    """
+    """Record that a researcher saw on the platform that a submission is of `participant`; return whether a
+    visit changed. Other claims to it, in any study, are refused. Raises VisitError."""
     claims = Visit.objects.filter(study=study, external_id=submission, participant=participant)
     visit = claims.values_list("pk", flat=True).first()
     if visit is None:

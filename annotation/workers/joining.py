@@ -60,8 +60,7 @@ class ProvisionalWorkerMoved(Exception):
 
 
 def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool = True) -> None:
-    """Merge two workers; the known one stays. Raises ProvisionalWorkerMoved; call inside
-    `database.writing()`.
+    """Merge two workers, within `database.writing()`; the known one stays. Raises ProvisionalWorkerMoved.
 
     Sessions of the provisional worker continue as the known one. `by_platform`: a crowd platform confirmed
     it, else a researcher saw it there.
@@ -99,8 +98,8 @@ def _account_of(identity: Identity) -> Any:
 
 
 def _images(was: int, stays: int) -> list[int]:
-    """Return the open images (ids) with work of the provisional worker, and those of which the known one had
-    a question that the other met as a control item."""
+    """Return ids of open images where the provisional worker has work, or met a known one's question as a
+    control item."""
     held = Assignment.objects.filter(worker=was, task__isnull=False).values_list("task__image", flat=True)
     drawn = Task.objects.filter(barred=was).values_list("image", flat=True)
     known = Task.objects.filter(pk__in=_met_otherwise(had=stays, met=was)).values_list("image", flat=True)

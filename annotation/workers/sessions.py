@@ -13,8 +13,7 @@ from annotation.common import database
 from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account, ApiToken, RoleGrant
 
-#: The session key of the visit. It is only set for people who come through the address of a crowd platform,
-#: so it also marks these sessions.
+#: The session key of the visit; it also marks sessions of people who came from a crowd platform.
 VISIT = "visit"
 #: The session key that says that the account has to set up a second factor first.
 SET_UP_FIRST = "set_up_second_factor"
@@ -34,8 +33,7 @@ class EndedAccess(NamedTuple):
 
 
 def end_access(account: Account) -> EndedAccess:
-    """Sign `account` out everywhere and revoke its tokens, at once: call it when a role is revoked, and when
-    an account is deactivated or erased.
+    """Sign `account` out everywhere and revoke its tokens: when it loses a role, is deactivated or erased.
 
     This also invalidates URLs of pictures, which require an existing session or token.
     """
