@@ -1,10 +1,7 @@
 """How large a body may be, from whom: known before it is received, and whatever its sender says of itself."""
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
 from rest_framework.authtoken.models import Token
 
@@ -27,26 +24,24 @@ def declared_length(request: HttpRequest) -> int:
         return 0
 
 
-def largest_body_of(environ: dict[str, Any]) -> int:
-    """The bytes that the body of a request may have, by its head."""
-    return most_bytes(WSGIRequest(environ))
-
-
 def most_bytes(request: HttpRequest) -> int:
     """The bytes that its body may have. Who sends it is asked only where it is a large one."""
-    if declared_length(request) <= LARGEST_FROM_ANYBODY or not _has_account(request):
+    if declared_length(request) <= LARGEST_FROM_ANYBODY or sender_of(request) is None:
         return LARGEST_FROM_ANYBODY
     return LARGEST_BODY
 
 
-def _has_account(request: HttpRequest) -> bool:
-    """Whether a request carries a token or a session that somebody is signed in by."""
+def sender_of(request: HttpRequest) -> int | None:
+    """The account whose token or session a request carries, by its head."""
     header = request.headers.get("Authorization", "")
     if header.startswith(_BEARER):
-        return token_of_secret(header.removeprefix(_BEARER).strip()) is not None
+        token = token_of_secret(header.removeprefix(_BEARER).strip())
+        return None if token is None else token.account_id
     if header.startswith(_TOKEN):
         key = header.removeprefix(_TOKEN).strip()
-        return "\0" not in key and Token.objects.filter(key=key, user__is_active=True).exists()
+        keys = Token.objects.filter(key=key.replace("\0", ""), user__is_active=True)
+        return keys.values_list("user", flat=True).first()
     asking = HttpRequest()
     asking.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
-    return get_user(asking).is_active
+    user = get_user(asking)
+    return user.pk if user.is_active else None

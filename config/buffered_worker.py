@@ -18,10 +18,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from typing import IO, Any
 
+from django.core.handlers.wsgi import WSGIRequest
 from django.utils.translation import gettext as _
 from gunicorn.http import wsgi
 from gunicorn.http.body import ChunkedReader
@@ -31,7 +33,7 @@ from gunicorn.http.unreader import IterUnreader
 from gunicorn.workers.gthread import ThreadWorker
 
 from annotation.api.problems import Problem
-from config.bodies import LARGEST_FROM_ANYBODY, largest_body_of
+from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY, sender_of
 from config.outgoing import Outgoing
 from config.turns import CALLER, Slot, Turns, slot_of
 
@@ -239,31 +241,33 @@ class BufferedWorker(ThreadWorker):
             self._refuse(connection, Problem(HTTPStatus.LENGTH_REQUIRED, "length_required", detail))
             return
         connection.missing = request.body.reader.length
-        connection.deadline = time.monotonic() + HEAD_SECONDS + connection.missing / SLOWEST
         if connection.missing > LARGEST_FROM_ANYBODY:
-            self._watch(connection, 0)
-            self._enqueue(connection, self._may_send)
+            self._enqueue(connection, self._ask_for_account)
         else:
             self._receive_body(connection)
 
-    def _may_send(self, connection: ClientConnection) -> Callable[[], None]:
-        """In a thread: whether so large a body is received. Where it is not, the application says why."""
+    def _ask_for_account(self, connection: ClientConnection) -> Callable[[], None]:
+        """In a thread: who sends so large a body. Where nobody may, the application says why."""
         _response, environ = wsgi.create(
-            connection.request,
-            connection.sock,
-            connection.client,
-            connection.server,
-            self.cfg,
+            connection.request, connection.sock, connection.client, connection.server, self.cfg
         )
-        try:
-            most = largest_body_of(environ)
-        except Exception:
-            most = 0  # the application meets the same error
-        if connection.missing > most:
+        account = None
+        with suppress(Exception):  # the application meets the same error
+            account = sender_of(WSGIRequest(environ))
+        connection.caller["account"] = account
+        if account is None or connection.missing > LARGEST_BODY:
             connection.missing, connection.keeps = 0, False
-        return partial(self._receive_body, connection)
+            return partial(self._receive_body, connection)
+        return partial(self._receive_large_body, connection)
+
+    def _receive_large_body(self, connection: ClientConnection) -> None:
+        """As soon as it is the sender's turn."""
+        self._release(connection)
+        connection.slot = slot_of(connection.request, connection.client, large=True)
+        self.turns.take(connection.slot, partial(self._receive_body, connection))
 
     def _receive_body(self, connection: ClientConnection) -> None:
+        connection.deadline = time.monotonic() + HEAD_SECONDS + connection.missing / SLOWEST
         if connection.missing:
             connection.body = tempfile.SpooledTemporaryFile(IN_MEMORY)
             if connection.expects:
@@ -283,7 +287,7 @@ class BufferedWorker(ThreadWorker):
         if connection.slot is not None:
             start()
             return
-        connection.slot = slot_of(connection.request, connection.client, large=connection.missing > 0)
+        connection.slot = slot_of(connection.request, connection.client)
         self.turns.take(connection.slot, start)
 
     def _start(

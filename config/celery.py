@@ -25,18 +25,19 @@ app.autodiscover_tasks(related_name="celery_tasks")
 
 @celeryd_init.connect
 def refuse_without_broker(**kwargs: Any) -> None:
-    """Without a broker Celery would try one on this machine for ever, and say nothing to the point."""
+    """Refuse to start without a broker: Celery would try to reach a local one forever, without a helpful
+    message."""
     if not settings.REDIS_URL:
         sys.exit("REDIS_URL is not set: a worker needs the Redis of the web processes")
 
 
-#: What a worker holds until it ends.
+#: Contexts that a worker holds until it ends.
 _held = contextlib.ExitStack()
 
 
 @celeryd_init.connect
 def refuse_while_restoring(**kwargs: Any) -> None:
-    """No worker beside a restore, and no restore beside a worker."""
+    """Prevent workers during a restore, and a restore while workers run."""
     try:
         _held.enter_context(at_work())
     except Busy as error:
@@ -45,8 +46,8 @@ def refuse_while_restoring(**kwargs: Any) -> None:
 
 @worker_ready.connect
 def end_without_beat(sender: Any, **kwargs: Any) -> None:
-    """Where beat, a process of the clock's own, is killed, Celery would go on without it, and no periodic
-    work be done any more. So the clock ends, with status 1, and its supervisor restarts it."""
+    """End the process with status 1 if beat, its child process, was killed, so that the supervisor restarts
+    it: Celery would continue without it, and no periodic work would be done."""
     beat = getattr(sender.controller, "beat", None)
     if beat is None or not hasattr(beat, "join"):
         return
@@ -57,6 +58,6 @@ def end_without_beat(sender: Any, **kwargs: Any) -> None:
             _log.error("beat stopped, so the clock stops too: restart it")
             state.should_stop = 1
 
-    # Sent again where the broker was away; one watches.
+    # The signal is sent again after a broker outage; one thread watches.
     if not any(thread.name == "beat lives" for thread in threading.enumerate()):
         threading.Thread(target=watch, name="beat lives", daemon=True).start()

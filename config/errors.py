@@ -1,4 +1,4 @@
-"""What a request gets that could not be answered: 503 while the database is away, else 500."""
+"""Responses to requests that failed: 503 while the database is unavailable, else 500."""
 
 import logging
 import sqlite3
@@ -16,31 +16,32 @@ from annotation.common.outages import DATABASE_LOST, one_line
 
 _log = logging.getLogger(__name__)
 
-#: Where the API's addresses begin.
+#: The prefix of the API's paths.
 _API = "/api/"
-#: Seconds after which to try again: a database that is started again takes no longer.
+#: Seconds after which to retry: a database restart takes no longer.
 RETRY_AFTER = 5
 
 
 def not_answered(request: HttpRequest) -> HttpResponse:
-    """Tell of the exception that is being handled: to programs as problem details, to people as a page."""
+    """Report the current exception: to programs as problem details, to people as a page."""
     error = sys.exc_info()[1]
     lost = database_lost(error)
     if lost is None:
         return _fault().response() if is_call(request) else server_error(request)
-    # Not the address itself: some let the person who has them in.
+    # Not the path itself: some paths give access to anybody who knows them.
     route = request.resolver_match.route if request.resolver_match else "a page"
     _log.warning("%s %s: 503, the database cannot be used: %s", request.method, route, one_line(lost))
     response = _away().response() if is_call(request) else _away_page(request)
-    # So Django knows that it is logged. Its own line has a traceback, which would tell nobody anything.
+    # So Django considers it logged. Its own message has a traceback, which would not help here.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
 
 
 def database_lost(error: BaseException | None) -> BaseException | None:
-    """What the driver raised, if that is behind `error` and says that the database is away or too busy."""
+    """Return the driver's exception behind `error`, if it means that the database is unavailable or too
+    busy."""
     while error is not None:
-        # SQLite raises the same where a statement is wrong, or its table missing.
+        # SQLite raises the same class where a statement is wrong, or its table missing.
         code = getattr(error.__cause__, "sqlite_errorcode", None)
         if isinstance(error, DATABASE_LOST) and code != sqlite3.SQLITE_ERROR:
             return error
@@ -49,12 +50,12 @@ def database_lost(error: BaseException | None) -> BaseException | None:
 
 
 def is_call(request: HttpRequest) -> bool:
-    """Whether a request is a call of the API, which gets its errors as problem details."""
+    """Whether a request is a call of the API, whose errors are problem details."""
     return request.path_info.startswith(_API)
 
 
 def unreadable_call() -> HttpResponse:
-    """What a call gets whose form cannot be read."""
+    """Return the response to a call whose form cannot be parsed."""
     return Problem(HTTPStatus.BAD_REQUEST, "bad_request", _("This form cannot be read.")).response()
 
 
@@ -79,9 +80,9 @@ def _fault() -> Problem:
 
 
 def _away_page(request: HttpRequest) -> HttpResponse:
-    """Without the request's own context, which would ask the database who is there."""
+    """Render without the request's own context, which would query the database for the account."""
     reads = request.method in ("GET", "HEAD")
-    # An address with two slashes at its beginning would lead elsewhere.
+    # A path that begins with two slashes would lead to another host.
     again = escape_leading_slashes(request.get_full_path()) if reads else ""
     return HttpResponse(
         render_to_string("503.html", {"again": again}),

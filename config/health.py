@@ -1,4 +1,4 @@
-"""What a supervisor asks: does the process answer, and can it do its work?"""
+"""Health checks for a supervisor: does the process respond, and can it work?"""
 
 import logging
 import os
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from annotation.common import database
 
 _log = logging.getLogger(__name__)
-#: Bytes that a trial writes: as many as a disk gives at once.
+#: Number of bytes that a trial writes: a disk block.
 BLOCK = 4096
 MEGABYTE = 10**6
 
@@ -24,7 +24,7 @@ MEGABYTE = 10**6
 @never_cache
 @login_not_required
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 as long as the process answers; touches nothing."""
+    """Return 200 while the process responds; uses nothing else."""
     return JsonResponse({"status": "ok"})
 
 
@@ -32,9 +32,9 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @login_not_required
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 where we can do our work, else 503 with the reason.
+    """Return 200 if the server can work, else 503 with the reason.
 
-    That is: the database is reachable and has the tables of this code, and DATA_DIR takes files.
+    That is: the database is reachable and has the tables of this code, and DATA_DIR is writable.
     """
     if reason := _database_fault() or _disk_fault():
         return JsonResponse({"status": "unready", "reason": reason}, status=503)
@@ -42,12 +42,12 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def _database_fault() -> str:
-    """What is amiss with the database, and the remedy."""
+    """Return the problem with the database, and the remedy."""
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except (DatabaseError, InterfaceError) as error:
-        # What the driver says names hosts and users; that belongs in the log, not in the answer.
+        # The driver's message names hosts and users; that belongs in the log, not in the response.
         _log.warning("not ready: the database cannot be used: %s", str(error).strip())
         return "the database cannot be reached"
     if newer := database.newer(executor.loader):
@@ -59,7 +59,7 @@ def _database_fault() -> str:
 
 
 def _disk_fault() -> str:
-    """What is amiss with DATA_DIR, and the remedy."""
+    """Return the problem with DATA_DIR, and the remedy."""
     try:
         settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=settings.DATA_DIR, buffering=0) as trial:

@@ -1,4 +1,4 @@
-"""One line of JSON per log record, with the ids of the request and of the task it belongs to."""
+"""One line of JSON per log record, with the ids of the request and of the task."""
 
 import json
 import logging
@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from celery import current_task
 
-#: The request that is being answered in this thread, or "".
+#: The id of the request being handled in this thread, or "".
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
-#: Addresses that let in the person who has them, and where the part begins that does; and all that is asked
-#: for at those by which crowd platforms, and servers where people sign in, send people.
+#: Paths that give access to anybody who knows them, up to the secret part; and all query strings of paths to
+#: which crowd platforms and sign-in servers send people.
 _SECRETS = re.compile(
     r"""((?:/|%2f)(?:invite|staff-invite|first-account|pictures|forgotten|mturk/[^/\s]+/begin)(?:/|%2f))[^\s"'<>]+"""
     r"""|((?:/|%2f)(?:prolific|mturk|sign-in/elsewhere)(?:/|%2f)[^\s"'<>?]*)\?[^\s"'<>]*""",
@@ -22,22 +22,21 @@ _SECRETS = re.compile(
 
 
 def without_secrets(text: str) -> str:
-    """`text` without what would let its reader in as somebody else: what follows such addresses is cut."""
+    """Return `text` without secrets in paths, with which its reader could sign in as somebody else."""
     return _SECRETS.sub(lambda match: f"{match[1] or match[2]}...", text)
 
 
 class Discreet(logging.Formatter):
-    """Lines that hold no address by which anybody gets in, no matter who writes them: also Django, of
-    errors."""
+    """A formatter whose lines contain no secret paths, whoever logs them, including Django's errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         return without_secrets(super().format(record))
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as one JSON object: time (ISO 8601, UTC), level, logger, message, ids, and what `extra` gave.
+    """Formats a record as one JSON object: time (ISO 8601, UTC), level, logger, message, ids, and `extra`.
 
-    `extra={"fields": {...}}` adds fields of its own; they do not replace those named here.
+    `extra={"fields": {...}}` adds fields; they do not replace the standard ones.
     """
 
     def format(self, record: logging.LogRecord) -> str:

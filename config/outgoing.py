@@ -20,7 +20,7 @@ class _Piece(NamedTuple):
 
     handle: int
     offset: int
-    count: int
+    left: int
 
 
 class Outgoing:
@@ -97,12 +97,12 @@ class Outgoing:
     def _send_some(self) -> int:
         first = self._parts[0]
         if isinstance(first, _Piece):
-            sent = os.sendfile(self._connection.fileno(), first.handle, first.offset, first.count)
+            sent = os.sendfile(self._connection.fileno(), first.handle, first.offset, first.left)
             self._parts.popleft()
-            if sent in (0, first.count):  # 0: the file was cut short
+            if sent in (0, first.left):  # 0: the file was cut short
                 os.close(first.handle)
             else:
-                self._parts.appendleft(_Piece(first.handle, first.offset + sent, first.count - sent))
+                self._parts.appendleft(_Piece(first.handle, first.offset + sent, first.left - sent))
             if not sent:
                 raise OSError(errno.EIO, "a file was cut short while it was sent")
             return sent

@@ -1,4 +1,4 @@
-"""The sample corpus: the drawn scenes of `scenes/`, read as lines of a corpus file."""
+"""The sample corpus: the drawn scenes of `scenes/` as records of a corpus."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +10,15 @@ from scenes.generate import generate, generate_scene
 
 
 def sample_record(index: int, *, seed: int) -> ImageRecord:
-    """Image `index` (from 0) of the sample corpus `seed`, without a picture."""
+    """Return image `index` (from 0) of the sample corpus `seed`, without a picture."""
     return record_of(generate_scene(index, seed=seed).image)
 
 
 def sample_records(
     number: int, *, seed: int, out: Path | None = None, parses: TextIO | None = None
 ) -> Iterator[ImageRecord]:
-    """The first `number` images of the sample corpus `seed`; their pictures are written under `out`, and the
-    parses of their captions as CoNLL-U to `parses`, where given.
+    """Yield the first `number` images of the sample corpus `seed`; their pictures are written to `out`, and
+    the parses of their captions as CoNLL-U to `parses`, if given.
 
     Raises ValueError where `number` is negative, OSError where `out` cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Every address: the pages of each app, their API, and the two questions of a supervisor."""
+"""All URLs: the pages of each app, the API, and the health checks."""
 
 from django.urls import include, path, re_path
 

@@ -1,4 +1,4 @@
-"""What a WSGI server calls."""
+"""The WSGI application."""
 
 import os
 

@@ -1,12 +1,12 @@
-"""Records whose fields say what they may hold: type, bounds and one line of help, checked by pydantic.
+"""Records with declared constraints on their fields: type, bounds and one line of help, checked by pydantic.
 
     @dataclass(frozen=True, slots=True)
     class Lease(CheckedRecord):
         minutes: Annotated[float, Field(gt=0, description="Minutes that a task is held")] = 20.0
 
-A record that is built directly is refused as one that is read from a file is, and a form takes its fields
-from `field_rules`. Types are strict: a text is no number, and neither is a truth value. `check_fields`
-converts nothing, so a record is written as it was read; `read_fields` is for those who want it otherwise.
+A record that is built directly is checked like one that is read from a file, and forms get their fields from
+`field_rules`. Types are strict: neither a string nor a boolean is a number. `check_fields` converts nothing,
+so a record is written as it was read; `read_fields` converts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-#: Characters of a value that a message repeats.
+#: The largest number of characters of a value in a message.
 _LONGEST_TEXT = 60
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WORDS = {
@@ -36,7 +36,7 @@ _WORDS = {
 
 
 class BadField(ValueError):
-    """A value that a field cannot hold: which field, the value, and what would have been right; one line."""
+    """A value that a field does not allow: the field, the value, and what is expected; one line."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
         self.name, self.value, self.expected = name, _shortened(value), expected
@@ -45,12 +45,12 @@ class BadField(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """What a field may hold, and one line of help ("" where there is none).
+    """The constraints of a field, and one line of help ("" where there is none).
 
-    `sort`: JSON schema's word ("integer", "number", "boolean", "string", "array", "object"), or its format
-    ("date"). Numbers are `least` to `most`, both allowed, and greater than `above`; of lists it is the
-    length. `choices`: all that a text can be, where they are few. `example`: how
-    it is written. `optional`: nothing at all (None) is allowed. `element`: what a list or a table holds.
+    `sort`: JSON schema's type ("integer", "number", "boolean", "string", "array", "object"), or its format
+    ("date"). Numbers are from `least` to `most`, inclusive, and greater than `above`; for lists these apply
+    to the length. `choices`: all possible values of a string, if they are few. `example`: its notation.
+    `optional`: None is allowed. `element`: the rule of the elements of a list or table.
     """
 
     sort: str
@@ -65,7 +65,7 @@ class FieldRule:
 
     @property
     def expected(self) -> str:
-        """What is allowed, in words: "a whole number, 1 to 20"."""
+        """The allowed values in words: "a whole number, 1 to 20"."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
         parts = [_WORDS.get(self.sort, self.sort), self._bounds()]
@@ -87,8 +87,8 @@ class FieldRule:
 
 
 class CheckedRecord:
-    """A dataclass whose fields are checked when it is made: it raises BadField where one holds what its
-    annotation does not allow. One that checks more calls `check_fields` first."""
+    """A dataclass whose fields are checked on construction: raises BadField for a value that its annotation
+    does not allow. A subclass with further checks calls `check_fields` first."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class CheckedRecord:
 
 
 def check_fields(record: Any) -> None:
-    """Raise BadField where a field of a dataclass holds what its annotation does not allow."""
+    """Raise BadField where a field of a dataclass has a value that its annotation does not allow."""
     checker = _checker(type(record))
     values = checker.values_of(record)
     try:
@@ -107,9 +107,9 @@ def check_fields(record: Any) -> None:
 
 
 def read_fields(kind: type[Any], document: Mapping[str, Any]) -> dict[str, Any]:
-    """What `kind(**...)` takes, from plain data that has every field and nothing else.
+    """Return the arguments of `kind` from plain data that has exactly its fields.
 
-    Where any number is allowed, whole ones become floats; `Field(strict=False)` takes a list as a tuple.
+    Where any number is allowed, whole ones become floats; `Field(strict=False)` accepts a list for a tuple.
     Raises BadField.
     """
     checker = _checker(kind)
@@ -121,7 +121,7 @@ def read_fields(kind: type[Any], document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_value(name: str, value: object, annotation: Any) -> None:
-    """Raise BadField, calling it `name`, where `value` is not what `annotation` allows."""
+    """Raise BadField with the name `name` where the annotation does not allow `value`."""
     adapter = _adapter(annotation)
     try:
         adapter.validate_python(value)
@@ -130,20 +130,21 @@ def check_value(name: str, value: object, annotation: Any) -> None:
 
 
 def field_rules(kind: type[Any]) -> Mapping[str, FieldRule]:
-    """What each field of a dataclass may hold, by its name, in their order."""
+    """Return the rule of each field of a dataclass, by name, in order."""
     return _checker(kind).rules
 
 
 @cache
 def value_rule(annotation: Any) -> FieldRule:
-    """What a single annotated type allows."""
+    """Return the rule of a single annotated type."""
     return _rule(_adapter(annotation).json_schema(), {})
 
 
 class _Checker:
-    """What checks a dataclass: its fields' values as one tuple, which costs half of what a dictionary does.
+    """The checker of a dataclass: it takes the fields' values as one tuple, which costs half as much as a
+    dictionary.
 
-    `check` takes such a tuple and gives it back, its values as read; `values_of` a record's.
+    `check` takes such a tuple and returns the converted values; `values_of` returns a record's tuple.
     """
 
     def __init__(self, kind: type[Any]) -> None:
@@ -157,7 +158,7 @@ class _Checker:
 
     @cached_property
     def rules(self) -> Mapping[str, FieldRule]:
-        """By name, what each field may hold; made when somebody asks."""
+        """The rule of each field, by name; computed on first use."""
         schema = self.adapter.json_schema()
         rules = (
             _rule(schema_of_item, schema.get("$defs", {})) for schema_of_item in schema.get("prefixItems", ())
@@ -165,7 +166,7 @@ class _Checker:
         return MappingProxyType(dict(zip(self.names, rules, strict=True)))
 
 
-#: Made when a class is first checked, and kept.
+#: Created when a class is first checked, and cached.
 _checkers: dict[type[Any], _Checker] = {}
 
 
@@ -182,7 +183,7 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 
 def _rule(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> FieldRule:
-    """A rule from a piece of JSON schema; `shared` holds the pieces that others refer to."""
+    """Return the rule of a piece of JSON schema; `shared` holds the pieces that others refer to."""
     help_text, optional = schema.get("description", ""), "anyOf" in schema
     if optional:
         schema = {**schema, **next(option for option in schema["anyOf"] if option.get("type") != "null")}
@@ -205,7 +206,7 @@ def _rule(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> FieldRule:
 
 
 def _bad(error: ValidationError, kind: type[Any], values: tuple[Any, ...]) -> BadField:
-    """The first thing that is wrong, as our own error: an entry of a table by its name, a list as a whole."""
+    """Return the first error as a BadField: an entry of a table by its name, a list as a whole."""
     location = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
     field = fields(kind)[int(location[0])]
     name, value, rule = field.name, values[int(location[0])], field_rules(kind)[field.name]
@@ -221,21 +222,21 @@ def _number(value: float) -> str:
 
 
 def _shortened(value: object) -> str:
-    """A value as a message repeats it: on one line, cut where it is long."""
+    """Return a value for a message: on one line, shortened if long."""
     try:
         text = str(value) if hasattr(value, "isoformat") else repr(_lists(value))
-    except (ValueError, RecursionError):  # Python writes no number of thousands of digits
+    except (ValueError, RecursionError):  # Python does not print numbers of thousands of digits
         return "too long to print"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
 def _lists(value: object) -> object:
-    """Tuples as the lists that they were in a file."""
+    """Convert tuples to the lists that they are in a file."""
     return [_lists(element) for element in value] if isinstance(value, list | tuple) else value
 
 
 def toml_value(value: Any) -> str:
-    """A plain value as TOML has it; JSON's strings, numbers and words are TOML's too."""
+    """Return a plain value as TOML; JSON's strings, numbers and words are TOML's too."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {toml_value(element)}" for key, element in value.items()) + " }"
     if isinstance(value, list):

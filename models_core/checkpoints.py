@@ -1,4 +1,4 @@
-"""Checkpoints: what is half learned, kept so that a training that was killed goes on where it was."""
+"""Checkpoints: intermediate states of a training, so that it continues after it was killed."""
 
 import re
 import shutil
@@ -13,17 +13,17 @@ from models_core import storage
 
 _KIND = "checkpoint"
 _NAME = re.compile(r"checkpoint-(\d+)")
-#: The folder of a training's checkpoints among what it keeps.
+#: The name of the folder of checkpoints in a training's folder.
 CHECKPOINTS = "checkpoints"
-#: Seconds after which a training keeps a checkpoint although its epoch has not ended.
+#: Seconds after which a training writes a checkpoint within an epoch.
 SECONDS_BETWEEN = 120.0
 
 
 class Checkpoints:
-    """Checkpoints of one training in `folder`, which is its own; without one nothing is kept.
+    """Checkpoints of one training in its own `folder`; without a folder nothing is stored.
 
-    `metadata` says which training it is, and must fit JSON: a checkpoint of another is not taken. Those that
-    are not `written` are only read: of several processes of a training one writes.
+    `metadata` identifies the training, and must be JSON-serialisable: checkpoints of others are ignored.
+    Checkpoints that are not `written` are only read: of several processes of a training only one writes.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Checkpoints:
 
     @property
     def due(self) -> bool:
-        """Whether the last one is so old that there should be another."""
+        """Whether the last checkpoint is so old that another is due."""
         return self.folder is not None and self.written and self._clock() - self._saved_at >= SECONDS_BETWEEN
 
     def save(self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
-        """Keep these in the place of the last ones, which stay until then. Raises OSError."""
+        """Store a checkpoint that replaces the last one, which stays until it is complete. Raises OSError."""
         if self.folder is None or not self.written:
             return
         number = max(self._numbers(), default=0) + 1
@@ -58,7 +58,8 @@ class Checkpoints:
         self._saved_at = self._clock()
 
     def latest(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
-        """The arrays and settings of the last whole one of this training; None where there is none."""
+        """Return the arrays and settings of this training's last complete checkpoint; None where there is
+        none."""
         for number in sorted(self._numbers(), reverse=True):
             try:
                 stored = storage.load_model(self._folder_of(number), _KIND)
@@ -70,12 +71,12 @@ class Checkpoints:
 
     @staticmethod
     def last_settings(folder: Path) -> dict[str, Any] | None:
-        """The settings alone of the last whole checkpoint in `folder`, of whichever training."""
+        """Return the settings of the last complete checkpoint in `folder`, of any training."""
         for number in sorted(Checkpoints(folder)._numbers(), reverse=True):
             try:
                 settings: dict[str, Any] = storage.read_manifest(folder / f"checkpoint-{number}")["settings"]
             except (storage.BadModel, OSError):
-                continue  # it made place for a newer one
+                continue  # a newer checkpoint replaced it
             return settings
         return None
 

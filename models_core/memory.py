@@ -1,4 +1,4 @@
-"""How much memory this process may still take, and work that ends in one line where there is too little."""
+"""The memory that this process may still use, and one-line errors for work that needs more."""
 
 import resource
 from collections.abc import Callable, Iterator, Mapping
@@ -13,12 +13,12 @@ _GIB = 2.0**30
 
 
 class NotEnoughMemory(PhraseboxError):
-    """Work that needs more memory than there is; one line with what would fit."""
+    """The work needs more memory than there is; the message is one line that says what would fit."""
 
 
 def available_memory() -> int | None:
-    """Bytes that this process may still take: the least of what its limits (`ulimit -v`, `ulimit -d`), its
-    control group and the machine leave. None where none of them can be read."""
+    """Return the bytes that this process may still use: the minimum of what its limits (`ulimit -v`, `ulimit
+    -d`), its control group and the machine leave. None if none of them can be read."""
     status = _fields(_PROC / "self/status")
     known = []
     for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
@@ -32,7 +32,7 @@ def available_memory() -> int | None:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """What the process's control group leaves, and each that it is in."""
+    """Yield the bytes that the process's control group, and each group that contains it, leave."""
     try:
         lines = (_PROC / "self/cgroup").read_text().splitlines()
     except OSError:
@@ -54,14 +54,14 @@ def _left_in_groups() -> Iterator[int]:
         for group in (folder, *folder.parents):
             limit, used = (_number(group / name) for name in names)
             if limit is not None and used is not None:
-                # Pages of files that were read are given back where memory is short.
+                # The system frees pages of files that were read if memory gets short.
                 yield limit - used + _fields(group / "memory.stat").get("inactive_file", 0)
             if group == root:
                 break
 
 
 def _fields(file: Path) -> dict[str, int]:
-    """Lines such as "VmSize:  12 kB", in bytes; those without a number are left out."""
+    """Return the fields of lines such as "VmSize: 12 kB", in bytes; those without a number are left out."""
     try:
         lines = file.read_text().splitlines()
     except OSError:
@@ -85,10 +85,11 @@ def _number(file: Path) -> int | None:
 def check_memory(
     what: str, bytes_of: Callable[[Mapping[str, int]], float], amounts: Mapping[str, int]
 ) -> None:
-    """Raise NotEnoughMemory where `what` takes more than there is, with what would fit.
+    """Raise NotEnoughMemory if `what` needs more memory than there is; the message says what would fit.
 
-    `bytes_of` is how much it takes, of amounts by name, such as {"training images": 6000}; it does not fall
-    where an amount rises. Of each amount it is said how much of it alone would fit.
+    `bytes_of` returns the bytes needed for amounts by name, such as {"training images": 6000}; it must not
+    decrease as an amount grows. For each amount, the message says how much of it would fit with the others
+    unchanged.
     """
     available = available_memory()
     needed = bytes_of(amounts)
@@ -120,7 +121,7 @@ def check_memory(
 
 
 def _fitting(bytes_of: Callable[[int], float], amount: int, available: int) -> int:
-    """How much of `amount` fits, to a thousandth; 0 where nothing does. All of it does not."""
+    """Return how much of `amount` fits, to a thousandth; 0 if nothing does. The whole amount does not fit."""
     least, most = 0, amount
     while most - least > max(1, amount // 1000):
         middle = (least + most) // 2
@@ -135,7 +136,7 @@ def _thousandths(amounts: Mapping[str, int], share: int) -> dict[str, int]:
     return {name: amount * share // 1000 for name, amount in amounts.items()}
 
 
-#: What numpy, torch, the loader and the system say where an allocation, a mapping or a thread fails.
+#: Messages of numpy, torch, the loader and the system for failed allocations, mappings or threads.
 _FAILED_ALLOCATION = (
     "not enough memory",
     "out of memory",
@@ -148,9 +149,10 @@ _FAILED_ALLOCATION = (
 
 @contextmanager
 def memory_errors(what: str) -> Iterator[None]:
-    """Make NotEnoughMemory, one line, of an allocation that fails: of Python, numpy, torch or the system.
+    """Turn failed allocations of Python, numpy, torch or the system into NotEnoughMemory, with a one-line
+    message.
 
-    All work goes through it once, where commands and jobs begin.
+    All commands and jobs begin with it.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""Work that is kept when it is done: a phase killed half-way is done again, one that ended is not.
+"""A cache of finished phases: a phase that was killed is done again, a finished one is not.
 
-What a phase makes is stored under a digest of everything it depends on, as a folder that is moved to
-its place whole (`storage`). Anything damaged there is made again.
+The results of a phase are stored under a digest of everything they depend on, as a folder that is moved to
+its place when complete (`storage`). Damaged results are computed again.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from numpy.typing import NDArray
 from models_core import storage
 
 PhaseArrays = dict[str, NDArray[Any]]
-#: Told the phase, how much of it is done, and how much there is; may raise to stop.
+#: Called with the phase, the amount done, and the total; may raise to stop the work.
 PhaseProgress = Callable[[str, int, int], None]
 
-#: Raised where what phases make changes, so that nothing old is taken for it.
+#: Increase this when the results of phases change, so that old ones are not used.
 _DEFINITION = 1
 _KIND = "phase"
 
 
 def no_progress(phase: str, done: int, of: int) -> None:
-    """Nobody is told."""
+    """Report nothing."""
 
 
 class PhaseCache:
-    """What phases made, in `folder`; without one nothing is kept. `progress` hears of every phase.
+    """The results of phases in `folder`; without a folder nothing is kept. `progress` is called for every
+    phase.
 
-    Matrices of kernels are large and of use to one training alone: they are kept in `kernels`, or not at all.
+    Kernel matrices are large and useful for one training only: they are kept in `kernels`, or not at all.
     """
 
     def __init__(
@@ -48,13 +49,14 @@ class PhaseCache:
         self.folder, self.progress, self.kernels = folder, progress, kernels
 
     def within(self, name: str) -> PhaseCache:
-        """The same, whose phases are told of as parts of `name`."""
+        """Return the same cache, whose phases are reported as parts of `name`."""
         return PhaseCache(self.folder, lambda phase, done, of: self.progress(f"{name}, {phase}", done, of))
 
     def arrays(
         self, phase: str, provenance: Mapping[str, Any], make: Callable[[], PhaseArrays]
     ) -> PhaseArrays:
-        """What `make` gives, or gave before under the same `provenance` (which must fit JSON)."""
+        """Return the result of `make`, or its stored result for the same `provenance` (which must fit
+        JSON)."""
         self.progress(phase, 0, 1)
         arrays = self._stored(phase, provenance, make)
         self.progress(phase, 1, 1)
@@ -77,23 +79,23 @@ class PhaseCache:
         try:
             storage.save_model(folder, _KIND, arrays, {"phase": phase}, dict(provenance))
         except OSError:
-            if not folder.exists():  # else another process made the same meanwhile
+            if not folder.exists():  # else another process stored the same meanwhile
                 raise
         return arrays
 
 
 def to_json_array(data: Any) -> NDArray[np.uint8]:
-    """Plain data as an array of bytes, for a file of arrays."""
+    """Return plain data as an array of bytes, for a file of arrays."""
     return np.frombuffer(json.dumps(data, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
 def from_json_array(array: NDArray[Any]) -> Any:
-    """What `to_json_array` took; tuples come back as lists."""
+    """Return the data that `to_json_array` was given; tuples become lists."""
     return json.loads(array.tobytes())
 
 
 def digest_of_parts(*parts: Any) -> str:
-    """SHA-256 over arrays (type, shape and bytes) and plain data, in this order."""
+    """Return the SHA-256 of arrays (type, shape and bytes) and plain data, in this order."""
     sha256 = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):

@@ -1,7 +1,7 @@
-"""Processes that train one network together, as torch's `torchrun` starts them; alone where it does not.
+"""Processes that train one network together, started by torch's `torchrun`; a single process without it.
 
 Each process has the same network and the same data, takes its part of every batch, and makes the same step:
-torch's DistributedDataParallel brings the gradients together. The first process alone writes.
+torch's DistributedDataParallel averages the gradients. Only the first process writes.
 """
 
 import os
@@ -18,27 +18,27 @@ from phrasebox.device import torch_for
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """How many there are, and which of them this is, counted from 0."""
+    """The number of processes, and the index of this one, counted from 0."""
 
     rank: int = 0
     count: int = 1
 
     @property
     def first(self) -> bool:
-        """Whether this is the one that writes."""
+        """Whether this is the process that writes."""
         return self.rank == 0
 
     def part(self, items: NDArray[Any]) -> NDArray[Any]:
-        """This process's part of the items; the parts follow each other, and some may be empty."""
+        """Return this process's part of the items; the parts are consecutive, and some may be empty."""
         return np.array_split(items, self.count)[self.rank]
 
     def wait(self) -> None:
-        """Until all have come here."""
+        """Wait until all processes have arrived here."""
         if self.count > 1:
             _distributed().barrier()
 
     def broadcast(self, value: Any) -> Any:
-        """What the first process passes; all of them must ask."""
+        """Return the value that the first process passes; all processes must call this."""
         if self.count == 1:
             return value
         held = [value]
@@ -46,7 +46,7 @@ class Processes:
         return held[0]
 
     def summed(self, value: float) -> float:
-        """The sum of what all processes pass."""
+        """Return the sum of the values that all processes pass."""
         if self.count == 1:
             return value
         totals: list[float] = [0.0] * self.count
@@ -61,17 +61,17 @@ def _distributed() -> Any:
 
 
 def started_processes() -> int:
-    """How many processes torchrun has started; 1 where it has not."""
+    """Return the number of processes that torchrun has started; 1 without it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def is_first_process() -> bool:
-    """Whether this one is the first that torchrun started, or alone."""
+    """Return whether this process is the first that torchrun started, or the only one."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def present_processes() -> Processes:
-    """Those that have joined; this one alone where none have."""
+    """Return the joined processes; only this one if none have joined."""
     if started_processes() == 1:
         return Processes()
     distributed = _distributed()
@@ -82,9 +82,9 @@ def present_processes() -> Processes:
 
 @contextmanager
 def joined_processes(device: str) -> Iterator[tuple[Processes, str]]:
-    """Inside, the processes that torchrun started know each other; and the device that is this one's.
+    """Connect the processes that torchrun started; yield them and this one's device.
 
-    On "cuda" each takes the card of its place on its machine. Raises NoDevice.
+    On "cuda" each process uses the card with its local index. Raises NoDevice.
     """
     if started_processes() == 1:
         yield Processes(), device

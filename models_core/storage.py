@@ -1,9 +1,9 @@
-"""Fitted models on disk: arrays as safetensors beside a JSON manifest; nothing is ever unpickled.
+"""Store fitted models: arrays as safetensors beside a JSON manifest; nothing is ever unpickled.
 
-A model is a folder with `arrays.safetensors` and `manifest.json`. It is written next to its place and
-moved there whole, so a folder by that name is complete. The manifest names the kind of model, its
-settings, the versions of the packages that made it, metadata from the caller (a corpus's hash, a
-seed), and each array's type and shape beside the SHA-256 of the file, all of which loading checks.
+A model is a folder with `arrays.safetensors` and `manifest.json`. It is written next to its place and moved
+there when complete, so a folder with that name is complete. The manifest has the kind of model, its settings,
+the versions of the packages that made it, metadata from the caller (a corpus's hash, a seed), each array's
+type and shape, and the SHA-256 of the file of arrays. Loading checks all of it.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ _PACKAGES = ("numpy", "scipy", "safetensors", "torch")
 
 
 class BadModel(ValueError):
-    """A folder is no model of ours, or is damaged; the message names the file."""
+    """The folder is not a model of ours, or is damaged; the message names the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What was read: arrays by name, the settings they were made with, and the whole manifest."""
+    """A stored model: arrays by name, settings, and the whole manifest."""
 
     arrays: dict[str, NDArray[Any]]
     settings: dict[str, Any]
@@ -50,7 +50,8 @@ def save_model(
     settings: dict[str, Any],
     metadata: dict[str, Any] | None = None,
 ) -> None:
-    """Write a model to `folder`, which must not exist (FileExistsError); settings and facts must fit JSON."""
+    """Write a model to `folder`, which must not exist (FileExistsError); settings and metadata must fit
+    JSON."""
     if folder.exists():
         raise FileExistsError(f"{folder} already exists; choose another name, or remove it first")
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -70,7 +71,8 @@ def save_model(
         }
         text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (scratch / MANIFEST).write_text(text, encoding="utf-8")
-        # safetensors makes files for their owner alone; who may read the manifest may read the model.
+        # safetensors makes files that only their owner can read; whoever may read the manifest may read the
+        # model.
         shutil.copymode(scratch / MANIFEST, scratch / ARRAYS)
         for name in (ARRAYS, MANIFEST):
             _to_disk(scratch / name)
@@ -81,7 +83,7 @@ def save_model(
 
 
 def load_model(folder: Path, kind: str | None = None) -> Stored:
-    """Read a model, and check that it is whole, and of the `kind` wanted. Raises BadModel."""
+    """Read a model and check that it is complete, and of this `kind` if one is given. Raises BadModel."""
     manifest = read_manifest(folder)
     if kind is not None and manifest["kind"] != kind:
         raise BadModel(f"{folder} contains a model of kind {manifest['kind']!r}; expected {kind!r}")
@@ -101,7 +103,7 @@ def load_model(folder: Path, kind: str | None = None) -> Stored:
 
 
 def load_some(folder: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Those arrays of a model that it has of `names`, without reading the others. Raises BadModel."""
+    """Return the arrays of a model that are among `names`, without reading the others. Raises BadModel."""
     file = folder / ARRAYS
     try:
         with safe_open(file, framework="numpy") as stored:
@@ -111,7 +113,7 @@ def load_some(folder: Path, names: Collection[str]) -> dict[str, NDArray[Any]]:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest alone, which is small. Raises BadModel."""
+    """Return the manifest, which is small. Raises BadModel."""
     file = folder / MANIFEST
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
@@ -130,7 +132,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def file_digest(file: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -1,4 +1,4 @@
-"""Phrasebox as a library: what is measured, without the server that asks people.
+"""Phrasebox as a library: the measures, without the annotation server.
 
     metrics        rankings of images and captions, scored; written captions, scored
     agreement      how far those who judged agree; many answers made one
@@ -6,8 +6,8 @@
     formats        runs, qrels, judgments, scores and embeddings in files
     kernels        of captions and of images (Hodosh et al. 2013)
 
-Nothing of Django is imported, and each of the five is loaded when it is first named. What they list in
-`__all__` is the public interface: docs/library.md. Everything else may change from version to version.
+Django is not imported, and each of the five is loaded on first use. Their `__all__` is the public interface
+(docs/library.md). Everything else may change between versions.
 """
 
 from __future__ import annotations

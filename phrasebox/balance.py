@@ -4,7 +4,7 @@ Things are counted by kind, as pictures, captions or columns, and of every kind 
 count what they pass over where they pass it over; who stores things counts those.
 
 >>> tally = Tally()
->>> tally.count("pictures", 3); tally.take("pictures", 2); tally.leave("pictures", NO_CAPTION, 1, "c.jpg")
+>>> tally.count("pictures", 3); tally.take("pictures", 2); tally.leave("pictures", UNCAPTIONED, 1, "c.jpg")
 >>> sheet = tally.sheet()
 >>> sheet.lines[0].found, sheet.lines[0].taken, sheet.lines[0].left
 (3, 2, (Remainder(reason='no_caption', count=1, examples=('c.jpg',)),))
@@ -21,9 +21,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 #: Kinds of things.
-FILES, PICTURES, IMAGES, CAPTIONS = "files", "pictures", "images", "captions"
-ROWS, COLUMNS, NAMES = "rows", "columns", "names"
-BOXES, LABELS, OUTLINES = "boxes", "labels", "outlines"
+SOURCE_FILES, PICTURES, NAMED_IMAGES, CAPTIONS = "files", "pictures", "images", "captions"
+ROWS, TABLE_COLUMNS, NAMES = "rows", "columns", "names"
+BOXES, BOX_LABELS, OUTLINES = "boxes", "labels", "outlines"
 #: What other tools have beside boxes: shapes; what is said of a box, of an image, of a reference.
 MASKS, LINES, POINTS, ELLIPSES = "masks", "lines", "points", "ellipses"
 CUBOIDS, SKELETONS, TRACKS, CROWDS = "cuboids", "skeletons", "tracks", "crowds"
@@ -40,22 +40,22 @@ PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE = "problem", "of_left", "clutter",
 #: that lies in the source; no caption is of them; they name nothing that is there; they are of a caption with
 #: other words; no layer can hold them; the corpus has their images in another size; they are boxes without an
 #: area, or phrases without a box.
-NOT_READ, PACKED, NO_CAPTION = "not_read", "packed", "no_caption"
+NOT_READ, PACKED_INSIDE, UNCAPTIONED = "not_read", "packed", "no_caption"
 UNKNOWN, OTHER_WORDS, NOT_KEPT = "unknown", "other_words", "not_kept"
 OTHER_SIZE, NO_AREA, WITHOUT_BOX = "other_size", "no_area", "without_box"
 UNUSED_REASONS = frozenset(
     {
-        *(NOT_READ, PACKED, NO_CAPTION, UNKNOWN, OTHER_WORDS, NOT_KEPT),
+        *(NOT_READ, PACKED_INSIDE, UNCAPTIONED, UNKNOWN, OTHER_WORDS, NOT_KEPT),
         *(OTHER_SIZE, NO_AREA, WITHOUT_BOX),
     }
 )
-REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, *UNUSED_REASONS})
+LEFT_REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, *UNUSED_REASONS})
 
 #: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too
 #: small to ask about; images have no picture; sizes and boxes of images were those of the picture before it
 #: was turned, and were turned with it.
-TURNED, TOO_SMALL, NO_PICTURE, RAW_FRAME = "turned", "too_small", "no_picture", "raw_frame"
-NOTES = frozenset({TURNED, TOO_SMALL, NO_PICTURE, RAW_FRAME})
+TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME = "turned", "too_small", "no_picture", "raw_frame"
+SHEET_NOTES = frozenset({TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME})
 
 #: Names of things that a sheet has for each reason, at most.
 EXAMPLES = 5
@@ -63,7 +63,7 @@ EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """Things of a kind that were left for one of REASONS, with the names of some."""
+    """Things of a kind that were left for one of LEFT_REASONS, with the names of some."""
 
     reason: str
     count: int
@@ -92,7 +92,7 @@ class SheetLine:
 
 @dataclass(frozen=True, slots=True)
 class SheetNote:
-    """One of NOTES: how many things that were taken it is said of, with the names of some."""
+    """One of SHEET_NOTES: how many things that were taken it is said of, with the names of some."""
 
     note: str
     count: int
@@ -137,7 +137,7 @@ class Tally:
 
     def leave(self, kind: str, reason: str, number: int = 1, *examples: str) -> None:
         """So many of those that are there were left; raises ValueError for a reason that is not declared."""
-        if reason not in REASONS:
+        if reason not in LEFT_REASONS:
             raise ValueError(f"{reason!r} is no reason of a balance sheet")
         if number:
             count, names = self._left.get((kind, reason), (0, ()))
@@ -149,8 +149,8 @@ class Tally:
         self.leave(kind, reason, number, *examples)
 
     def note(self, note: str, number: int = 1, *examples: str) -> None:
-        """Say one of NOTES of so many things that were taken; raises ValueError for another."""
-        if note not in NOTES:
+        """Say one of SHEET_NOTES of so many things that were taken; raises ValueError for another."""
+        if note not in SHEET_NOTES:
             raise ValueError(f"{note!r} is no note of a balance sheet")
         if number:
             count, names = self._notes.get(note, (0, ()))

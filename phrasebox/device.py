@@ -1,8 +1,8 @@
-"""Where heavy numerics run: NumPy on the CPU, or torch on a GPU.
+"""The device for heavy numerics: NumPy on the CPU, or torch on a GPU.
 
-A device is called as torch calls it: "cpu" (the default; then torch is never imported), "cuda", or
-"cuda:0" for one of several. "torch:cpu" is torch on the CPU: nobody needs it for its speed, but it is
-how the path of a GPU is checked on a machine that has none.
+Names of devices are torch's: "cpu" (the default; torch is then not imported), "cuda", or "cuda:0" for one of
+several. "torch:cpu" is torch on the CPU: it is no faster, but tests the code for GPUs on a machine without
+one.
 """
 
 import re
@@ -19,33 +19,33 @@ _NAMES = re.compile(r"cuda(:(0|[1-9][0-9]*))?")
 
 
 class NoDevice(ValueError):
-    """A device that is unknown, not there, or too small; the message is one line with the remedy."""
+    """A device that is unknown, missing, or too small; the message is one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Torch:
-    """Torch, and the device that it is to compute on. Tensors are Any: torch is imported on use only."""
+    """Torch and a device. Tensors have type Any, since torch is imported on use only."""
 
     torch: Any
     device: Any
 
     def put(self, array: NDArray[Any]) -> Any:
-        """The array as a tensor on the device, of the same type; not to be written to."""
-        # Torch warns of arrays that cannot be written to, as those of a file may be.
+        """Return the array as a tensor on the device, of the same type; it must not be written to."""
+        # Torch warns about read-only arrays, such as memory-mapped ones.
         return self.torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
 
     def product(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """left @ right, taken there and back in double precision."""
+        """Return left @ right, computed on the device in double precision."""
         return host(self.put(left) @ self.put(right))
 
     def free(self) -> None:
-        """Give memory that no tensor uses back to the device: torch keeps it for the next one."""
+        """Return unused memory to the device: torch caches it otherwise."""
         if self.device.type == "cuda":
             self.torch.cuda.empty_cache()
 
 
 def torch_on(device: str) -> Torch | None:
-    """Torch on `device`; None for "cpu", which needs none. Raises NoDevice."""
+    """Return torch on `device`; None for "cpu", which needs none. Raises NoDevice."""
     if device == CPU:
         return None
     if device != "torch:cpu" and not _NAMES.fullmatch(device):
@@ -65,7 +65,7 @@ def torch_on(device: str) -> Torch | None:
 
 
 def torch_for(device: str) -> Torch:
-    """Torch on `device`, for what needs it on the CPU too. Raises NoDevice."""
+    """Return torch on `device`, including the CPU. Raises NoDevice."""
     array_api = torch_on("torch:cpu" if device == CPU else device)
     assert array_api is not None
     return array_api
@@ -73,7 +73,7 @@ def torch_for(device: str) -> Torch:
 
 @contextmanager
 def memory_of(on: Torch | None) -> Iterator[None]:
-    """Inside, a device whose memory is full raises NoDevice; without one nothing is different."""
+    """Context in which a device that is out of memory raises NoDevice; has no effect without a device."""
     if on is None:
         yield
         return
@@ -84,5 +84,5 @@ def memory_of(on: Torch | None) -> Iterator[None]:
 
 
 def host(values: Any) -> NDArray[np.float64]:
-    """A tensor's values as an array of NumPy's; an array is given back as it is."""
+    """Return a tensor's values as a NumPy array; an array is returned unchanged."""
     return values if isinstance(values, np.ndarray) else np.asarray(values.cpu().numpy())

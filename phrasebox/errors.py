@@ -1,5 +1,5 @@
-"""What all errors of the product are."""
+"""The base class of all errors."""
 
 
 class PhraseboxError(ValueError):
-    """Something cannot be done, or used; the message is one line with the reason and the remedy."""
+    """Something cannot be done or used; the message is one line with the reason and the remedy."""

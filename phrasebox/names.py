@@ -1,9 +1,9 @@
-"""Names of images and captions in files: which spellings are one name, and which item a name means.
+"""Names of images and captions in files: equivalent spellings, and the item that a name means.
 
-A corpus has several names for an image: its key, its file name, that without the extension, and its id in
-the source. These are name spaces. A format that says which of them it uses declares them, and they are tried
-in its order. Where a format does not say, all are tried, and a name that means two items is an
-`AmbiguousName`, which names both.
+A corpus has several names for an image: its key, its file name, that without the extension, and its id in the
+source. These are name spaces. A format that says which of them it uses declares them, and they are tried in
+its order. Where a format does not say, all are tried, and a name that means two items is an `AmbiguousName`,
+which names both.
 
 Spellings that look alike are one name (`folded`). The exact spelling comes first, then those that look alike.
 
@@ -30,11 +30,11 @@ from phrasebox.text_files import FormatError, short_repr
 
 PICTURE_EXTENSIONS = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff")
 
-#: Name spaces: of images, and of captions.
+#: Name spaces of images and captions.
 KEY, FILE, STEM, SOURCE = "key", "file", "stem", "source"
-#: Where a format does not say.
+#: For formats that do not determine the name space.
 ANY: tuple[str, ...] = ()
-#: What an image's name is called in messages.
+#: The name spaces in messages.
 SPACES = {
     KEY: "key",
     FILE: "file name",
@@ -44,7 +44,7 @@ SPACES = {
 
 _COCO_FILE = re.compile(r"COCO_\w+_0*(\d{1,12})\.jpg")
 _NUMBERED = re.compile(r"(.+)[#_](\d{1,9})", re.ASCII | re.DOTALL)
-#: Spaces of all kinds, and the bytes of UTF-8 that `escaped` writes for them and for the sign itself.
+#: White space of all kinds, and the escapes that `escaped` writes for it and for the percent sign.
 _SPACE = re.compile(r"\s")
 _ESCAPES = re.compile(
     "|".join(["%25", *(quote(sign) for sign in map(chr, range(0x3001)) if sign.isspace() and sign != "%")])
@@ -53,13 +53,13 @@ _AMBIGUOUS_HINT = "images by file name, captions by filename#number, or the choi
 
 
 def extension(filename: str) -> str:
-    """The known picture extension that `filename` ends in, as it is written there, or ""."""
+    """Return the known picture extension of `filename`, as written, or ""."""
     suffix = splitext(filename)[1]
     return suffix if suffix.lower() in PICTURE_EXTENSIONS else ""
 
 
 def base_name(filename: str) -> str:
-    """The name without the folders before it; Windows's are divided by backslashes."""
+    """Return the name without folders, also those of Windows, which are separated by backslashes."""
     return filename.replace("\\", "/").rpartition("/")[2]
 
 
@@ -91,7 +91,7 @@ def unescaped(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """What all spellings of a name that look alike have in common.
+    """Return the common form of all spellings of a name that look alike.
 
     They are the same after NFC, with one plain space for spaces of any kind, also escaped ones, without
     invisible signs, with slashes between folders, and with a picture's extension in small letters.
@@ -111,16 +111,16 @@ def folded(name: str) -> str:
 
 
 def same_file(first: str, second: str) -> bool:
-    """Whether two folded file names may be of one file: one may have folders that the other leaves out."""
+    """Whether two folded file names may be of one file: one may have folders that the other omits."""
     return first == second or first.endswith(f"/{second}") or second.endswith(f"/{first}")
 
 
 class AmbiguousName(PhraseboxError):
-    """A name that means two items, in one line that names both."""
+    """A name of two items, in one line that lists both."""
 
 
 class ImageNaming(NamedTuple):
-    """An image by its number, and its names; "" where it has none of a kind."""
+    """An image by its number, and its names; "" for missing ones."""
 
     item: int
     key: str
@@ -152,7 +152,8 @@ class ImageNames:
         self._alike: dict[str, _Index] = {}
 
     def find(self, name: str, spaces: Sequence[str] = ANY) -> int | None:
-        """The image of that name in the declared `spaces`, the first that knows it; None for an unknown name.
+        """Return the image of that name in the declared `spaces`, the first that knows it; None for an
+        unknown name.
 
         Raises AmbiguousName.
         """
@@ -170,26 +171,27 @@ class ImageNames:
         return None
 
     def declared(self, *spaces: str) -> tuple[str, ...]:
-        """The spaces that a format declares; ANY where the first of several are ids in the source, and there
-        are none."""
+        """Return the spaces that a format declares; ANY if the first of several is ids in the source, and the
+        corpus has none."""
         return ANY if len(spaces) > 1 and SOURCE in spaces and not self._of_space(SOURCE) else spaces
 
     def key(self, name: str) -> str:
-        """The key of the image of that key or file name; an unknown name stays. Raises AmbiguousName."""
+        """Return the key of the image with that key or file name; an unknown name is returned unchanged.
+        Raises AmbiguousName."""
         item = self.find(name, (KEY, FILE))
         return name if item is None else self.images[item].key
 
     def caption_key(self, name: str) -> str:
-        """`KEY#number` of a caption that is named `image#number`, as `key` has its image."""
+        """Return `KEY#number` of a caption named `image#number`, with the image's `key`."""
         image, sign, number = name.rpartition("#")
         return f"{self.key(image)}{sign}{number}"
 
     def label(self, item: int) -> str:
-        """What an image is called in messages."""
+        """Return the name of an image in messages."""
         return self.images[item].filename or self.images[item].key
 
     def _of_space(self, space: str) -> _Index:
-        """The images by their names in a space."""
+        """Return the images by their names in a space."""
         if space not in self._exact:
             index: _Index = {}
             for image in self.images.values():
@@ -228,14 +230,14 @@ class ImageNames:
 
 
 def _names_of(image: ImageNaming) -> Iterator[tuple[str, str]]:
-    """Each name space with a name of the image in it."""
+    """Yield each name space with a name of the image in it."""
     if image.key:
         yield KEY, image.key
     if image.filename:
         yield FILE, image.filename
         yield STEM, image_id(image.filename)
     if image.key and image.key not in (image.filename, image_id(image.filename)):
-        yield FILE, f"{image.key}.jpg"  # as formats print it that know file names alone
+        yield FILE, f"{image.key}.jpg"  # as written by formats that only know file names
     number = None if image.source else _COCO_FILE.fullmatch(base_name(image.filename))
     if source := number[1] if number else image.source:
         yield SOURCE, source
@@ -266,13 +268,13 @@ class CaptionNames:
         for caption in self.captions.values():
             if caption.source:
                 _enter(self._exact, caption.source, caption.item)
-            # Else it says its number in the source itself, which skips some.
+            # Otherwise the id contains its number in the source, which skips some.
             if "#" not in caption.source:
                 self._numbered[caption.image, caption.number] = caption.item
         self._alike: _Index | None = None
 
     def find(self, name: str, spaces: Sequence[str] = ANY) -> int | None:
-        """The caption of that name, its image being named in `spaces`; None for an unknown name.
+        """Return the caption of that name, with its image named in `spaces`; None for an unknown name.
 
         Raises AmbiguousName.
         """
@@ -307,9 +309,9 @@ def _folded_caption(name: str) -> str:
 
 
 class Lookup(dict[str, int | None]):
-    """What the names in a file mean, each looked up once: `lookup[name]`, None where it is unknown.
+    """The meanings of the names in a file, each looked up once: `lookup[name]`, None where it is unknown.
 
-    Raises FormatError, which names the file, for a name that means two items.
+    Raises FormatError with the file for a name of two items.
     """
 
     def __init__(
@@ -331,13 +333,13 @@ class Lookup(dict[str, int | None]):
         return item
 
     def means(self, name: str) -> bool:
-        """Whether a name is known, be it of one item or of two."""
+        """Whether a name is known, for one item or two."""
         try:
             return self[name] is not None
         except FormatError:
             return True
 
     def get(self, name: str, default: int | None = None) -> int | None:  # type: ignore[override]
-        """The item of that name; `default` where it is unknown."""
+        """Return the item with that name; `default` where it is unknown."""
         item = self[name]
         return default if item is None else item

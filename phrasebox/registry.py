@@ -1,7 +1,7 @@
-"""A table of one kind of thing, keyed by name: formats, questions, metrics.
+"""Registries: entries of one kind by name, such as formats, questions, metrics.
 
-Each entry is one file; `discover` imports every module of a package, and each module
-registers itself. Two entries of one name are refused at import time.
+Each entry is one module; `discover` imports every module of a package, and each registers itself. Duplicate
+names are an error at import time.
 """
 
 import importlib
@@ -15,7 +15,7 @@ _P = ParamSpec("_P")
 
 
 class UnknownName(LookupError):
-    """Asked for a name nobody registered; the message lists the known ones."""
+    """An unregistered name; the message lists the known ones."""
 
 
 class Registry(Generic[_T]):
@@ -38,7 +38,7 @@ class Registry(Generic[_T]):
         return entry
 
     def get(self, key: str) -> _T:
-        """The entry named `key`; raises UnknownName listing what exists."""
+        """Return the entry named `key`; raises UnknownName listing what exists."""
         try:
             return self._entries[key]
         except KeyError:
@@ -46,7 +46,7 @@ class Registry(Generic[_T]):
             raise UnknownName(f"unknown {self.kind} {key!r}; known: {known}") from None
 
     def keys(self) -> tuple[str, ...]:
-        """All keys, sorted."""
+        """Return all keys, sorted."""
         return tuple(sorted(self._entries))
 
     def __iter__(self) -> Iterator[_T]:
@@ -57,7 +57,7 @@ class Registry(Generic[_T]):
 
 
 def registering(register: Callable[[_T], _T], make: Callable[_P, _T]) -> Callable[_P, _T]:
-    """`make`, whose results are entered by `register` at once."""
+    """Return `make`, whose results are passed to `register` at once."""
 
     def made(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         return register(make(*args, **kwargs))
@@ -66,6 +66,6 @@ def registering(register: Callable[[_T], _T], make: Callable[_P, _T]) -> Callabl
 
 
 def discover(package: ModuleType) -> None:
-    """Import every module of `package`, so that each registers what it holds."""
+    """Import every module of `package`, so that each registers its entries."""
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")

@@ -1,16 +1,16 @@
-"""Cells of tables that people open in a spreadsheet, which takes some texts for formulas and runs them.
+"""Cells of tables for spreadsheets, which treat some texts as formulas and run them.
 
-For tables that nobody reads back: what is written there is not what was said.
+For tables that are not read back: escaped texts differ from the originals.
 """
 
 from typing import Any
 
-#: How a text begins that a spreadsheet may run.
+#: The first characters of texts that a spreadsheet may run.
 _RUN = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def escape_formula(cell: Any) -> Any:
-    """`cell`, a text that a spreadsheet would run behind an apostrophe, by which it takes it for text.
+    """Return `cell`; a text that a spreadsheet would run gets an apostrophe in front, which marks it as text.
 
     Source: OWASP, "CSV Injection". Numbers stay numbers, also those that are written as text.
     """

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from phrasebox.balance import CLUTTER, COLUMNS, NOT_READ, current_tally
+from phrasebox.balance import CLUTTER, NOT_READ, TABLE_COLUMNS, current_tally
 from phrasebox.text_files import FormatError, lines, short_repr
 
 Row = dict[str, str]
@@ -37,10 +37,10 @@ def count_columns(columns: Iterable[str], used: Collection[str]) -> None:
     tally = current_tally()
     for name in columns:
         if name in used:
-            tally.count(COLUMNS)
-            tally.take(COLUMNS)
+            tally.count(TABLE_COLUMNS)
+            tally.take(TABLE_COLUMNS)
         else:
-            tally.pass_over(COLUMNS, CLUTTER if name in _ROW_NUMBERS else NOT_READ, 1, name)
+            tally.pass_over(TABLE_COLUMNS, CLUTTER if name in _ROW_NUMBERS else NOT_READ, 1, name)
 
 
 class RaggedRow(FormatError):

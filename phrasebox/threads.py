@@ -1,8 +1,8 @@
-"""Threads for tiles: as many workers as there are cores, each with a BLAS of one thread.
+"""Threads for tiles: as many workers as there are cores, each with single-threaded BLAS.
 
-BLAS's own threads wait for each other at the end of every product, actively; where something else
-runs on the machine, small products then take many times as long. Independent tiles need no such
-waiting, and what is done with a tile afterwards runs in parallel as well.
+BLAS's own threads busy-wait for each other at the end of every product; if something else runs on the
+machine, small products then take many times as long. Independent tiles need no such waiting, and further work
+on a tile runs in parallel as well.
 """
 
 import os
@@ -23,10 +23,11 @@ _T = TypeVar("_T")
 
 
 class ThreadLimit:
-    """A limit of one thread on a library, set by the first who enters and lifted by the last who leaves.
+    """A limit of one thread on a library, set by the first context that enters and lifted by the last that
+    exits.
 
-    It holds for the process: if each restored what it found, the last of two that overlap would
-    leave the first one's limit behind for good. `begin` sets the limit, and returns what lifts it.
+    It applies to the process: if each context restored the previous value, the last of two that overlap would
+    restore the first one's limit for good. `begin` sets the limit, and returns a function that lifts it.
     """
 
     def __init__(self, begin: Callable[[], Callable[[], None]]) -> None:
@@ -36,7 +37,7 @@ class ThreadLimit:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While inside, the limit holds; a setting of the whole process."""
+        """Context in which the limit applies; a setting of the whole process."""
         self.enter()
         try:
             yield
@@ -44,14 +45,14 @@ class ThreadLimit:
             self.leave()
 
     def enter(self) -> None:
-        """Set the limit, unless somebody is inside."""
+        """Set the limit, unless it is set already."""
         with self.lock:
             if not self.inside:
                 self.lift = self.begin()
             self.inside += 1
 
     def leave(self) -> None:
-        """Lift the limit, unless somebody else is inside."""
+        """Lift the limit, unless another context is active."""
         with self.lock:
             self.inside -= 1
             if not self.inside:
@@ -69,19 +70,19 @@ _BLAS = ThreadLimit(_one_for_blas)
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """While inside, BLAS computes in the thread that calls it; a setting of the whole process."""
+    """Context in which BLAS computes in the calling thread; a setting of the whole process."""
     return _BLAS.held()
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def for_each(work: Callable[[_T], None], items: Iterable[_T]) -> None:
-    """Do `work` on every item, in any order, a few at a time; the first error in order of items is raised.
+    """Call `work` for every item, in any order, a few at a time; raises the first error in order of items.
 
-    Call inside `one_blas_thread` where the work multiplies matrices.
+    Call it inside `one_blas_thread` if the work multiplies matrices.
     """
     waiting = iter(items)
     workers = cores()
@@ -94,7 +95,7 @@ def for_each(work: Callable[[_T], None], items: Iterable[_T]) -> None:
         running = [pool.submit(work, item) for item in first]
         try:
             for item in waiting:
-                # No more than a few wait, so an endless grid needs no endless memory.
+                # Only a few wait, so an infinite iterable needs no infinite memory.
                 if len(running) > 2 * workers:
                     running.pop(0).result()
                 running.append(pool.submit(work, item))
@@ -106,7 +107,8 @@ def for_each(work: Callable[[_T], None], items: Iterable[_T]) -> None:
 
 
 def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """left @ right, the rows of `left` divided among threads; call inside `one_blas_thread`."""
+    """Return left @ right, with the rows of `left` divided among threads; call it inside
+    `one_blas_thread`."""
     result = np.empty((len(left), right.shape[1]), dtype=np.result_type(left, right))
     rows = max(1, -(-len(left) // cores()))
 
@@ -120,5 +122,5 @@ def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 @lru_cache(maxsize=1)
 def _controller(modules: int) -> ThreadpoolController:
-    # Finding the libraries takes a millisecond; another may have come with another module.
+    # Finding the libraries takes a millisecond; a later import may have loaded another.
     return ThreadpoolController()

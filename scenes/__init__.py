@@ -1,1 +1,1 @@
-"""Drawn scenes with captions and gold. Knows nothing of the product: it yields lines of a corpus file."""
+"""Drawn scenes with captions and gold, as lines of a corpus file. Independent of the product."""

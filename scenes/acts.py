@@ -1,4 +1,4 @@
-"""What stories are made of: somebody riding, playing an instrument, holding balloons, strolling by."""
+"""Actions in stories: riding, playing an instrument, holding balloons, walking by."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,7 +25,7 @@ _MOUNTED = Pose(near_leg=(46, -16), far_leg=(46, -16), view=0.25, hip=0.7, lean=
 def cyclist(
     s: Stage, kinds: Kinds, x: float, depth: float, *, code: str = "daily"
 ) -> tuple[ScenePerson, BodyFigure, Entity]:
-    """Somebody on a bicycle."""
+    """Draw a person on a bicycle."""
     ground, _ = s.floor.at(depth)
     person, figure = s.person(
         kinds, Standpoint(x, depth), _RIDING, code=code, role=(("cyclist", 2), ("biker", 1))
@@ -51,7 +51,7 @@ def cyclist(
 
 
 def horseman(s: Stage, kinds: Kinds, x: float, depth: float) -> tuple[ScenePerson, BodyFigure, Entity]:
-    """Somebody on a horse."""
+    """Draw a person on a horse."""
     ground, _ = s.floor.at(depth)
     leather = NAMED_COLOURS[s.colour("white", "tan", "brown")]
     horse, tall = s.animal(
@@ -73,7 +73,7 @@ def horseman(s: Stage, kinds: Kinds, x: float, depth: float) -> tuple[ScenePerso
 
 
 def _both(figure: BodyFigure, near: Point, far: Point, *, elbow: float = -1) -> None:
-    """Bring both hands to points given in the figure's own coordinates, in front of the trunk."""
+    """Bring both hands to points in the figure's own coordinates, in front of the trunk."""
     figure.reach("near arm", figure.outside(near))
     figure.reach("far arm", figure.outside(far), outward=elbow)
     figure.arms_over = True
@@ -160,7 +160,7 @@ def drummer(s: Stage, figure: BodyFigure, kit: Entity | None = None) -> Entity:
 
 
 def flag_of(s: Stage) -> Callable[[Pen], None]:
-    """One flag's design, to be drawn in several hands alike."""
+    """Return the design of a flag, to be drawn the same in several hands."""
     names = s.rng.choice(
         (("red", "white", "blue"), ("red", "orange", "yellow", "green", "blue", "purple"),
             ("green", "white", "red"),
@@ -171,7 +171,7 @@ def flag_of(s: Stage) -> Callable[[Pen], None]:
 
 
 def balloons(s: Stage, figure: BodyFigure, count: int, *, limb: str = "near arm") -> list[Entity]:
-    """`count` balloons on strings in somebody's hand, spread so that each can be told apart."""
+    """Draw `count` balloons on strings in a person's hand, spread so that each is distinguishable."""
     x, y = figure.limbs[limb][2]
     unit = 1.0 if figure.look.build.head < 0.2 else 1.25
     entities = []
@@ -249,7 +249,7 @@ def ball_in_scene(
 
 
 def passer_by(s: Stage, x: float, depth: float = 0.0) -> Actor:
-    """Somebody on their way in the background."""
+    """Put a walking person into the background."""
     pose, flip = s.rng.choice(("walk", "stroll")), s.rng.random() < 0.5
     person, figure = s.person(ANYONE, Standpoint(x, depth, flip), pose)
     s.says(person, "*walk by", "*pass by", "*walk in the background", main=False, here=False)
@@ -257,6 +257,6 @@ def passer_by(s: Stage, x: float, depth: float = 0.0) -> Actor:
 
 
 def seated(s: Stage, kinds: Kinds, at: Standpoint, seat_y: float, *, role: str | Weighted = ()) -> Actor:
-    """Somebody on a seat whose top is at `seat_y` pixels; `at` says where the feet are (`y`)."""
+    """Draw a person on a seat whose top is at `seat_y` pixels; `at` is where the feet are (`y`)."""
     ground = s.floor.at(at.depth)[0] if at.y is None else at.y
     return s.person(kinds, at, "sit", seat=ground - seat_y, role=role)

@@ -1,4 +1,4 @@
-"""One picture in the making: things to be painted from back to front, referents, and what is said of them."""
+"""A picture being composed: what to paint, from back to front, its referents, and the clauses about them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ _ALIKE = ("hat", "helmet", "jacket", "coat", "apron", "dress", "jersey", "scarf"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Something that can be said: who, what they do, and how readily it is said.
+    """A possible statement: its subjects, what they do, and its weight.
 
-    A text is a verb phrase: `*word` is a verb to be inflected, `@key/style` a mention, `( ... )`
-    may be left out. With several subjects, they are coordinated.
+    A text is a verb phrase: `*word` is a verb to be inflected, `@key/style` a mention, `( ... )` may be left
+    out. With several subjects, they are coordinated.
     """
 
     subjects: tuple[Referent, ...]
@@ -33,7 +33,7 @@ class Clause:
 
 @dataclass
 class Floor:
-    """Where people stand: the ground's height in pixels and a grown man's, at the back and in front."""
+    """The ground's height in pixels and the height of a man, at the back and in front."""
 
     back: float
     front: float
@@ -41,13 +41,13 @@ class Floor:
     tall: float
 
     def at(self, depth: float) -> tuple[float, float]:
-        """The ground's height and a grown man's, in pixels, at `depth` from 0 (back) to 1 (front)."""
+        """Return the ground's height and a man's, in pixels, at `depth` from 0 (back) to 1 (front)."""
         return self.back + (self.front - self.back) * depth, self.small + (self.tall - self.small) * depth
 
 
 @dataclass
 class SceneBoard:
-    """One picture until it is painted: what is to be painted when, what there is, what can be said of it."""
+    """A picture before it is painted: what to paint and when, its referents, and the clauses about them."""
 
     canvas: Canvas
     rng: Random
@@ -87,7 +87,7 @@ class SceneBoard:
     # -- painting ----------------------------------------------------------------------------
 
     def paint(self, depth: float, painter: Painter) -> None:
-        """Have `painter` called with a pen in picture coordinates when its turn comes, back to front."""
+        """Schedule `painter`, called with a pen in picture coordinates, from back to front."""
         self._queue.append((depth, len(self._queue), painter))
 
     def shadow(self, x: float, y: float, half: float, strength: float = 0.30) -> None:
@@ -95,10 +95,10 @@ class SceneBoard:
         self.canvas.pen().glow(x, y, half, half * 0.24, self.shadow_colour, strength)
 
     def play(self) -> None:
-        """Paint everything that was put here, and forget it.
+        """Paint everything that was scheduled, and clear the schedule.
 
-        Painters hold the board, and the board a canvas of megabytes: kept, they would be a circle
-        that waits for the garbage collector.
+        Painters refer to the board, and the board to a canvas of megabytes: this would be a reference cycle
+        for the garbage collector.
         """
         pen = self.canvas.pen()
         for _, _, painter in sorted(self._queue, key=lambda entry: entry[:2]):
@@ -121,7 +121,7 @@ class SceneBoard:
         owner: ScenePerson | None = None,
         parts: Sequence[int] | None = None,
     ) -> Entity:
-        """A thing to be seen, with a part of its own unless `parts` are given."""
+        """Add a visible object, with its own part unless `parts` are given."""
         named: Weighted = ((nouns, 1.0),) if isinstance(nouns, str) else nouns
         entity = Entity(
             len(self.referents),
@@ -137,7 +137,7 @@ class SceneBoard:
         return entity
 
     def notion(self, *phrases: str, scene: bool = False) -> Notion:
-        """A place that is the whole scene, or something without a body, by its noun phrases."""
+        """Add a place that is the whole scene, or something without a body, by its noun phrases."""
         notion = Notion(len(self.referents), SCENE if scene else OTHER, tuple((p, 1.0) for p in phrases))
         self.referents.append(notion)
         return notion
@@ -145,7 +145,7 @@ class SceneBoard:
     def group(
         self, members: Sequence[Entity], noun: str = "", *, bunch: str = "", phrases: Weighted = ()
     ) -> Group:
-        """`members` mentioned together; people need no noun but may have one (a role)."""
+        """Add `members` that are mentioned together; people need no noun but may have one (a role)."""
         group = Group(len(self.referents), members[0].category, tuple(members), noun, bunch, phrases)
         self.referents.append(group)
         people = [m for m in members if isinstance(m, ScenePerson)]
@@ -165,14 +165,13 @@ class SceneBoard:
         main: bool = True,
         here: bool = True,
     ) -> None:
-        """`who` (one, or several to be coordinated) can be said to do any of `texts`.
+        """Add the statement that `who` (one, or several to be coordinated) does any of `texts`.
 
-        `main` clauses carry captions of their own; others come in after "while". `here` says
-        that a place may follow.
+        `main` clauses can be captions by themselves; others follow "while". With `here` a place may follow.
         """
         subjects = (who,) if isinstance(who, Referent) else tuple(who)
         self.clauses.append(Clause(subjects, texts, weight, main, here))
 
     def place(self, text: str, weight: float = 1.0) -> None:
-        """A phrase that says where the whole scene is ("in @3")."""
+        """Add a phrase that says where the whole scene is ("in @3")."""
         self.places.append((text, weight))

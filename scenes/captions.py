@@ -1,9 +1,9 @@
-"""Captions: sentences about a picture, with the place of every mention.
+"""Captions: sentences about a picture, with the positions of all mentions.
 
-A caption takes a clause of the story (who does what), perhaps says what somebody wears, perhaps
-where it happens or what stands around, perhaps what somebody else does meanwhile. Every noun
-phrase is a mention, but for pronouns and the words that Plummer et al. (2015, section 2.1) leave
-out as not visual ("in the background", "in the air").
+A caption takes a clause of the story (who does what) and optionally adds what a person wears, where it
+happens or what is nearby, and what somebody else does meanwhile. Every noun phrase is a mention, except
+pronouns and the phrases that Plummer et al. (2015, section 2.1) exclude as not visual ("in the background",
+"in the air").
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ _STOPS = frozenset((".", ","))
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One caption: its words, its mentions as (referent key, start, end), and the places of its verbs and of
-    the words that a new part begins with."""
+    """A caption: its words, its mentions as (referent key, start, end), and the positions of its verbs and of
+    the words with which a new part begins."""
 
     words: tuple[str, ...]
     mentions: tuple[tuple[int, int, int], ...]
@@ -31,12 +31,12 @@ class Sentence:
 
 
 class Unfit(Exception):
-    """This wording mentions what cannot be mentioned here; another has to be tried."""
+    """This wording mentions something that cannot be mentioned; another one has to be tried."""
 
 
 @dataclass
 class _Draft:
-    """A caption in the making. Raises Unfit rather than mention a thing twice or one that cannot be seen."""
+    """A caption being composed. Raises Unfit rather than mention an object twice or an invisible one."""
 
     rng: Random
     usable: dict[int, Referent]
@@ -52,7 +52,7 @@ class _Draft:
         self.words += text.split()
 
     def mention(self, key: int, style: str = "", tokens: tuple[str, ...] | None = None) -> Referent:
-        """Word one mention of the referent `key`, or take `tokens` for it."""
+        """Word one mention of the referent `key`, or use `tokens` for it."""
         referent = self.usable.get(key)
         if referent is None:
             raise Unfit
@@ -75,7 +75,7 @@ class _Draft:
         return referent
 
     def wear(self, person: ScenePerson, *, limit: int) -> None:
-        """Say what a person wears or looks like, in up to `limit` mentions."""
+        """Add what a person wears or looks like, in up to `limit` mentions."""
         worn = [g for g in person.worn if g.key in self.usable and g.key not in self.depicted]
         looks = [f for f in person.features if f.key in self.usable and f.key not in self.depicted]
         main = [
@@ -104,7 +104,7 @@ class _Draft:
             self._list(self.rng.sample(looks, 1))
 
     def wear_alike(self, people: Group) -> None:
-        """Say what all of a group wear, where there is such a thing."""
+        """Add what all members of a group wear, if they wear the same."""
         members = {p.key for p in people.entities}
         alike = [
             worn
@@ -117,7 +117,7 @@ class _Draft:
             self.mention(self.rng.choice(alike).key)
 
     def _some(self, things: Sequence[Entity], count: int) -> list[Entity]:
-        """`count` of `things`, the first ones (outermost, largest) more often."""
+        """Return `count` of `things`, the first ones (outermost, largest) with higher probability."""
         left = list(things)
         entities: list[Entity] = []
         while left and len(entities) < count:
@@ -133,7 +133,7 @@ class _Draft:
             self.mention(thing.key)
 
     def template(self, text: str, form: str, several: bool) -> None:
-        """A verb phrase in one of the forms "finite", "progressive", "gerund"."""
+        """Add a verb phrase in one of the forms "finite", "progressive", "gerund"."""
         parts = text.split()
         if "(" in parts:
             start, stop = parts.index("("), parts.index(")")
@@ -159,7 +159,7 @@ class _Draft:
 
 
 def _agreement(draft: _Draft, referents: Sequence[Referent]) -> bool:
-    """Whether the verb is in the plural, from the wording just taken."""
+    """Whether the verb is plural, from the wording just used."""
     if len(referents) > 1:
         return True
     referent = referents[0]
@@ -170,7 +170,7 @@ def _agreement(draft: _Draft, referents: Sequence[Referent]) -> bool:
 
 
 def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
-    """Word the subject; returns whether its verb is in the plural."""
+    """Word the subject; return whether its verb is plural."""
     subjects: list[Referent] = []
     for k, subject in enumerate(clause.subjects):
         if k:
@@ -180,7 +180,7 @@ def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
         style = "own" if k and subject.category == "animals" and draft.rng.random() < 0.5 else ""
         subjects.append(draft.mention(subject.key, style))
         if draft.words[draft.mentions[-1][1]] == "another":
-            raise Unfit  # "a dancer and another dancer": better said of both together
+            raise Unfit  # "a dancer and another dancer": better mentioned as a group
         if len(clause.subjects) == 1:
             several = _agreement(draft, subjects)
         if (
@@ -196,7 +196,7 @@ def _subject(draft: _Draft, clause: Clause, *, dressed: int) -> bool:
 
 
 def _background(draft: _Draft, board: SceneBoard, count: int) -> None:
-    """Up to `count` phrases of place and surroundings; what does not fit is left out."""
+    """Add up to `count` phrases of place and surroundings; unsuitable ones are skipped."""
     for index in range(count):
         chance = draft.rng.random()
         if not index and chance < 0.68 and board.places:
@@ -267,7 +267,8 @@ def _finish(draft: _Draft) -> Sentence:
 def write(
     board: SceneBoard, usable: dict[int, Referent], rng: Random, *, count: int = 5
 ) -> list[Sentence] | None:
-    """`count` different captions of 4 to 20 words about what can be seen; None where too little can."""
+    """Return `count` different captions of 4 to 20 words about visible objects; None where too few are
+    visible."""
     main = [c for c in board.clauses if c.main and all(s.key in usable for s in c.subjects)]
     side = [c for c in board.clauses if all(s.key in usable for s in c.subjects)]
     if not main:

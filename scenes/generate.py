@@ -1,7 +1,7 @@
-"""The sample corpus: any number of painted scenes with captions and gold, from one seed.
+"""The sample corpus: any number of drawn scenes with captions and gold, from one seed.
 
-Image `i` depends on the seed and on `i` alone, so a corpus of any size is the beginning of every
-larger one. Nothing is kept between images.
+Image `i` depends only on the seed and on `i`, so a corpus of any size is a prefix of every larger one.
+Nothing is stored between images.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from scenes.stories import STORIES, WIDE
 
 
 def birds(s: Stage) -> None:
-    """Some birds in the sky."""
+    """Draw some birds in the sky."""
     count = s.rng.randint(1, 4)
     x, y = s.rng.uniform(0.12, 0.6), s.height * s.rng.uniform(0.08, 0.2)
     coat = s.rng.choice(("white", "gray", "black"))
@@ -49,7 +49,7 @@ def birds(s: Stage) -> None:
 
 
 def _passer_by(s: Stage) -> None:
-    """Somebody on their way at the back, partly hidden by the person who stands in front."""
+    """Put a walking person in the back, partly hidden by the person in front."""
     acts.passer_by(s, s.rng.choice((0.1, 0.5, 0.9)) + s.rng.uniform(-0.05, 0.05))
 
 
@@ -62,7 +62,7 @@ def resting_dog(s: Stage) -> None:
 OUTSIDE = (birds, birds, _passer_by, resting_dog)
 
 
-#: How often each setting is taken.
+#: The probability of each setting.
 _SHARES = {
     "park": 3.0, "street": 2.6, "beach": 2.0, "field": 1.7, "snow": 1.5, "lake": 1.4, "concert": 1.6,
     "living room": 1.2, "kitchen": 1.0, "hall": 1.2,
@@ -72,13 +72,13 @@ _SHARES = {
 _WIDE = ((500, 375), (500, 375), (500, 333))
 _HIGH = ((375, 500), (375, 500), (400, 500))
 
-#: The least number of mentions and chains with which an image is worth annotating.
+#: The smallest number of mentions and chains for which an image is worth annotating.
 _LEAST_MENTIONS = 11
 _LEAST_CHAINS = 5
 
 
 def split_of(index: int, seed: int) -> str:
-    """train, val or test: about 80, 10 and 10 in a hundred, drawn per image."""
+    """Return train, val or test: about 80, 10 and 10 per cent, drawn per image."""
     chance = Random(f"{seed}:{index}:split").random()
     return "train" if chance < 0.8 else "val" if chance < 0.9 else "test"
 
@@ -90,8 +90,8 @@ def _image_id(index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedScene:
-    """The scene as a line of a corpus file has it (docs/formats.md, jsonl), its picture (mode RGB), and its
-    captions as the grammar wrote them."""
+    """A scene as a line of a corpus file (docs/formats.md, jsonl), its picture (mode RGB), and its captions
+    as the grammar wrote them."""
 
     image: dict[str, Any]
     picture: Image.Image
@@ -133,7 +133,7 @@ def _attempt(index: int, seed: int, attempt: int) -> GeneratedScene | None:
 
 
 def generate_scene(index: int, *, seed: int) -> GeneratedScene:
-    """Image `index` (from 0) of the corpus `seed`."""
+    """Return image `index` (from 0) of the corpus `seed`."""
     attempt = 0
     while (scene := _attempt(index, seed, attempt)) is None:
         attempt += 1
@@ -143,8 +143,8 @@ def generate_scene(index: int, *, seed: int) -> GeneratedScene:
 def generate(
     number: int, *, seed: int, out: Path | None = None, parses: TextIO | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The first `number` images of the corpus `seed`, as lines of a corpus file have them; their pictures are
-    written as JPEG files under `out`, where given, and the parses of their captions as CoNLL-U to `parses`.
+    """Yield the first `number` images of the corpus `seed`, as lines of a corpus file; their pictures are
+    written as JPEG files to `out`, if given, and the parses of their captions as CoNLL-U to `parses`.
 
     Raises ValueError where `number` is negative, OSError where `out` cannot be written.
     """

@@ -1,8 +1,8 @@
-"""Gold: from a painted stage and its captions to mentions, chains and boxes.
+"""Gold: mentions, chains and boxes from a drawn stage and its captions.
 
-A box is tight around the visible extent as drawn, after whatever stands in front; a person's
-holds what they wear. The layer is in canonical order and a fixed point of the merging of Plummer
-et al. (2015, section 2.3); what would not be is never mentioned.
+A box is tight around the visible extent as drawn, after everything in front; a person's box includes what
+they wear. The layer is in canonical order and a fixed point of the merging of Plummer et al. (2015, section
+2.3); objects for which it would not be are never mentioned.
 """
 
 from collections.abc import Sequence
@@ -13,25 +13,26 @@ from scenes.captions import Sentence
 from scenes.referents import Entity, Group, Notion, Referent, may_coincide
 from scenes.terms import ANIMALS, BODYPARTS, CLOTHING, INSTRUMENTS, OTHER, PEOPLE, VEHICLES, Box
 
-#: The least width and height of a box, its least area, and the least share of it that is the thing.
+#: The smallest width and height of a box, its smallest area, and the smallest share of it that shows the
+#: object.
 LEAST_SIDE = 7
 LEAST_AREA = 90
 LEAST_SHARE = 0.10
 
-#: From here on two boxes of different chains would merge (the lower of the two printed bounds).
+#: From this IoU on two boxes of different chains would merge (the lower of the two printed bounds).
 _ALIKE = 0.8
 #: Boxes of one chain overlap less than this.
 APART = 0.5
 
-#: Who stays when two things cannot be told apart: the earlier category here.
+#: Which of two indistinguishable objects stays: the one with the earlier category here.
 _PRECEDENCE = (PEOPLE, ANIMALS, VEHICLES, INSTRUMENTS, CLOTHING, OTHER, BODYPARTS)
 
-#: How many chain ids an image may use.
+#: The largest number of chain ids of an image.
 STRIDE = 100
 
 
 def visible(entities: Sequence[Entity], extents: Extents) -> dict[int, Box]:
-    """Entity key -> box, for all that show enough and are told apart from each other by their boxes."""
+    """Return entity key -> box, for all that are sufficiently visible and distinguishable by their boxes."""
     boxes: dict[int, Box] = {}
     for entity in entities:
         pixels = extents.pixels(entity.parts)
@@ -60,9 +61,10 @@ def _rank(entity: Entity) -> int:
 
 
 def mentionable(referents: Sequence[Referent], boxes: dict[int, Box]) -> dict[int, Referent]:
-    """Referents by key that can be seen; of a set, those members that can, if they are apart from each other.
+    """Return the visible referents by key; of a set, the visible members, if these are separate from each
+    other.
 
-    No two stand for the same set of things.
+    No two represent the same set of objects.
     """
     referents_by_key: dict[int, Referent] = {}
     taken: set[tuple[int, ...]] = set()
@@ -86,11 +88,11 @@ def mentionable(referents: Sequence[Referent], boxes: dict[int, Box]) -> dict[in
 def layer(
     index: int, sentences: Sequence[Sentence], referents: dict[int, Referent], boxes: dict[int, Box]
 ) -> dict[str, list[Any]]:
-    """The gold layer of image `index` (from 0), in canonical order, as a corpus file has it.
+    """Return the gold layer of image `index` (from 0), in canonical order, as in a corpus file.
 
-    Chains are numbered `index * STRIDE + 1` on, in the order of their first mention. Objects: for
-    each chain in that order, for each of its boxes from left to right (Box's own order), unless the
-    box is listed already; a box names its chains in chain order; a chain without boxes is one object.
+    Chains are numbered from `index * STRIDE + 1`, in the order of their first mention. Objects: for each
+    chain in that order, for each of its boxes from left to right (Box's own order), unless the box is listed
+    already; a box names its chains in chain order; a chain without boxes is one object.
     """
     mentions: dict[int, list[dict[str, Any]]] = {}
     for number, sentence in enumerate(sentences):

@@ -1,8 +1,8 @@
-"""Dependency parses of the captions, as the grammar that wrote them knows them, and their CoNLL-U.
+"""Dependency parses of the captions, derived from the grammar that wrote them, and their CoNLL-U.
 
-A sentence is read once from left to right. What the grammar knows are its noun phrases (mentions), its verbs,
-and where a new part begins (a place, what stands around). Relations have the names of Universal Dependencies.
-A noun before a noun is not told apart from an adjective; tags and features are left open.
+A sentence is read once from left to right. The grammar provides its noun phrases (mentions), its verbs, and
+where a new part begins (a place, or surroundings). Relations are named as in Universal Dependencies. A noun
+before a noun is treated like an adjective; tags and features are empty.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,20 +17,20 @@ _AUXILIARIES = frozenset(("is", "are"))
 _SUBORDINATORS = frozenset(("while", "as"))
 _PLACES = frozenset(("inside", "indoors", "outside", "outdoors"))
 _SIGNS = frozenset((".", ","))
-#: The relation of a head that depends on nothing, and the number that stands for its head.
+#: The relation of the root, and the number that represents its head.
 _ROOT, _NOTHING = "root", -1
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Of each word the place of its head, counted from 0 (-1: it is the root), and its relation to that."""
+    """The position of each word's head, counted from 0 (-1: it is the root), and its relation."""
 
     heads: tuple[int, ...]
     relations: tuple[str, ...]
 
 
 def dependencies(sentence: Sentence) -> Dependencies:
-    """The tree of a sentence that the grammar wrote."""
+    """Return the tree of a sentence that the grammar wrote."""
     reading = _Reading(sentence)
     ends = {start: end for _, start, end in sentence.mentions}
     index = 0
@@ -50,7 +50,7 @@ def dependencies(sentence: Sentence) -> Dependencies:
 
 
 def conllu_of(name: str, sentences: Sequence[Sentence]) -> Iterator[str]:
-    """The parses of an image's captions, which are named `name`#0, `name`#1 and so on, as CoNLL-U."""
+    """Yield the parses of an image's captions, named `name`#0, `name`#1 and so on, as CoNLL-U."""
     for number, sentence in enumerate(sentences):
         tree = dependencies(sentence)
         yield f"# sent_id = {name}#{number}\n# text = {' '.join(sentence.words)}\n"
@@ -63,7 +63,7 @@ def conllu_of(name: str, sentences: Sequence[Sentence]) -> Iterator[str]:
 
 @dataclass
 class _Reading:
-    """A sentence as far as it was read. `waiting` are words whose head is still to come."""
+    """A partially read sentence. `waiting` are words whose head is still to come."""
 
     sentence: Sentence
     heads: dict[int, int] = field(default_factory=dict)
@@ -84,11 +84,11 @@ class _Reading:
         return self.sentence.words[index].lower()
 
     def is_any_of(self, words: frozenset[str]) -> bool:
-        """Whether one word is waiting, and is one of these."""
+        """Whether exactly one word is waiting, and is one of these."""
         return len(self.waiting) == 1 and self.word(self.waiting[0]) in words
 
     def noun_phrase(self, start: int, end: int) -> None:
-        """A mention with all its words."""
+        """Read a mention with all its words."""
         head = self._inside(start, end)
         if self.is_any_of(frozenset(("and",))) and self.noun is not None:
             self.link(self.waiting[0], head, "cc")
@@ -112,14 +112,14 @@ class _Reading:
         self.waiting, self.noun = [], head
 
     def _participle(self, index: int) -> None:
-        """Of the verb, or of the noun before ("a man wearing a hat")."""
+        """Attach to the verb, or to the previous noun ("a man wearing a hat")."""
         if self.verb is not None:
             self.link(index, self.verb, "advcl")
         elif self.noun is not None:
             self.link(index, self.noun, "acl")
 
     def _oblique(self, head: int) -> None:
-        """A noun phrase after a preposition: of the verb, of the noun before, or of a verb still to come."""
+        """Read a noun phrase after a preposition: of the verb, of the previous noun, or of a later verb."""
         if self.verb is not None:
             self.link(head, self.verb, "obl")
         elif self.noun is not None:
@@ -128,7 +128,7 @@ class _Reading:
             self.fronted.append(head)
 
     def _inside(self, start: int, end: int) -> int:
-        """Link the words of a noun phrase; returns the place of its head."""
+        """Link the words of a noun phrase; return the position of its head."""
         of = next((index for index in range(start + 1, end) if self.word(index) == "of"), None)
         if of is not None:
             head, inner = self._inside(start, of), self._inside(of + 1, end)
@@ -148,7 +148,7 @@ class _Reading:
         return head
 
     def verb_at(self, index: int) -> None:
-        """A verb, perhaps after its auxiliary."""
+        """Read a verb, possibly after its auxiliary."""
         progressive = self.is_any_of(_AUXILIARIES)
         first = self.verb is None
         for before in self.waiting:
@@ -188,7 +188,7 @@ class _Reading:
         self.link(index, _NOTHING, _ROOT)
 
     def other_word(self, index: int) -> None:
-        """A preposition, an adverb, a conjunction or a sign."""
+        """Read a preposition, an adverb, a conjunction or a punctuation mark."""
         word = self.word(index)
         if word in _SUBORDINATORS and self.root is not None:
             self.close_part()
@@ -205,13 +205,13 @@ class _Reading:
             self.waiting.append(index)
 
     def begin_part(self) -> None:
-        """A place, or a further subject, begins here."""
+        """Begin a new part: a place, or a further subject."""
         self.close_part()
         if self.verb is None and self.subject is not None:
             self.noun = self.subject
 
     def close_part(self) -> None:
-        """No noun phrase comes any more for the words that are waiting."""
+        """Close a part: no further noun phrase follows for the waiting words."""
         words, self.waiting = self.waiting, []
         above = self.verb if self.verb is not None else self.subject
         if not words or above is None:
@@ -226,7 +226,7 @@ class _Reading:
             self.link(index, above, "advmod")
 
     def tree(self) -> Dependencies:
-        """What was read, with signs at the root."""
+        """Return the tree, with punctuation attached to the root."""
         self.close_part()
         if self.root is None:
             self._become_root(self.subject if self.subject is not None else 0)
@@ -241,7 +241,7 @@ class _Reading:
 
 
 def _relation_within(word: str) -> str:
-    """The relation of a word to the noun that ends its phrase."""
+    """Return the relation of a word to the noun that ends its phrase."""
     if word in _DETERMINERS:
         return "det"
     if word in _POSSESSIVES:

@@ -1,4 +1,4 @@
-"""Noun phrases: how one mention of a referent is worded; verb forms and articles that captions need."""
+"""Noun phrases: wordings of a mention; verb forms and articles for captions."""
 
 from random import Random
 
@@ -54,11 +54,11 @@ def wording(
     first: bool = False,
     again: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
-    """The tokens of one mention.
+    """Return the tokens of one mention.
 
-    `style` is the template's ("the" or "own"); `possessive` the possessive of the clause's
-    subject; `first` says that the mention opens the caption; `again` holds the nouns the caption
-    has used, so that a second man becomes "another man".
+    `style` is the template's ("the" or "own"); `possessive` the possessive of the clause's subject; `first`:
+    the mention opens the caption; `again` are the nouns that the caption has used, so that a second man
+    becomes "another man".
     """
     if isinstance(referent, Notion):
         return tuple(weighted(rng, referent.phrases).split())
@@ -71,7 +71,7 @@ def wording(
 
 
 def noun_of(tokens: tuple[str, ...]) -> str:
-    """The head of a phrase, for `again`."""
+    """Return the head of a phrase, for `again`."""
     return tokens[-1].lower()
 
 
@@ -159,5 +159,5 @@ def _thing(thing: Entity, rng: Random, style: str, possessive: str, again: froze
 
 
 def colour_alone(thing: Entity) -> tuple[str, ...] | None:
-    """The garment's colour as a mention of its own ("a man in [blue]"), where it has one."""
+    """Return the garment's colour as a separate mention ("a man in [blue]"), if it has one."""
     return (thing.colour,) if thing.colour in NAMED_COLOURS and thing.form == "one" else None

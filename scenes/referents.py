@@ -1,7 +1,7 @@
-"""What captions can talk about: things to be seen, sets of them, and what has no box.
+"""Referents of captions: visible objects, sets of them, and things without a box.
 
-A referent becomes a coreference chain when some caption mentions it. Two referents never stand for
-the same set of things, so a chain's mentions all refer to the same set of entities.
+A referent becomes a coreference chain when a caption mentions it. Two referents never represent the same set
+of objects, so all mentions of a chain refer to the same set of entities.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from scenes.terms import ANIMALS, BODYPARTS, CLOTHING, PEOPLE, SCENE
 
-#: Words with how often each is taken.
+#: Words with their weights.
 Weighted = tuple[tuple[str, float], ...]
 
 ADULTS = ("man", "woman", "old man", "old woman")
@@ -58,7 +58,7 @@ NUMBERS = (
 
 
 def plural(noun: str) -> str:
-    """`noun` (perhaps of several words) for more than one."""
+    """Return the plural of `noun` (possibly of several words)."""
     *before, last = noun.split(" ")
     if last in _IRREGULAR:
         last = _IRREGULAR[last]
@@ -84,12 +84,12 @@ class Referent:
 
     @property
     def entities(self) -> tuple[Entity, ...]:
-        """The visible things it stands for; none for places and notions."""
+        """The visible objects that it represents; none for places and notions."""
         return ()
 
     @property
     def several(self) -> bool:
-        """Whether a verb goes with it in the plural."""
+        """Whether its verb is plural."""
         return False
 
     @property
@@ -103,7 +103,7 @@ class Referent:
 
 @dataclass(eq=False)
 class Entity(Referent):
-    """One thing to be seen: the pixels of `parts`.
+    """A visible object: the pixels of `parts`.
 
     `form` is "one" ("a ball"), "pair" ("glasses", "a pair of skis") or "mass" ("grass").
     """
@@ -126,7 +126,7 @@ class Entity(Referent):
 
 @dataclass(eq=False)
 class ScenePerson(Entity):
-    """One person. `worn` are the things and features that `owner` links back here."""
+    """A person. `worn` are the objects and features whose `owner` is this person."""
 
     kind: str = "man"
     role: Weighted = ()
@@ -144,7 +144,7 @@ class ScenePerson(Entity):
 
 
 def people_nouns(kind: str, role: Weighted) -> Weighted:
-    """What a person of `kind` may be called; a role is as likely as half of the plain nouns."""
+    """Return the nouns for a person of `kind`; a role is half as likely as the plain nouns together."""
     nouns = _PEOPLE[kind]
     if not role:
         return nouns
@@ -154,10 +154,10 @@ def people_nouns(kind: str, role: Weighted) -> Weighted:
 
 @dataclass(eq=False)
 class Group(Referent):
-    """Several things that are mentioned together, each with its own box.
+    """Several objects that are mentioned together, each with its own box.
 
-    `noun` is a role for people and the common noun for things; `bunch` another way to count them
-    ("a flock of"); `fixed` gives the phrases themselves.
+    `noun` is a role for people and the common noun for things; `bunch` another way to count them ("a flock
+    of"); `fixed` gives the phrases themselves.
     """
 
     members: tuple[Entity, ...]
@@ -168,7 +168,7 @@ class Group(Referent):
 
     @property
     def phrases(self) -> Weighted:
-        """How the set may be called, by what is in it."""
+        """Return the phrases for the set, by its members."""
         if self.fixed:
             return self.fixed
         people = [m for m in self.members if isinstance(m, ScenePerson)]
@@ -177,7 +177,8 @@ class Group(Referent):
         return group_of_things(self.noun, self.members, bunch=self.bunch)
 
     def seen(self, keys: Container[int]) -> Group | None:
-        """The set without the members whose keys are not among `keys`; None where fewer than two are left."""
+        """Return the set without the members whose keys are not in `keys`; None where fewer than two
+        remain."""
         left = tuple(m for m in self.members if m.key in keys)
         return replace(self, members=left) if len(left) > 1 else None
 
@@ -196,7 +197,7 @@ class Group(Referent):
 
 @dataclass(eq=False)
 class Notion(Referent):
-    """A place that is the whole scene (category scene), or what has no body: a game, a trick, fun."""
+    """A place that is the whole scene (category scene), or something without a body: a game, a trick, fun."""
 
     phrases: Weighted
 
@@ -206,12 +207,12 @@ class Notion(Referent):
         return self.category == SCENE
 
 
-#: Heads of group phrases whose verb is in the singular ("a couple walks").
+#: Heads of group phrases with a singular verb ("a couple walks").
 COLLECTIVE = frozenset(("couple", "family"))
 
 
 def group_of_people(people: Sequence[ScenePerson], role: str = "") -> Weighted:
-    """How a set of people may be called, by number, age and sex."""
+    """Return the phrases for a set of people, by number, age and sex."""
     count = len(people)
     number = NUMBERS[count]
     kinds = {p.kind for p in people}
@@ -262,12 +263,12 @@ def group_of_people(people: Sequence[ScenePerson], role: str = "") -> Weighted:
 
 
 def group_of_things(noun: str, things: Sequence[Entity], *, bunch: str = "") -> Weighted:
-    """How a set of like things may be called."""
+    """Return the phrases for a set of similar objects."""
     many = plural(noun)
     count = len(things)
     colours = {t.colour for t in things}
     nouns = [(many, 2.0)]
-    # Nobody counts clothes: "two girls in hats".
+    # Clothes are not counted: "two girls in hats".
     if counted := things[0].category != CLOTHING:
         nouns.append((f"{NUMBERS[count]} {many}", 2.5 if count < 7 else 0.4))
     if count >= 4 and counted:
@@ -286,7 +287,7 @@ def group_of_things(noun: str, things: Sequence[Entity], *, bunch: str = "") -> 
 
 
 def may_coincide(first: Referent, second: Referent) -> bool:
-    """Whether boxes of the two may be near-identical: people with what they wear or are made of."""
+    """Whether the boxes of the two may be nearly identical: people with their clothes or parts."""
     return (first.category == PEOPLE) != (second.category == PEOPLE) and {
         first.category,
         second.category,

@@ -1,7 +1,7 @@
-"""The stage of one picture: where people, animals and things are put.
+"""The stage of a picture, on which people, animals and objects are placed.
 
-A setting paints the background and says where the floor is; a story puts actors and things on it
-and says, in templates, what they do. Things are painted from the back to the front at the end.
+A setting paints the background and defines the floor; a story places actors and objects on it and describes,
+in templates, what they do. Everything is painted at the end, from back to front.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from scenes.board import Painter, SceneBoard
 from scenes.referents import Entity, Group, ScenePerson, Weighted, people_nouns
 from scenes.terms import ANIMALS, BODYPARTS, CLOTHING, INSTRUMENTS, OTHER, PEOPLE, VEHICLES
 
-#: How tall people are beside a grown man.
+#: The height of people relative to a man.
 _TALL = {
     "man": 1.0, "woman": 0.94, "old man": 0.96, "old woman": 0.90, "boy": 0.75, "girl": 0.74, "baby": 0.52,
 }  # fmt: skip
@@ -39,7 +39,7 @@ _ANIMAL_NOUNS: dict[str, Weighted] = {
     "bird": (("bird", 8),),
 }
 
-#: Pieces that make up what a garment's slot covers.
+#: The parts covered by a garment's slot.
 _PIECES = {
     "top": ("top", "near sleeve", "far sleeve"),
     "dress": ("dress", "near dress sleeve", "far dress sleeve"),
@@ -49,10 +49,10 @@ _PIECES = {
 
 @dataclass(frozen=True, slots=True)
 class Standpoint:
-    """Where a person or an animal stands, and facing which way.
+    """Where a person or an animal stands, and which way it faces.
 
-    `x` is a share of the width, `depth` from 0 (back) to 1 (front). `y`: the height of the feet in pixels, if
-    not that of the ground at `depth`. `order`: when it is painted, if not at its feet's turn.
+    `x` is a share of the width, `depth` from 0 (back) to 1 (front). `y`: the height of the feet in pixels, by
+    default that of the ground at `depth`. `order`: when it is painted, by default in the order of its feet.
     """
 
     x: float
@@ -64,10 +64,10 @@ class Standpoint:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a thing is put: its origin at (`x` share of the width, `y` pixels), `size` pixels to its unit.
+    """Where an object is placed: its origin at (`x` share of the width, `y` pixels), `size` pixels per unit.
 
-    `angle` is in degrees. `order`: when it is painted, if not at the turn of `y`. `shadow`: half the width of
-    its shadow on the ground, in its unit; 0 for none.
+    `angle` is in degrees. `order`: when it is painted, by default in the order of `y`. `shadow`: half the
+    width of its shadow on the ground, in its unit; 0 for none.
     """
 
     x: float
@@ -81,10 +81,11 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Grip:
-    """How somebody carries a thing of `size` shares of the figure's height.
+    """How a person carries an object of `size` shares of the figure's height.
 
-    `at` a hand, or a point in the figure's own coordinates, from where `lift` moves it; `angle` is in
-    degrees. `layer` is the figure's that it is painted in; `upright` keeps lettering and the like unmirrored.
+    `at` is a hand, or a point in the figure's own coordinates, from which `lift` moves it; `angle` is in
+    degrees. `layer` is the figure's layer in which it is painted; `upright` keeps lettering and the like
+    unmirrored.
     """
 
     size: float
@@ -96,7 +97,7 @@ class Grip:
 
 
 class Stage(SceneBoard):
-    """A board on which people, animals and things can be put by where they stand."""
+    """A board on which people, animals and objects are placed by where they stand."""
 
     def person(
         self,
@@ -108,10 +109,9 @@ class Stage(SceneBoard):
         role: str | Weighted = (),
         seat: float | None = None,
     ) -> tuple[ScenePerson, BodyFigure]:
-        """Put somebody on the stage.
+        """Place a person on the stage.
 
-        `seat` is the height in pixels of what they sit on. Clothes, hair and beard become referents
-        too.
+        `seat` is the height in pixels of what they sit on. Clothes, hair and beard become referents too.
         """
         kind = kinds if isinstance(kinds, str) else self.rng.choice(list(kinds))
         ground, adult = self.floor.at(at.depth)
@@ -217,7 +217,7 @@ class Stage(SceneBoard):
             )
 
     def arms(self, person: ScenePerson, figure: BodyFigure) -> Group:
-        """Somebody's two arms, each with its sleeve."""
+        """Return a person's two arms, each with its sleeve."""
         both = []
         for side in ("near", "far"):
             parts = [figure.parts[f"{side} arm"]]
@@ -235,7 +235,7 @@ class Stage(SceneBoard):
         coat: str = "",
         tack: Painter | None = None,
     ) -> tuple[Entity, float]:
-        """Put an animal on the stage; `size` is its height beside a grown man's.
+        """Place an animal on the stage; `size` is its height relative to a man.
 
         `tack` is painted over it with the same pen. Returns the animal and its height in pixels.
         """
@@ -285,7 +285,7 @@ class Stage(SceneBoard):
         form: str = "one",
         parts: Sequence[int] | None = None,
     ) -> Entity:
-        """Put a thing on the stage."""
+        """Place an object on the stage."""
         entity = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form, parts=parts)
         x, y = placement.x * self.width, placement.y
 
@@ -310,7 +310,7 @@ class Stage(SceneBoard):
         adjectives: tuple[str, ...] = (),
         form: str = "one",
     ) -> Entity:
-        """Have somebody carry a thing."""
+        """Let a person carry an object."""
         entity = self.entity(category, nouns, colour=colour, adjectives=adjectives, form=form)
 
         def hook(pen: Pen) -> None:
@@ -334,7 +334,7 @@ class Stage(SceneBoard):
         adjectives: tuple[str, ...] = (),
         parts: Sequence[int] | None = None,
     ) -> Entity:
-        """A thing of the category vehicles."""
+        """Place an object of the category vehicles."""
         return self.thing(
             nouns, painter, placement, category=VEHICLES, colour=colour, adjectives=adjectives, parts=parts
         )
@@ -342,5 +342,5 @@ class Stage(SceneBoard):
     def instrument(
         self, figure: BodyFigure, nouns: Weighted | str, painter: Painter, grip: Grip, *, colour: str = ""
     ) -> Entity:
-        """An instrument in somebody's hands."""
+        """Put an instrument into a person's hands."""
         return self.held(figure, nouns, painter, grip, category=INSTRUMENTS, colour=colour)

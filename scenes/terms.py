@@ -1,4 +1,4 @@
-"""The nouns of gold: the eight categories of Plummer et al. (2015, section 2.1), and boxes."""
+"""Terms of gold: the eight categories of Plummer et al. (2015, section 2.1), and boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who wears what: looks and clothes for every age, season and occasion, and what captions call them."""
+"""Looks and clothes for every age, season and occasion, and their names in captions."""
 
 from random import Random
 
@@ -219,8 +219,9 @@ _CODES = {
 def dress(
     rng: Random, kind: str, code: str, harmony: tuple[str, ...], unlike: tuple[str, ...]
 ) -> tuple[Garment, ...]:
-    """Clothes for one person: `code` is the occasion, `unlike` what the setting would swallow."""
-    # Tan looks like skin on somebody small; it stays for trousers and hats.
+    """Return clothes for one person: `code` is the occasion, `unlike` are colours that would vanish in the
+    setting."""
+    # Tan looks like skin on small figures; it is only used for trousers and hats.
     left = tuple(c for c in harmony if c not in (*unlike, "tan")) or harmony
     worn = _CODES[code](rng, kind, left) if code in _CODES else _daily(rng, kind, left, (*unlike, "tan"))
     slots = {g.slot for g in worn}

@@ -37,7 +37,7 @@ HORIZON = 60
 
 
 class Watched(Gate):
-    """A gate that remembers after how many items each trust state was suspended."""
+    """A gate that records after how many items each trust state was suspended."""
 
     suspended_at: dict[tuple[str, str], int]
 
@@ -52,18 +52,19 @@ class Watched(Gate):
             self.suspended_at.setdefault((worker, kind), trust_state.items)
 
     def items(self) -> Iterator[tuple[str, str, int]]:
-        """Worker, kind and items done, of every trust state."""
+        """Yield worker, kind and number of items of every trust state."""
         for (worker, kind), trust_state in self._trust.items():
             yield worker, kind, trust_state.items
 
 
 @dataclass(slots=True)
 class Report:
-    """What all seeds add up to.
+    """The totals over all seeds.
 
-    `fates` counts trust states by (preset, kind): all that were suspended or reached the horizon,
-    "early" ones suspended within it, "ever" suspended at all; `people` workers by preset likewise,
-    suspended at any kind. `same`: of `images`, those whose state after discard is that of other answers.
+    `fates` counts trust states by (preset, kind): all that were suspended or reached the horizon, "early"
+    ones suspended within it, "ever" suspended at all; `people` counts workers by preset in the same way,
+    suspended for any kind. `same`: of `images`, those whose state after discarding is the same as with other
+    answers.
     """
 
     fates: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -132,7 +133,8 @@ def _count(report: Report, gate: Watched, good: str) -> None:
 
 
 def _same(gold: Gold, simulated: SimulatedImage, out: set[tuple[str, str]], seed: int) -> bool:
-    """Whether the image's state after discard is the same had the discarded answered otherwise."""
+    """Whether the image's state after discarding would be the same if the discarded workers had answered
+    otherwise."""
     fold = Fold(gold[2].mentions, rulings=simulated.rulings)
     changed = [_otherwise(j, seed) if (j.worker, j.question) in out else j for j in simulated.judgments]
 
@@ -152,7 +154,7 @@ def _otherwise(judgment: Judgment, seed: int) -> Judgment:
 
 
 def markdown(report: Report, *, good: str) -> str:
-    """Both tables as Markdown, and a line on what discarding cost."""
+    """Return both tables as Markdown, and a line on the cost of discarding."""
     presets = (good, *BAD)
     head = ["question", *(f"{preset}: {what}" for preset in presets for what in ("within 60", "in all"))]
     lines = [head, ["---"] + ["---:"] * (len(head) - 1)]

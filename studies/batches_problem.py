@@ -1,13 +1,13 @@
-"""Pools to measure with: a generated world of systems, and the judged pairs of Flickr8k.
+"""Pools for measurements: generated systems, and the judged pairs of Flickr8k.
 
 Generated: each caption has a place in a space of topics, each image is near its own captions, and is
 described by the captions nearest to it. A system sees the topics through noise of its own: half of it is
 shared by systems of one family, as systems of one kind err alike.
 
-Real: the candidates of an image are the captions that Flickr8k's crowd judged for it, and what
-the crowd's majority said is the truth. Systems rank them by the words they share with the image's other
-captions, each system with its own words, weights and references. These are no image systems (nobody
-kept the rankings of the paper's); that they differ in quality and err in kind is what matters here.
+Real: the candidates of an image are the captions that Flickr8k's crowd judged for it, and what the crowd's
+majority said is the truth. Systems rank them by the words they share with the image's other captions, each
+system with its own words, weights and references. These are no image systems (nobody kept the rankings of the
+paper's); that they differ in quality and err in kind is what matters here.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ METHODS = (
 
 
 class Server:
-    """A DATA_DIR of its own, in which commands are run one by one."""
+    """A server with its own DATA_DIR, in which commands are run one by one."""
 
     def __init__(self, folder: Path, data: Path) -> None:
         self.folder, self.data = folder, data
@@ -69,7 +69,7 @@ class Server:
         self.run("migrate", "--verbosity", "0")
 
     def run(self, *arguments: object) -> tuple[int, str]:
-        """Exit status and output of a command of `manage.py`."""
+        """Return exit status and output of a command of `manage.py`."""
         done = subprocess.run(
             [sys.executable, "manage.py", *map(str, arguments)],
             cwd=REPOSITORY,
@@ -82,19 +82,19 @@ class Server:
         return done.returncode, done.stdout.strip()
 
     def do(self, *arguments: object) -> str:
-        """Output of a command that must succeed."""
+        """Return the output of a command that must succeed."""
         status, output = self.run(*arguments)
         if status:
             raise SystemExit(f"{' '.join(map(str, arguments))}: {output}")
         return output
 
     def json(self, *arguments: object) -> dict[str, Any]:
-        """What a command prints as JSON."""
+        """Return the JSON output of a command."""
         result: dict[str, Any] = json.loads(self.do(*arguments, "--json").splitlines()[-1])
         return result
 
     def write(self, name: str, lines: Iterable[str]) -> Path:
-        """A file of lines in the temporary folder."""
+        """Write a file of lines in the temporary folder."""
         path = self.folder / name
         path.write_text("".join(f"{line}\n" for line in lines))
         return path
@@ -115,9 +115,10 @@ def test_images(data: Path) -> list[str]:
 
 
 def queries(server: Server) -> list[list[Any]]:
-    """Two runs of which every original is at rank 1 or 2, and a run that is nearly always wrong."""
+    """Compare two runs whose originals are all at rank 1 or 2, and a run that is nearly always wrong."""
     images = test_images(server.data)
-    server.do("import_corpus", "flickr8k", server.data / "flickr8k", "--format", "flickr8k")
+    flickr8k = ("flickr8k", server.data / "flickr8k", "--format", "flickr8k")
+    server.do("import_corpus", *flickr8k, "--leave-unused")
     rng = np.random.default_rng(0)
     rows: list[list[Any]] = []
     for batch, shares, unjudged in (("good", (856, 844), 0), ("wrong", (30,), 114)):
@@ -244,7 +245,7 @@ def import_vectors(
 
 
 def seen(server: Server) -> list[list[Any]]:
-    """Scores on training images, vectors from elsewhere, a setting at the end of its grid."""
+    """Show scores on training images, vectors from elsewhere, and a setting at the end of its grid."""
     images, vectors = corpus_with_vectors(server, "thousand")
     server.do("train_system", "ncca", "--recipe", "nCCA", "--corpus", "thousand", "--features", "network")
     server.do("rank", "ncca", "--split", "train", "--name", "trained")
@@ -264,7 +265,7 @@ def seen(server: Server) -> list[list[Any]]:
 
 
 def numbers(server: Server) -> list[list[Any]]:
-    """What training says of numbers that are out of range, method by method."""
+    """Show what training says about numbers out of range, method by method."""
     images, vectors = corpus_with_vectors(server, "perturbed")
     column, zeros = vectors.copy(), vectors.copy()
     column[:, 7] *= 1e4

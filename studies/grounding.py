@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 def seconds(work: Callable[[], T]) -> tuple[str, float, T]:
-    """What `work` took by the clock and of the processor, in words; the latter; what it gives."""
+    """Return the time of `work` by clock and CPU in words, the CPU time, and its result."""
     start, used = time.perf_counter(), time.process_time()
     result = work()
     took, used = time.perf_counter() - start, time.process_time() - used
@@ -56,7 +56,7 @@ def peak() -> str:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Features that are drawn as they are asked for: a block of random numbers, turned."""
+    """Random features, generated on access: a rotated block of random numbers."""
 
     numbers: int
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def seconds(work: Callable[[], T]) -> tuple[float, T]:
-    """How long `work` takes by the clock, and what it gives."""
+    """Return the time of `work` by the clock, and its result."""
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result
@@ -31,5 +31,5 @@ def peak(dtype: DTypeLike = np.float64, size: int = 2048) -> float:
 
 
 def slope(sizes: Sequence[int], times: Sequence[float]) -> float:
-    """How time grows: the power of size that fits best on logarithmic axes."""
+    """Return the exponent of size in the growth of time, fitted on logarithmic axes."""
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])

@@ -61,7 +61,7 @@ print(json.dumps(violations(Campaign.objects.get(name="bench"))))
 
 @dataclass(frozen=True)
 class Run:
-    """What is measured: so many open tasks and clients, at a rate, or as fast as can be."""
+    """A measurement: the numbers of open tasks and clients, at a rate or as fast as possible."""
 
     tasks: int
     clients: int
@@ -77,7 +77,7 @@ class Store:
         self.server = server
 
     def environment(self, name: str) -> dict[str, str]:
-        """Where the database `name` is, for a process."""
+        """Return the environment for a process that uses the database `name`."""
         data = self.folder / name
         data.mkdir(parents=True, exist_ok=True)
         environment = {**os.environ, **ENVIRONMENT, "DATA_DIR": str(data)}
@@ -87,7 +87,7 @@ class Store:
         return environment
 
     def filled(self, tasks: int) -> Path:
-        """The list of workers of the database with so many tasks, filled where it is not there yet."""
+        """Return the list of workers of the database with that many tasks, filled if necessary."""
         name = f"filled_{tasks}"
         workers = self.folder / f"{name}.json"
         if not workers.exists():

@@ -178,7 +178,7 @@ class Tested:
 
 
 class Bench:
-    """Trains each trial once for each seed, and tells what came of it."""
+    """Trains each trial once for each seed, and returns the results."""
 
     def __init__(self, data: World, seeds: int) -> None:
         self.data, self.seeds = data, seeds

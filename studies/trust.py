@@ -30,8 +30,8 @@ MANY = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of workers: the share that is trusted when the first items of warm-up are done,
-    and the shares suspended by the horizons asked for."""
+    """The fate of workers: the share that is trusted at the end of the warm-up, and the shares suspended by
+    the requested horizons."""
 
     trusted: float
     suspended: tuple[float, ...]
@@ -46,10 +46,10 @@ def fate(
     workers: int = MANY,
     seed: int = 0,
 ) -> Fate:
-    """What becomes of `workers` after as many items as `horizons` (in rising order) say.
+    """Return the fate of `workers` after the numbers of items in `horizons` (ascending).
 
-    `rights[s]` is the chance of a right answer where the gold answer is the s-th possible one.
-    The possible answers come in rounds, each round in any order with equal chance.
+    `rights[s]` is the probability of a right answer if the gold answer is the s-th possible one. The possible
+    answers come in rounds, each in random order.
     """
     rng = np.random.default_rng(seed)
     window, bar, least = settings.window_of(kind), settings.bar_of(kind), settings.verdict_known

@@ -74,7 +74,7 @@ def make_zip(file: Path, size: float, picture: float) -> int:
 
 
 class Sender:
-    """Somebody at the pages, signed in by a session's cookie."""
+    """A client of the pages, signed in by a session cookie."""
 
     def __init__(self, port: int, cookie: str) -> None:
         self.port = port
@@ -82,7 +82,7 @@ class Sender:
         self.token = ""
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, str]:
-        """Status and text of an answer."""
+        """Return status and text of a response."""
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         line.request(method, path, body or None, self.headers(**headers))
         answer = line.getresponse()

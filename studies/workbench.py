@@ -36,7 +36,7 @@ from annotation.common.plain_text import text_table
 from studies.intake import FLICKR30K, database
 from studies.refresh import NAME
 
-#: What a page may take at p95, in ms.
+#: The limits for pages at p95, in ms.
 WARM_LIMIT, COLD_LIMIT = 300.0, 1_000.0
 SYSTEMS = ("near", "far")
 DIRECTIONS = ("annotation", "search")
@@ -253,7 +253,7 @@ def _ask(options: argparse.Namespace) -> list[list[Any]]:
 
 
 def _forget() -> None:
-    """Drop what this process and the cache remember of the data."""
+    """Drop what this process and the cache remember about the data."""
     from django.core.cache import cache
 
     from annotation.quality.controls import pools

@@ -23,12 +23,19 @@ def main() -> int:
     program = HOME / "bin" / "pip-audit"
     if not program.exists():
         subprocess.run([sys.executable, "-m", "venv", HOME], check=True)
-        install = [HOME / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        install: list[str | Path] = [
+            HOME / "bin" / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         if subprocess.run([*install, PIP_AUDIT]).returncode:
             print(f"{PIP_AUDIT} cannot be installed, so nothing was audited", file=sys.stderr)
             return 2
     options = ["--disable-pip", "--no-deps", "--progress-spinner", "off", "--format", "json"]
-    command = [program, *options, "--requirement", REPOSITORY / "constraints.txt"]
+    command: list[str | Path] = [program, *options, "--requirement", REPOSITORY / "constraints.txt"]
     done = subprocess.run(command, capture_output=True, text=True)
     status, lines = verdict(done.stdout)
     print("\n".join(lines), file=sys.stderr if status == 2 else sys.stdout)

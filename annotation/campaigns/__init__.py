@@ -1,18 +1,14 @@
-"""Campaigns: opened over a corpus, image by image; paused, resumed, closed.
+"""Campaigns: created from a corpus, opened image by image, paused, resumed, closed.
 
-create, open_images, begin, open_campaign   from a corpus to questions that people can answer (CampaignPlan)
-open_pairs, count_pairs                     from pairs of images and captions to questions, or to their number
-change_settings, differences, begun         other settings, and what they change from when on
-pause, resume, close, set_stop_rules        acts of staff
-set_open_to_all                             who may work on it
-prioritise_images                           which images come first
-phrases                                     what is marked by hand for those to come
-duplicate                                   one like another
-archive                                     one that lists leave out from now on
-delete, why_not_deletable                            one that nobody has come to
-mark_simulated                              one that simulated workers answer, for good
-reached                                     whether a stop rule holds
-crowd_size                                  how many workers it needs
+opening         create and open a campaign (CampaignPlan), from a corpus to questions for workers
+counted         questions about pairs of images and captions, and their number
+changing        change the settings, list differences and when they take effect
+states          pause, resume, close, archive, stop rules, access for everybody, simulated campaigns
+ordering        which images come first
+phrases         phrases marked by hand for future tasks
+duplicating     a draft that copies a campaign
+deleting        delete a campaign that nobody has joined
+monitoring      stop rules and alarms
 """
 
 from annotation.campaigns.changing import (

@@ -1,8 +1,8 @@
-"""A campaign's settings changed after it was written down.
+"""Changing the settings of an existing campaign.
 
-Every change is a version of its own. Each lease carries the version under which it was given, and is taken,
-graded and paid under it; each open image keeps the version under which it was opened, and is asked about and
-folded under that one.
+Every change makes a new version. Each lease carries the version under which it was given, and is accepted,
+graded and paid under it; each open image keeps the version under which it was opened for its questions and
+folds.
 
     before the first lease   anything; a change to how images are asked about reopens all of them, or none
     after it                 trust, lease, pay and stop from the next lease on; what images are asked under
@@ -47,7 +47,7 @@ from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_rows
 from annotation.queue.image_state import ALL_WITHDRAWN
 
-#: When a change begins to count, and that in words.
+#: When a change takes effect, and its text.
 _AT_ONCE, NEXT_LEASE, NEW_IMAGES, ALL_IMAGES = "at_once", "next_lease", "new_images", "all_images"
 WHEN = {
     _AT_ONCE: gettext_lazy("at once"),
@@ -55,16 +55,16 @@ WHEN = {
     NEW_IMAGES: gettext_lazy("for images that are not open yet"),
     ALL_IMAGES: gettext_lazy("at once: all images are reopened"),
 }
-#: Tables that leases carry; all other settings belong to images.
+#: Tables whose values leases carry; all other settings belong to images.
 OF_LEASES = ("trust", "lease", "pay")
-#: Tables that neither leases nor images carry: what they say holds at once.
+#: Tables that neither leases nor images carry: they take effect at once.
 OF_CAMPAIGN = ("stop", "model_annotator")
-#: Settings that stay once somebody has worked: sums of two currencies are none, and pages and forms of two
-#: measures would be graded by one.
+#: Settings that are fixed once somebody has worked: amounts in two currencies cannot be added, and pages and
+#: forms of two sizes cannot be graded together.
 FIXED = ("pay.currency", "page.images", "page.captions", "page.controls", "answers.regions")
-#: Images reopened at a time, within the one transaction.
+#: Number of images reopened at a time, within the one transaction.
 _CHUNK = 200
-#: Versions that a campaign can have: its column's largest number.
+#: The largest number of versions of a campaign: its column's largest value.
 MOST_VERSIONS = 32767
 
 
@@ -74,7 +74,7 @@ class StaleSettings(CampaignError):
 
 @dataclass(frozen=True, slots=True)
 class SettingsDifference:
-    """One setting that changes: its name ("pay.hourly"), both values, and when it begins to count."""
+    """A changed setting: its name ("pay.hourly"), both values, and when it takes effect."""
 
     name: str
     before: Any
@@ -84,7 +84,8 @@ class SettingsDifference:
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """What became of a change: the version in force, what differs from the one before, images reopened."""
+    """The result of a change: the version in force, the differences from the previous one, the number of
+    reopened images."""
 
     version: int
     differences: tuple[SettingsDifference, ...]
@@ -92,13 +93,14 @@ class SettingsChange:
 
 
 def work_has_begun(campaign: Campaign) -> bool:
-    """Whether anybody has worked on it: a task or a control item was leased, or answers were brought in."""
+    """Whether anybody has worked on it: a task or a control item was leased, or answers were imported."""
     rows = Assignment.objects.filter(campaign=campaign), Judgment.objects.filter(campaign=campaign)
     return any(row.exists() for row in rows)
 
 
 def settings_differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[SettingsDifference, ...]:
-    """What a change to `settings` would change, and from when on. Raises CampaignError where it cannot be."""
+    """Return what a change to `settings` would change, and when. Raises CampaignError where it is
+    impossible."""
     target = settings_of_tasks(campaign.tasks, settings)
     return _differences(campaign, target, work_has_begun(campaign))
 
@@ -109,7 +111,7 @@ def reopens(differences: Iterable[SettingsDifference]) -> bool:
 
 
 def check_seen(campaign: Campaign, seen: int | None) -> None:
-    """Raise StaleSettings where a version was `seen` that is no longer in force."""
+    """Raise StaleSettings if the version `seen` is no longer in force."""
     if seen is not None and seen != campaign.settings_version:
         raise StaleSettings(
             _(
@@ -128,10 +130,11 @@ def change_campaign_settings(
     actor: Account | None = None,
     act: str = "change_settings",
 ) -> SettingsChange:
-    """Put `settings` in force as the next version; the same again changes nothing. Absent ones are defaults.
+    """Put `settings` in force as the next version; identical settings change nothing. Missing ones are
+    defaults.
 
-    `seen` is the version that the change was made from: raises StaleSettings where another is in force.
-    Raises CampaignError, changing nothing, for a setting that cannot be or cannot change any more.
+    `seen` is the version on which the change is based: raises StaleSettings where another is in force. Raises
+    CampaignError, changing nothing, for an invalid setting or one that can no longer change.
     """
     target = settings_of_tasks(campaign.tasks, settings)
     with database.writing():
@@ -143,7 +146,7 @@ def change_campaign_settings(
             )
         differences = _differences(row, target, work_has_begun(row))
         if reopens(differences):
-            # A lease may have been given since we looked.
+            # A lease may have been given since the check.
             _hold_questions(row)
             differences = _differences(row, target, work_has_begun(row))
         reopened = 0
@@ -174,10 +177,10 @@ def change_some_settings(
     actor: Account | None = None,
     act: str = "change_settings",
 ) -> SettingsChange:
-    """Change some settings: put in force what `changed` makes of those in force.
+    """Change some settings: put in force what `changed` makes from the current ones.
 
-    They are read under the campaign's lock, so what was saved since `campaign` was read stays. `seen`, and
-    what is raised: as `change_campaign_settings`.
+    These are read under the campaign's lock, so changes saved since `campaign` was read are kept. `seen`, and
+    exceptions: as `change_campaign_settings`.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -221,13 +224,13 @@ def _differences(
 
 
 def _of_images(name: str) -> bool:
-    """Whether images are asked about under this setting, which they keep once they are open."""
+    """Whether the setting belongs to images, which keep it once they are open."""
     table = name.split(".")[0]
     return table not in (*OF_LEASES, *OF_CAMPAIGN)
 
 
 def _counted_on_by(campaign: Campaign) -> str:
-    """What outside of annotation hangs on a campaign (a batch, for one), "" where nothing does."""
+    """Return what outside of annotation depends on a campaign (such as a batch), "" for nothing."""
     for relation in Campaign._meta.related_objects:
         kind = relation.related_model
         if kind._meta.app_label != Campaign._meta.app_label:
@@ -237,8 +240,8 @@ def _counted_on_by(campaign: Campaign) -> str:
 
 
 def _hold_questions(row: Campaign) -> None:
-    """Lock all questions of a campaign, so that none is handed out until we are done. Image first, then task:
-    the order in which an answer locks them."""
+    """Lock all questions of a campaign, so that none is leased until we are done. Image first, then task: the
+    order in which an answer locks them."""
     for rows in (OpenImage.objects.filter(campaign=row), Task.objects.filter(campaign=row)):
         for _id in rows.order_by("id").select_for_update().values_list("id", flat=True).iterator():
             pass
@@ -249,7 +252,7 @@ def _store(row: Campaign, target: CampaignSettings, actor: Account | None) -> No
         raise CampaignError(
             f"campaign {row.name!r} has the largest possible number of versions of its settings"
         )
-    # Campaigns made by a version without versions of settings have their first here.
+    # Creates the first version of settings where none is stored.
     SettingsVersion.objects.get_or_create(
         campaign=row, number=row.settings_version, defaults={"settings": row.settings}
     )
@@ -262,7 +265,8 @@ def _store(row: Campaign, target: CampaignSettings, actor: Account | None) -> No
 
 
 def _reopen(row: Campaign, actor: Account | None) -> int:
-    """Reopen the images of a campaign under its settings, in the caller's transaction; how many there are."""
+    """Reopen the images of a campaign under its settings, in the caller's transaction; return their
+    number."""
     images = OpenImage.objects.filter(campaign=row)
     total = images.count()
     if all(map(is_counted, row.kinds)):
@@ -275,7 +279,7 @@ def _reopen(row: Campaign, actor: Account | None) -> int:
 
 
 def _reopen_counted(row: Campaign, actor: Account | None) -> None:
-    """The same images, or pairs, with as many answers wanted, on pages as large, as the settings now say."""
+    """Reopen the same images, or pairs, with the number of answers and the page size of the new settings."""
     opened = OpenImage.objects.filter(campaign=row).order_by("id")
     first = {image: priority for image, priority in opened.values_list("image", "priority") if priority}
     gone = _withdrawn_images(row)
@@ -299,8 +303,8 @@ def _reopen_counted(row: Campaign, actor: Account | None) -> None:
 
 
 def _withdrawn_images(row: Campaign) -> set[int]:
-    """The images whose picture was withdrawn since the campaign asked about them: they are not asked about
-    again. A page remembers only that one of its images is such a one: it is the one without a picture."""
+    """Return the images whose picture was withdrawn since the campaign asked about them, which are not asked
+    about again. On a page it is the image without a picture."""
     gone: set[int] = set()
     pages: set[int] = set()
     opened = OpenImage.objects.filter(campaign=row, state__has_key="withdrawn")
@@ -314,8 +318,8 @@ def _withdrawn_images(row: Campaign) -> set[int]:
 
 
 def _pairs_with_fillers(row: Campaign, gone: Collection[int]) -> tuple[list[Pair], dict[str, list[str]]]:
-    """The pairs that a campaign asks about, in the order of its questions, and the fillers of its pages, but
-    for the images that are `gone`."""
+    """Return the pairs of a campaign, in the order of its questions, and the fillers of its pages, without
+    those of `gone` images."""
     keys = dict(Image.objects.filter(corpus=row.corpus_id).values_list("pk", "key"))
     pairs: list[Pair] = []
     fillers: dict[str, list[str]] = {}
@@ -333,7 +337,7 @@ def _pairs_with_fillers(row: Campaign, gone: Collection[int]) -> tuple[list[Pair
 
 
 def _entries(image: int, content: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, tuple[int, int]]]]:
-    """The pairs of one item, each with its role: of a page's block, or the one that is graded."""
+    """Yield the pairs of one item, each with its role: those of a page's block, or the graded pair."""
     if "caption" in content:
         yield ROLE_WANTED, (image, content["caption"])
         return

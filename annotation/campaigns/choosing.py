@@ -1,4 +1,4 @@
-"""Which images a campaign asks about, and the layer that is known of them."""
+"""Which images a campaign asks about, and the gold layer for them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 
 ENTITIES = "entities"
-#: Layers that are taken for the truth unless one is named.
+#: Layers that count as gold unless one is named.
 GOLD_LAYERS = ("gold", "import")
-#: What `terms.is_too_small` says of rows.
+#: The condition of `terms.is_too_small` for rows.
 _TOO_SMALL = Q(width__range=(1, SMALLEST_SIDE - 1)) | Q(height__range=(1, SMALLEST_SIDE - 1))
 
 
 class ImageSelection(NamedTuple):
-    """The images that may be opened, in their order, and how many of them in all (None: all)."""
+    """The images that may be opened, in order, and how many of them in all (None: all)."""
 
     images: QuerySet[Image]
     most: int | None
@@ -29,8 +29,8 @@ class ImageSelection(NamedTuple):
 def selected_images(
     campaign: Campaign, split: str | None, images: int | None, tags: Sequence[str]
 ) -> ImageSelection:
-    """Which images are to be opened: those too small to be asked about are not. Raises CampaignError and
-    UnknownName."""
+    """Return the images to be opened, without those that are too small to be asked about. Raises
+    CampaignError and UnknownName."""
     all_images = large_enough(Image.objects.filter(corpus=campaign.corpus)).order_by("position")
     if tags:
         try:
@@ -42,19 +42,20 @@ def selected_images(
 
 
 def large_enough(images: QuerySet[Image]) -> QuerySet[Image]:
-    """The images that are not too small to be asked about."""
+    """Return the images that are not too small to be asked about."""
     return images.exclude(_TOO_SMALL)
 
 
 def too_small_keys(corpus: Corpus) -> frozenset[str]:
-    """The keys of the images of a corpus that are too small to be asked about."""
+    """Return the keys of the images of a corpus that are too small to be asked about."""
     return frozenset(corpus.images.filter(_TOO_SMALL).values_list("key", flat=True))
 
 
 def images_chosen(
     campaign: Campaign, *, split: str | None, images: int | None, tags: Sequence[str]
 ) -> QuerySet[Image]:
-    """The images that `open_campaign_images` would have open in all, without those that gold does not cover.
+    """Return the images that `open_campaign_images` would open in all, without those that gold does not
+    cover.
 
     Raises CampaignError and UnknownName.
     """
@@ -63,19 +64,19 @@ def images_chosen(
 
 
 def covered(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
-    """Those of the images that gold covers, where there is gold for the campaign's questions; else all."""
+    """Return the images that gold covers, if there is gold for the campaign's questions; else all."""
     if campaign.tasks != ENTITIES or (layer := gold_layer(campaign.corpus)) is None:
         return images
     return images.filter(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
 
 
 def not_open(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
-    """Those of the images that the campaign has not opened."""
+    """Return the images that the campaign has not opened."""
     return images.exclude(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
 
 
 def gold_layer(corpus: Corpus, name: str | None = None) -> Layer | None:
-    """The layer to answer from: the one named, else "gold" or "import" where there is one, else None."""
+    """Return the gold layer: the named one, else "gold" or "import" if there is one, else None."""
     if name is not None:
         return layer_to_read(corpus, name)
     layers = {layer.name: layer for layer in corpus.layers.filter(name__in=GOLD_LAYERS, published=True)}

@@ -1,7 +1,7 @@
-"""From a corpus, or from pairs of its images and captions, to questions that are only counted.
+"""Questions that are only counted, made from a corpus or from pairs of its images and captions.
 
-Captions are written and regions described for every image opened. Pairs are judged: graded one by
-one, or ticked on pages of several images (`protocol.paging`), which stand with their first image.
+Captions are written and regions described for every image opened. Pairs are judged: graded one by one, or
+ticked on pages of several images (`protocol.paging`), which belong to their first image.
 
 Source: Hodosh et al. 2013, sections 2.3, 4.2.1 and 4.3.2; Karpathy and Fei-Fei 2015, section 4.3.
 """
@@ -35,9 +35,9 @@ from annotation.protocol.paging import PAGE_ROLES, ROLE_WANTED, Filling, Pair, p
 from annotation.queue import image_rows
 from annotation.selectors.pair_judgments import captions_named, selected_pairs
 
-#: What stands between the parts of a question's key.
+#: The separator of the parts of a question's key.
 _BETWEEN = "|"
-#: Images opened in one transaction.
+#: Number of images opened in one transaction.
 COUNTED_IMAGES_PER_TRANSACTION = 500
 #: An image's questions, each with the contents of its items.
 Questions = Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]
@@ -45,8 +45,7 @@ Questions = Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]
 
 @dataclass(frozen=True, slots=True)
 class OpenedPairs:
-    """What becomes of pairs: how many are asked, on how many tasks, and how full these are where they are
-    pages."""
+    """The result of opening pairs: the number asked, the number of tasks, and for pages how full they are."""
 
     images: int
     pairs: int
@@ -55,7 +54,7 @@ class OpenedPairs:
 
 
 def tasks_of_pairs() -> tuple[str, ...]:
-    """The tasks whose campaigns ask about pairs of image and caption, one by one or on pages."""
+    """Return the tasks whose campaigns ask about pairs of image and caption, one by one or on pages."""
     return tuple(tasks for tasks in all_tasks() if asks_pairs(tasks))
 
 
@@ -66,12 +65,12 @@ def asks_pairs(tasks: str) -> bool:
 
 
 def caption_name(image: str, number: int) -> str:
-    """A caption's name: its image's key and its number, from 0."""
+    """Return a caption's name: its image's key and its number, from 0."""
     return f"{image}#{number}"
 
 
 def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, Questions]]:
-    """What a campaign asks about each of `images` by itself."""
+    """Return a campaign's questions about each of `images` by itself."""
     settings = settings_of(campaign.settings).answers
     kind = only_kind(campaign.tasks)
     assert kind is not None and kind.about == ABOUT_IMAGE
@@ -80,12 +79,13 @@ def per_image(campaign: Campaign, images: Sequence[Image]) -> list[tuple[Image, 
 
 
 def trial_pairs(campaign: Campaign, images: Sequence[Image]) -> Iterator[Pair]:
-    """Pairs where nobody names any: each image with its own captions, and as many drawn from the others'."""
+    """Yield pairs where none are given: each image with its own captions, and as many random ones of other
+    images."""
     captions = _captions(image.pk for image in images)
     for index, image in enumerate(images):
         for number in captions[image.pk]:
             yield Pair(image.key, caption_name(image.key, number))
-            # Another image by its distance, so that it is never this one.
+            # Drawn as a distance to another image, so that it is never the same one.
             chance = draw_number(campaign.seed, "trial", image.key, number)
             neighbour = images[(index + 1 + int(chance * (len(images) - 1))) % len(images)]
             if neighbour.pk != image.pk and captions[neighbour.pk]:
@@ -103,12 +103,12 @@ def open_pairs(
     round: int = 1,
     actor: Account | None = None,
 ) -> OpenedPairs:
-    """Ask about `pairs`, which may be given in any order, and repeated; `fillers` fill pages up.
+    """Ask about `pairs`, given in any order and possibly repeated; `fillers` fill up pages.
 
-    `fillers`: image -> captions that a filter took out for it. All in one transaction, and once: a
-    campaign whose pairs are open already is refused, as is a pair of something that its corpus lacks.
-    Where a campaign asks in rounds, each after the first has its number, and pairs that were not asked.
-    Images that are too small to be asked about are passed over.
+    `fillers`: image -> captions that a filter removed for it. All in one transaction, and only once: raises
+    CampaignError for a campaign whose pairs are open already, and for a pair of something that its corpus
+    lacks. In a campaign with rounds, each later one has its number, and pairs that were not asked. Images
+    that are too small to be asked about are skipped.
     """
     kind = _kind_of_pairs(campaign)
     settings = settings_of(campaign.settings)
@@ -159,8 +159,8 @@ def _kind_of_pairs(campaign: Campaign) -> Kind:
 
 
 def has_these_pairs(campaign: Campaign, pairs: Iterable[Pair]) -> bool:
-    """Whether the pairs that a campaign wants judged are these, in any order. Raises CampaignError where it
-    asks no pairs, and for a pair of something that its corpus lacks."""
+    """Whether these are the pairs that a campaign asks about, in any order. Raises CampaignError for a
+    campaign without pairs, and for a pair of something that its corpus lacks."""
     _kind_of_pairs(campaign)
     distinct = list(dict.fromkeys(pairs))
     images = _NamedRows(campaign, distinct, {}).images
@@ -178,9 +178,10 @@ def count_pairs(
     settings: CampaignSettings,
     fillers: Mapping[str, Collection[str]] | None = None,
 ) -> OpenedPairs:
-    """What `open_pairs` makes of pairs in a new campaign of `settings`; nothing is looked up or written.
+    """Return the numbers that `open_pairs` would give in a new campaign with `settings`; reads and writes no
+    rows.
 
-    Raises KeyError for `tasks` that ask about no pairs.
+    Raises KeyError for `tasks` without pairs.
     """
     distinct = list(dict.fromkeys(pairs))
     if not asks_pairs(tasks):
@@ -193,7 +194,8 @@ def count_pairs(
 
 
 class _NamedRows:
-    """The images and captions that pairs name, looked up at once. Raises CampaignError on an unknown one."""
+    """The rows of the images and captions named by pairs, read at once. Raises CampaignError on an unknown
+    one."""
 
     def __init__(
         self, campaign: Campaign, pairs: Sequence[Pair], fillers: Mapping[str, Collection[str]]
@@ -221,7 +223,7 @@ class _NamedRows:
 
 
 def _captions(images: Iterable[int]) -> dict[int, list[int]]:
-    """Image id -> the places of its captions, as pages show them."""
+    """Return image id -> the positions of its captions, as pages use them."""
     ids = list(images)
     numbers: dict[int, list[int]] = {image: [] for image in ids}
     for part in chunks(ids, COUNTED_IMAGES_PER_TRANSACTION):
@@ -234,7 +236,7 @@ def _captions(images: Iterable[int]) -> dict[int, list[int]]:
 def _single(
     kind: str, pairs: Sequence[Pair], lookup: _NamedRows, settings: CampaignSettings
 ) -> dict[str, Questions]:
-    """Each pair as one question."""
+    """Return each pair as one question."""
     questions: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     needed = settings.answers.answers_needed(kind)
     for pair in pairs:
@@ -246,7 +248,8 @@ def _single(
 def _pages(
     kind: str, pages: Sequence[Any], lookup: _NamedRows, settings: CampaignSettings, round: int
 ) -> dict[str, Questions]:
-    """Each page under its first image; its blocks are its items. The pages of a round are one batch."""
+    """Return each page under its first image; its blocks are its items. The pages of a round are one
+    batch."""
     questions: dict[str, list[tuple[CountedQuestion, list[dict[str, Any]]]]] = {}
     for number, page in enumerate(pages, 1):
         question = CountedQuestion(

@@ -1,6 +1,6 @@
-"""A campaign that nobody has worked on, taken away again.
+"""Deleting a campaign that nobody has worked on.
 
-Its lines in the audit stay, with its name.
+Its entries in the audit log stay, with its name.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class DeleteCampaignRequest(CampaignRequest):
 
 
 def why_not_deletable(campaign: Campaign) -> str:
-    """Why the campaign cannot be deleted, in one sentence; "" where it can be."""
+    """Return why the campaign cannot be deleted, in one sentence; "" where it can."""
     if Assignment.objects.filter(campaign=campaign).exists():
         return _("somebody has begun to work on it: close it instead")
     held = (
@@ -59,9 +59,9 @@ def why_not_deletable(campaign: Campaign) -> str:
 
 
 def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
-    """Delete a campaign to which nobody has come, with its questions, texts and control items.
+    """Delete a campaign that nobody has joined, with its questions, texts and control items.
 
-    Raises CampaignError where somebody has, or where something else hangs on it.
+    Raises CampaignError where somebody has, or where something else depends on it.
     """
     try:
         with database.writing():
@@ -75,7 +75,7 @@ def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None
             image_rows.remove_questions(row)
             model_annotators = list(row.model_annotators.values_list("worker", flat=True))
             row.delete()
-            # A model annotator's worker is of one campaign.
+            # A model annotator's worker belongs to one campaign.
             Worker.objects.filter(pk__in=model_annotators).delete()
     except ProtectedError as error:
         what = sorted({str(blocker._meta.verbose_name) for blocker in error.protected_objects})

@@ -1,4 +1,4 @@
-"""A campaign like another: its corpus, tasks, settings, texts and control items; none of its work."""
+"""Copying a campaign: its corpus, tasks, settings, texts and control items, without any work."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,11 +23,12 @@ def duplicate_campaign(
     open_to_all: bool = False,
     actor: Account | None = None,
 ) -> Campaign:
-    """Write a draft called `name` after `campaign`, with another corpus, other tasks or settings where given.
+    """Create a draft called `name` as a copy of `campaign`, with another corpus, other tasks or settings
+    where given.
 
-    The newest texts of what it asks go along, and the control items in use where the corpus is the same.
-    Answers, workers, invitations and studies do not; nor do named pairs: relevance and grading are opened
-    with pairs of their own. Where the draft is there already, nothing of it is changed. Raises CampaignError.
+    The newest texts of its questions are copied, and the active control items if the corpus is the same.
+    Answers, workers, invitations and studies are not; nor are named pairs: relevance and grading are opened
+    with new pairs. If the draft exists already, it stays unchanged. Raises CampaignError.
     """
     with database.writing():
         copy = create_campaign(
@@ -54,10 +55,10 @@ def duplicate_campaign(
 
 
 def _copy_items(campaign: Campaign, copy: Campaign, actor: Account | None) -> int:
-    """Copy the items in use of what `made` asks, and return how many.
+    """Copy the active items of the copy's questions, and return their number.
 
-    Promoted items become copied ones: the answers that they rest on are not in `made`, so the answers given
-    there neither bear them out nor contradict them.
+    Promoted items become copied ones: the answers that they are based on are not in `copy`, so the answers
+    given there neither confirm nor contradict them.
     """
     rows = list(Control.objects.filter(campaign=campaign, kind__in=copy.kinds, active=True).order_by("pk"))
     for row in rows:

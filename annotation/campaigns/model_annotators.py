@@ -1,7 +1,7 @@
-"""Model annotators of a campaign: made by a manager, trained by a job, and what they would draw stored.
+"""Model annotators of a campaign: created by a manager, trained by a job, with their proposals stored.
 
-This package does not know how a model annotator finds its boxes: what trains it stores proposals, for
-each image and phrase boxes with the chance that people accept them (`store_proposals`).
+This package does not know how a model annotator finds its boxes: training code stores proposals, which are
+boxes for each image and phrase with the probability that people accept them (`store_proposals`).
 """
 
 import secrets
@@ -44,20 +44,19 @@ from annotation.selectors.jobs import Job, newest_job
 from annotation.selectors.model_annotators.reports import ModelAnnotatorReport, model_annotator_reports
 from annotation.selectors.records import stream_records
 
-#: The jobs that train a model annotator, and that have one propose for further images; who knows how
+#: The jobs that train a model annotator, and that let one propose boxes for further images; the training code
 #: registers them.
 TRAIN_JOB, PROPOSE_JOB = "train_model_annotator", "propose_boxes"
 ModelAnnotatorName = Annotated[str, Named(max_length=30)]
-#: Images whose mentions are read together.
+#: Number of images whose mentions are read together.
 _IMAGES_TOGETHER = 200
 
 
 def model_annotator_add(*, campaign: Campaign, name: str, actor: Account | None = None) -> ModelAnnotator:
-    """Make a model annotator of a campaign: a worker of its own, whom nobody can sign in as, with its trust
-    states.
+    """Create a model annotator of a campaign: a separate worker without login, with its trust states.
 
-    Raises CampaignError for a campaign in which no model annotator has anything to do, and Invalid for a name
-    that is taken.
+    Raises CampaignError for a campaign without questions for model annotators, and Invalid for a name that is
+    taken.
     """
     kinds = model_kinds(campaign.kinds)
     if not kinds:
@@ -102,14 +101,14 @@ class AddModelAnnotatorRequest(CampaignRequest):
 
 
 def add_model_annotator(request: AddModelAnnotatorRequest, context: OperationContext) -> ModelAnnotatorReport:
-    """Make a model annotator. Raises CampaignError, and Invalid for a name that is taken."""
+    """Create a model annotator. Raises CampaignError, and Invalid for a name that is taken."""
     campaign = request.row()
     model_annotator_add(campaign=campaign, name=request.name, actor=context.actor)
     return next(report for report in model_annotator_reports(campaign) if report.name == request.name)
 
 
 def model_annotator_in(campaign: Campaign, name: str) -> ModelAnnotator:
-    """The model annotator of that name, as a request names it. Raises Invalid."""
+    """Return the model annotator that a request names. Raises Invalid."""
     model_annotator = (
         ModelAnnotator.objects.filter(campaign=campaign, name=name).select_related("worker").first()
     )
@@ -119,7 +118,7 @@ def model_annotator_in(campaign: Campaign, name: str) -> ModelAnnotator:
 
 
 def model_annotator_named(campaign: Campaign, name: str) -> ModelAnnotator:
-    """The model annotator of that name; CampaignError names those that there are."""
+    """Return the model annotator of that name; CampaignError lists the existing ones."""
     model_annotator = (
         ModelAnnotator.objects.filter(campaign=campaign, name=name).select_related("worker").first()
     )
@@ -141,15 +140,15 @@ def model_annotator_named(campaign: Campaign, name: str) -> ModelAnnotator:
 def record_training(
     model_annotator: ModelAnnotator, *, images: int | None, source: str, from_file: bool = False
 ) -> int:
-    """Note that a model annotator learnt from so many finished images; the version of its proposals from now
-    on.
+    """Record that a model annotator was trained on that many finished images; return the new version of its
+    proposals.
 
-    `from_file`: it learnt from none (`images` None), its boxes come from a file. It does not learn by itself,
-    until somebody trains it.
+    `from_file`: it was not trained (`images` None), its boxes are from a file, and it is not trained
+    automatically.
 
     Store its proposals of that version first (`training_run`): from now on it answers with them. Earlier ones
-    are removed, but a file leaves those of images that it does not have. Where its verdicts had suspended it,
-    it starts again.
+    are removed, but a file leaves those of images that it does not contain. If verdicts had suspended it, it
+    is reinstated.
     """
     with database.writing():
         row = ModelAnnotator.objects.select_for_update(no_key=True).get(pk=model_annotator.pk)
@@ -168,7 +167,7 @@ def record_training(
             blocked=False,
             withdrawn_at=None,
         ):
-            # Its verdicts were on what it knew before. A researcher's word stays.
+            # Its verdicts concerned the earlier version. A researcher's decision stays.
             discarding.reinstate_worker(
                 campaign=model_annotator.campaign, worker=model_annotator.worker_id, kind=trust.kind
             )
@@ -177,7 +176,7 @@ def record_training(
 
 
 def newest_jobs(campaign: Campaign, model_annotator: str) -> dict[str, Job]:
-    """The newest job of each kind that was asked for about a model annotator, by its name."""
+    """Return the newest job of each kind about a model annotator, by its name."""
     jobs = {
         kind: newest_job(kind, campaign, model_annotator=model_annotator) for kind in (TRAIN_JOB, PROPOSE_JOB)
     }
@@ -185,7 +184,7 @@ def newest_jobs(campaign: Campaign, model_annotator: str) -> dict[str, Job]:
 
 
 def refuse_busy(model_annotator: ModelAnnotator) -> None:
-    """Raise CampaignError where a job about this model annotator is under way, or waits."""
+    """Raise CampaignError where a job about this model annotator runs or waits."""
     if any(
         job.state in Job.LIVE for job in newest_jobs(model_annotator.campaign, model_annotator.name).values()
     ):
@@ -199,7 +198,7 @@ def refuse_busy(model_annotator: ModelAnnotator) -> None:
 
 
 def refuse_closed(campaign: Campaign) -> None:
-    """Raise CampaignError where the campaign is closed: its model annotators have nothing to learn for."""
+    """Raise CampaignError where the campaign is closed: training has no purpose."""
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
             _("campaign %(campaign)s is closed: its model annotators learn no more")
@@ -208,8 +207,7 @@ def refuse_closed(campaign: Campaign) -> None:
 
 
 class TrainingRun(NamedTuple):
-    """The version of the proposals that a model annotator is given, and a folder for what is of use
-    meanwhile."""
+    """The version of the proposals of a training run, and a folder for temporary files."""
 
     version: int
     folder: Path
@@ -220,16 +218,16 @@ def _lock_name(model_annotator: ModelAnnotator) -> str:
 
 
 def is_training(campaign: Campaign, model_annotator: str) -> bool:
-    """Whether somebody trains the model annotator of that name, or gives it boxes, by job or by command."""
+    """Whether the model annotator of that name is being trained, or gets boxes, by a job or a command."""
     return is_held(_lock_name(model_annotator_named(campaign, model_annotator)))
 
 
 @contextmanager
 def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
-    """A block in which a model annotator is given proposals, and in which nobody else gives it any.
+    """Context in which a model annotator gets proposals, and nobody else gives it any.
 
-    What this training run stores, or an earlier one stored, is removed where it does not come to its end.
-    Raises Busy, and CampaignError where the campaign is closed.
+    Proposals that this training run, or an earlier one, stored are removed if it does not finish. Raises
+    Busy, and CampaignError where the campaign is closed.
     """
     refuse_closed(model_annotator.campaign)
     busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"
@@ -251,12 +249,12 @@ def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
 def store_proposals(
     model_annotator: ModelAnnotator, proposals: Iterable[tuple[str, Proposals]], *, version: int | None = None
 ) -> int:
-    """Store what a model annotator would draw in images (by key), in place of what it said before; how many
+    """Store a model annotator's boxes in images (by key), replacing earlier ones; return the number of
     images.
 
-    `version` is that of the proposals, the model annotator's own by default. Those of a later version wait
-    beside its own until the model annotator has it (`record_training`). Raises CampaignError for an image
-    that the campaign does not ask about, and for a phrase or a box that is not the image's.
+    `version` is that of the proposals, the model annotator's current one by default. Those of a later version
+    wait until the model annotator has it (`record_training`). Raises CampaignError for an image that the
+    campaign does not ask about, and for a phrase or a box that does not belong to the image.
     """
     count = 0
     for key, of_image in proposals:
@@ -307,12 +305,12 @@ def _check(row: OpenImage, proposals: Proposals) -> None:
 
 
 def count_finished(campaign: Campaign) -> int:
-    """How many images of a campaign are complete."""
+    """Return how many images of a campaign are complete."""
     return OpenImage.objects.filter(campaign=campaign, complete=True).count()
 
 
 def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
-    """The campaign's complete images with their share of its layer, in the order of the corpus."""
+    """Yield the campaign's complete images with their part of its layer, in the order of the corpus."""
     complete = OpenImage.objects.filter(campaign=campaign, complete=True)
     layer = layers.layer_to_read(campaign.corpus, campaign.name)
     images = Image.objects.filter(pk__in=complete.values("image"))
@@ -320,9 +318,8 @@ def finished_records(campaign: Campaign) -> Iterator[ImageRecord]:
 
 
 def images_to_propose(campaign: Campaign, *, lacking: ModelAnnotator | None = None) -> list[int]:
-    """The images (ids) that are not complete and of which the model annotator has its share, those first that
-    are asked about first; of `lacking` those alone for which this model annotator's version proposed nothing
-    yet."""
+    """Return the unfinished images (ids) in the model annotator's share, in the order of tasks; with
+    `lacking` only those for which this model annotator's version has no proposals yet."""
     settings = settings_of(campaign.settings).model_annotator
     rows_of_images = _unfinished(campaign) if lacking is None else _without_proposals(lacking)
     rows = rows_of_images.order_by("-priority", "position").values_list("image", "image__key")
@@ -332,7 +329,7 @@ def images_to_propose(campaign: Campaign, *, lacking: ModelAnnotator | None = No
 def records_to_propose(
     campaign: Campaign, images: Sequence[int]
 ) -> Iterator[tuple[ImageRecord, tuple[Mention, ...]]]:
-    """These images of a campaign (ids, `images_to_propose`), each with its mentions; some at a time."""
+    """Yield these images of a campaign (ids, `images_to_propose`) with their mentions; read in blocks."""
     for start in range(0, len(images), _IMAGES_TOGETHER):
         some = images[start : start + _IMAGES_TOGETHER]
         rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
@@ -342,8 +339,8 @@ def records_to_propose(
 
 
 def lacks_proposals(model_annotator: ModelAnnotator) -> bool:
-    """Whether there is an image of the model annotator's share, not complete, for which its version proposed
-    nothing: opened after the training run, or of its share since then. One query."""
+    """Whether there is an unfinished image in the model annotator's share for which its version has no
+    proposals: opened, or added to its share, after the training run. One query."""
     campaign = model_annotator.campaign
     settings = settings_of(campaign.settings).model_annotator
     keys = _without_proposals(model_annotator).values_list("image__key", flat=True)
@@ -362,12 +359,12 @@ def _without_proposals(model_annotator: ModelAnnotator) -> QuerySet[OpenImage]:
 
 
 def known_model_annotators() -> set[str]:
-    """The numbers of all model annotators, as folders are named by them."""
+    """Return the ids of all model annotators, which are the names of their folders."""
     return {str(number) for number in ModelAnnotator.objects.values_list("pk", flat=True)}
 
 
 def campaigns_with_model_annotators() -> list[Campaign]:
-    """The open campaigns that have a model annotator, and a share of images for it."""
+    """Return the open campaigns that have a model annotator, and a share of images for it."""
     rows = (
         Campaign.objects.filter(state=Campaign.OPEN, model_annotators__isnull=False).distinct().order_by("pk")
     )

@@ -1,7 +1,7 @@
-"""A campaign that runs by itself: its stop rules, and alarms for what it cannot mend itself.
+"""Monitoring of a campaign: its stop rules, and alarms for problems that people have to solve.
 
-`tick` is called every minute or so by the periodic jobs. What it reads is bounded, save the sum of
-what was earned, which it needs only where a budget is set.
+The periodic jobs call `tick` about every minute. It reads a bounded amount, except the sum of the earnings,
+which it needs only if a budget is set.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,27 +39,28 @@ from annotation.selectors.campaign.watch import (
 from annotation.selectors.workers.reading_speed import reading_paces
 from annotation.task_types.wording import IN_WORDS, Wording
 
-#: Minutes without an answer, while questions are open, after which a campaign has stalled.
+#: Minutes without an answer, while questions are open, after which a campaign counts as stalled.
 STALLED_AFTER = 60
-#: Hours back to an answer by which a worker counts as active.
+#: Hours since the last answer within which a worker counts as active.
 ACTIVE_FOR = 24
-#: Minutes that a lease may be over its time: the sweep comes every half minute.
+#: Minutes by which a lease may be overdue: the sweep runs every half minute.
 SWEPT_WITHIN = 5
-#: Days back to a failed job.
+#: For how many days a failed job raises an alarm.
 FAILED_WITHIN = 7
-#: Share of the leases of the last hour that may run out, and how many there must be to tell.
+#: The share of the last hour's leases that may expire, and the smallest number that is meaningful.
 LOST_SHARE, LOST_LEAST = 0.3, 20
-#: Share of the budget from which on it is nearly used up; active workers whose speed is looked at, at most.
+#: The share of the budget from which on it is nearly used up; the largest number of active workers whose
+#: speed is read.
 BUDGET_SHARE, MOST_PACES = 0.9, 200
-#: Share of the control items that a worker may have met before more are wanted.
+#: The share of the control items that a worker may have met before more are needed.
 MET_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Something that needs attention: what it is, and of which kind of question (or "").
+    """A problem: its code, and the kind of question (or "").
 
-    `remedy` says what helps; a page links where it is done.
+    `remedy` is the solution; a page links to it.
     """
 
     code: str
@@ -70,7 +71,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What a look at a campaign came to: its state after it, the stop rule that paused it, and alarms."""
+    """The result of checking a campaign: its new state, the stop rule that paused it, and alarms."""
 
     state: str
     stopped: StopRule | None
@@ -78,7 +79,7 @@ class Tick:
 
 
 def tick(campaign: Campaign) -> Tick:
-    """Pause the campaign where a stop rule holds, and look for trouble."""
+    """Pause the campaign where a stop rule applies, and check for problems."""
     campaign.refresh_from_db()
     rule = reached_stop_rule(campaign) if campaign.state == Campaign.OPEN else None
     if rule is not None:
@@ -87,8 +88,8 @@ def tick(campaign: Campaign) -> Tick:
 
 
 def alarms(campaign: Campaign, *, words: Wording = IN_WORDS) -> list[Alarm]:
-    """What is wrong with the campaign now; a closed one has no alarms. `words` says how a text calls a kind
-    of question and its answers: for people unless told otherwise."""
+    """Return the campaign's current alarms; a closed one has none. `words` returns the names of a kind of
+    question and its answers: for people by default."""
     if campaign.state == Campaign.CLOSED:
         return []
     settings = settings_of(campaign.settings)
@@ -99,7 +100,7 @@ def alarms(campaign: Campaign, *, words: Wording = IN_WORDS) -> list[Alarm]:
 
 
 def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wording) -> Iterator[Alarm]:
-    """Tests that cannot be taken, and accuracy that cannot be measured."""
+    """Yield alarms about impossible tests, and accuracy that cannot be measured."""
     remedy = _("add control items")
     for kind, text in qualification.test_warnings(campaign=campaign, settings=settings, words=words).items():
         yield Alarm("qualification", kind, text, remedy)
@@ -147,7 +148,7 @@ def _control_items(campaign: Campaign, settings: CampaignSettings, words: Wordin
 
 
 def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
-    """What holds for drafts and paused campaigns too."""
+    """Yield alarms that also concern drafts and paused campaigns."""
     if campaign.state == Campaign.DRAFT:
         yield Alarm(
             "draft",
@@ -205,7 +206,7 @@ def _at_rest(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
 
 
 def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> Iterator[Alarm]:
-    """What can only go wrong while questions are handed out."""
+    """Yield alarms that only concern campaigns with open questions."""
     open_tasks = {kind: of.open for kind, of in open_tasks_by_kind(campaign).items() if of.open}
     if not open_tasks:
         opened = OpenImage.objects.filter(campaign=campaign).count()
@@ -248,7 +249,7 @@ def _at_work(campaign: Campaign, settings: CampaignSettings, words: Wording) -> 
 
 
 def _budget(campaign: Campaign, settings: CampaignSettings) -> Iterator[Alarm]:
-    """A budget that is nearly used up; once it is, the stop rule pauses the campaign."""
+    """Yield the alarm of a budget that is nearly used up; once it is, the stop rule pauses the campaign."""
     budget = settings.stop.budget
     if budget is None or campaign.simulated:
         return
@@ -269,7 +270,7 @@ def _crowd(
     open_tasks: Mapping[str, int],
     words: Wording,
 ) -> Iterator[Alarm]:
-    """Too few people, or none whom an open question may be given to."""
+    """Yield alarms about too few workers, or none who may get an open question."""
     able = _able(campaign, settings)
     there = {worker for workers in able.values() for worker in workers}
     if not there:

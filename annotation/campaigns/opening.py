@@ -1,8 +1,7 @@
-"""From a corpus to questions that people can answer.
+"""Opening campaigns: from a corpus to questions for workers.
 
-A campaign begins as a draft; its images are opened chunk by chunk, each in a transaction of its
-own, so that whatever dies on the way is finished by asking for the same again. Once they are open,
-so is the campaign.
+A campaign begins as a draft; its images are opened in chunks, each in its own transaction, so that repeating
+an interrupted request finishes it. The campaign is opened after its images.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,21 +44,22 @@ from annotation.queue import image_rows
 from annotation.selectors.corpora import check_split, corpus_named
 from annotation.selectors.records import marked_spans, stream_records
 
-#: Images opened in one transaction: the workers of other campaigns wait no longer than that takes.
+#: Number of images opened in one transaction: workers of other campaigns wait no longer than it takes.
 IMAGES_PER_TRANSACTION = 50
-#: Planned images that are named by one query.
+#: Number of planned images per query.
 _PLANNED_AT_ONCE = 1_000
-#: Images that the periodic work opens of a campaign in one turn: what else goes by the clock is not to wait.
+#: Number of images of a campaign that the periodic work opens in one run, so that other periodic work does
+#: not wait.
 _OPENED_AT_ONCE = 1_000
 
-#: Told how many images are done, of how many.
+#: Called with the number of images done, and their total.
 _Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedImages:
-    """Images opened now, those that were open before, those left out (gold does not cover them), and those
-    that are still planned: they are opened as others are finished."""
+    """The numbers of images opened now, opened before, skipped since gold does not cover them, and still
+    planned: these are opened as others are finished."""
 
     opened: int
     there: int
@@ -69,10 +69,10 @@ class OpenedImages:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """A campaign to be opened over a published corpus, under settings as given.
+    """A campaign to be opened for a published corpus, under the given settings.
 
-    Of `split`, `images` and `tags` as `open_campaign_images` takes them. A `draft` is written down and not
-    opened. `open_to_all` as `create_campaign` takes it.
+    `split`, `images` and `tags` as in `open_campaign_images`. A `draft` is stored and not opened.
+    `open_to_all` as in `create_campaign`.
     """
 
     name: str
@@ -94,8 +94,8 @@ def open_campaign(
 ) -> Campaign:
     """Open a campaign, so that people can work.
 
-    Running it again with the same plan changes nothing, or finishes what was left half-way; with more
-    `images`, or another `split`, it opens those as well.
+    Repeating it with the same plan changes nothing, or finishes what was interrupted; with more `images`, or
+    another `split`, it opens those as well.
     """
     campaign = create_campaign(
         name=plan.name,
@@ -127,10 +127,10 @@ def create_campaign(
     open_to_all: bool = False,
     actor: Account | None = None,
 ) -> Campaign:
-    """Write a draft; where it is there with the same corpus, tasks and settings, that one.
+    """Create a draft; return the existing one if it has the same corpus, tasks and settings.
 
-    `open_to_all`: whether every annotator of the server may work on it, not only who is invited or sent.
-    Its layer will bear its name, so names that gold is looked for under are refused.
+    `open_to_all`: whether every annotator of the server may work on it, or only those who are invited or
+    assigned. Its layer will have its name, so names of gold layers are rejected.
     """
     check_layer_name(name)
     if name in GOLD_LAYERS:
@@ -178,16 +178,16 @@ def open_campaign_images(
 ) -> OpenedImages:
     """Open the campaign's images, of one `split` or all, with their first questions.
 
-    They are taken in the corpus's order until `images` are open in all, those of earlier calls
-    included. With queries for `tags` they are drawn instead, `images` of them with equal shares of each
-    query (`selectors.tags.samples`); a further call with a larger number opens those that are lacking.
-    Mentions are those of the corpus's gold layer; images that it does not cover are left out. Without such
-    a layer they are those marked by hand, else the chunker finds them. Where a pilot asked about pairs of
-    the first `after` of these images, pairs of the others are drawn and asked. Of images without a picture no
-    boxes are asked, unless the settings say always. With `model_annotator.images_at_once` a portion is
-    opened, and the others are planned for `open_next_portion`. What `progress` raises stops it between two
-    chunks. Raises CampaignError where the campaign is closed, or was closed meanwhile, and for queries that
-    cannot be read; UnknownName for a split or tag that the corpus lacks.
+    They are opened in the corpus's order until `images` are open in all, including those of earlier calls.
+    With queries for `tags` they are drawn at random instead, `images` of them with equal shares of each query
+    (`selectors.tags.samples`); a further call with a larger number opens the missing ones. Mentions are those
+    of the corpus's gold layer; images that it does not cover are skipped. Without such a layer they are those
+    marked by hand, or else found by the chunker. If a pilot asked about pairs of the first `after` of these
+    images, pairs of the others are drawn and asked. Images without a picture have no questions about boxes,
+    unless the settings say always. With `model_annotator.images_at_once` a portion is opened, and the others
+    are planned for `open_next_portion`. An exception of `progress` stops it between two chunks. Raises
+    CampaignError where the campaign is closed, or was closed meanwhile, and for queries that cannot be read;
+    UnknownName for a split or tag that the corpus lacks.
     """
     if split is not None:
         check_split(campaign.corpus, split)
@@ -212,8 +212,8 @@ def open_campaign_images(
 
 
 def open_next_portion(campaign: Campaign) -> int:
-    """Open the next images of an open campaign that asks about some at once, where enough of those are
-    finished; how many."""
+    """Open the next images of a campaign that asks about a limited number at once, if enough of those are
+    finished; return their number."""
     row = Campaign.objects.select_related("corpus").get(pk=campaign.pk)
     if row.state != Campaign.OPEN:
         return 0
@@ -223,7 +223,7 @@ def open_next_portion(campaign: Campaign) -> int:
 def _open_planned(
     campaign: Campaign, actor: Account | None, progress: _Progress, *, at_most: int | None = None
 ) -> int:
-    """Open as many of the images that are planned as may be opened now; how many."""
+    """Open as many of the planned images as may be opened now; return their number."""
     room = planned_images.images_to_open(campaign)
     left = planned_images.count_planned(campaign) if room is None else room
     left = left if at_most is None else min(left, at_most)
@@ -236,7 +236,7 @@ def _open_planned(
 
 
 class _Opened(NamedTuple):
-    """How many images were opened, and how many of those passed by gold does not cover."""
+    """The numbers of images opened, and of those skipped since gold does not cover them."""
 
     opened: int
     uncovered: int
@@ -245,8 +245,8 @@ class _Opened(NamedTuple):
 def _open_entities(
     campaign: Campaign, images: QuerySet[Image], most: int | None, actor: Account | None, progress: _Progress
 ) -> _Opened:
-    """Open these images with their mentions, in the order of the corpus, until `most` are open of them (None:
-    all). What was opened or passed by is planned no more."""
+    """Open these images with their mentions, in the order of the corpus, until `most` of them are open (None:
+    all). Opened and skipped images are removed from the plan."""
     layer = gold_layer(campaign.corpus)
     total = images.count()
     left = total_to_open = total if most is None else min(total, most)
@@ -258,11 +258,11 @@ def _open_entities(
         batch = {record.id: record for record in islice(usable, left)}
         mentions = {key: mentions_of(record) for key, record in batch.items()}
         with database.writing():
-            # The campaign's row: of two who open it at once, the second finds the first one's images.
+            # Locks the campaign's row: of two concurrent openers, the second finds the first one's images.
             now = _still_open(campaign)
             settings = settings_of(now.settings).protocol
             chosen_rows = Image.objects.filter(corpus=campaign.corpus, key__in=mentions)
-            # Their rows: phrases are marked before this or, once there are tasks, no more.
+            # Locks the images' rows: phrases are marked before this, or not at all once there are tasks.
             rows = list(chosen_rows.select_for_update(no_key=True).order_by("position"))
             marked = marked_spans(row.pk for row in rows) if layer is None else {}
             for row in rows:
@@ -288,7 +288,8 @@ def _open_entities(
 def _after_pilot(
     campaign: Campaign, chosen: ImageSelection, split: str | None, after: int, tags: Sequence[str]
 ) -> list[Image]:
-    """The images chosen without the first `after`, which a pilot had; none where they are open already."""
+    """Return the chosen images without the first `after`, which a pilot had; none where they are open
+    already."""
     pilot = images_chosen(campaign, split=split, images=after, tags=tags)
     had = set(pilot.values_list("pk", flat=True))
     rest = [row for row in chosen.images[: chosen.most] if row.pk not in had]
@@ -305,9 +306,9 @@ def _open_counted(
     *,
     rest: list[Image] | None = None,
 ) -> OpenedImages:
-    """Open images about which questions are only counted; their pairs are drawn where nobody named any.
+    """Open images with counted questions; their pairs are drawn where none are given.
 
-    `rest`: what a pilot left out.
+    `rest`: the images that a pilot did not include.
     """
     if counted.asks_pairs(campaign.tasks):
         if there and not rest:
@@ -332,7 +333,7 @@ def _open_counted(
 
 
 def _still_open(campaign: Campaign) -> Campaign:
-    """The campaign as it is now, its row locked: its settings may have changed since. Raises CampaignError
+    """Return the campaign's current row, locked: its settings may have changed since. Raises CampaignError
     where it is closed."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     planned_images.check_not_closed(now)
@@ -340,9 +341,10 @@ def _still_open(campaign: Campaign) -> Campaign:
 
 
 def begin_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
-    """Let people in: a draft whose images are open becomes an open campaign. Others stay as they are.
+    """Open the campaign to workers: a draft whose images are open becomes an open campaign. Others are
+    unchanged.
 
-    Kinds that nobody wrote instructions for get the built-in ones, frozen as they are now.
+    Kinds without instructions get the built-in ones in their current version.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -364,14 +366,14 @@ def begin_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
 
 
 def campaign_crowd_size(campaign: Campaign) -> CrowdSize:
-    """How many workers a campaign needs by its settings; where no image of its corpus has a picture, none for
-    boxes unless they are always asked."""
+    """Return how many workers a campaign needs by its settings; none for boxes if no image of its corpus has
+    a picture, unless boxes are always asked."""
     pictured = campaign.corpus.images.exclude(picture="").exists()
     return crowd_size(campaign.kinds, settings_of(campaign.settings), pictured=pictured)
 
 
 def campaign_named(name: str) -> Campaign:
-    """The campaign of that name; raises CampaignError where there is none."""
+    """Return the campaign of that name; raises CampaignError where there is none."""
     campaign = Campaign.objects.select_related("corpus").filter(name=name).first()
     if campaign is None:
         raise CampaignError(f"there is no campaign {name!r}; open one first")

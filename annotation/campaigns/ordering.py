@@ -1,7 +1,7 @@
-"""Which images of a campaign come first: staff give some of them a priority.
+"""The order of a campaign's images: staff give some of them a priority.
 
-Tasks are handed out by falling priority of their image, and by the image's turn among equals. What a worker
-holds already stays with them.
+Tasks are leased by decreasing priority of their image, and in the images' order within a priority. Leases
+that workers hold are not affected.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,9 +21,9 @@ from annotation.queue import image_rows
 from annotation.selectors.corpora import CampaignRequest, names_of_images
 from phrasebox.names import AmbiguousName
 
-#: The priority of an image whose turn nobody changed, that of one that is to come first, and the range.
+#: The default priority of an image, that of one that should come first, and the range.
 USUAL, FIRST, LEAST, MOST = 0, 1, -1000, 1000
-#: Names of images that an error tells; the others are counted.
+#: Number of image names in an error; the others are counted.
 _NAMED = 3
 
 
@@ -58,10 +58,11 @@ class PrioritisedImages:
 def prioritise_images(
     *, campaign: Campaign, images: Iterable[str], priority: int = FIRST, actor: Account | None = None
 ) -> int:
-    """Give open images, by key or file name, a priority; their tasks follow. How many images were named.
+    """Set the priority of open images, given by key or file name, and of their tasks. Return the number of
+    images.
 
-    Higher comes first, 0 is the usual. All or none: raises CampaignError where no image is named, one is none
-    of the corpus's or not open in the campaign, the priority is out of its range, or the campaign is closed.
+    Higher comes first, 0 is the default. All or none: raises CampaignError where no image is given, one is
+    not in the corpus or not open in the campaign, the priority is out of range, or the campaign is closed.
     """
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
@@ -78,7 +79,8 @@ def prioritise_images(
 
 
 def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
-    """The ids of the images of these names, each once. Raises CampaignError, naming those that are none."""
+    """Return the ids of the images with these names, without duplicates. Raises CampaignError listing unknown
+    names."""
     images = names_of_images(campaign.corpus)
     try:
         named = {name: images.find(name) for name in names}
@@ -114,12 +116,12 @@ def _images_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first of some names."""
+    """Return the first of some names."""
     return ", ".join(f"“{name[:60]}”" for name in names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def prioritise_named_images(request: PrioritiseRequest, context: OperationContext) -> PrioritisedImages:
-    """Give images of a campaign a priority."""
+    """Set the priority of images of a campaign."""
     images = prioritise_images(
         campaign=request.row(), images=request.images, priority=request.priority, actor=context.actor
     )

@@ -1,8 +1,8 @@
 """Pairs of images and captions from a CSV file.
 
 The first line names the columns, in any order: `image`, the image's key or file name in the corpus;
-`caption`, the caption's name, IMAGE#NUMBER with numbers from 0; and, if there is one, `role`: "wanted"
-(usual), or "filler" for what a filter took out and pages may be filled up with.
+`caption`, the caption's name, IMAGE#NUMBER with numbers from 0; and, optionally, `role`: "wanted" (the
+default), or "filler" for a pair that a filter removed and that may fill up a page.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ _COLUMNS = (*REQUIRED, "role")
 
 @dataclass(slots=True)
 class PairTable:
-    """What a file wants judged, and what pages may be filled up with: image -> captions."""
+    """The pairs to judge in a file, and the fillers of pages: image -> captions."""
 
     pairs: list[Pair] = field(default_factory=list)
     fillers: dict[str, list[str]] = field(default_factory=dict)
 
 
 def pairs_from_csv(file: Path, names: ImageNames) -> PairTable:
-    """The pairs of a file; `names` are those of the corpus. Raises FormatError, naming the line."""
+    """Return the pairs of a file; `names` are those of the corpus. Raises FormatError with the line."""
     rows, table = stream(read_table_rows, file), PairTable()
     head = cast(list[str], next(rows))
     if not set(REQUIRED) <= set(head):

@@ -1,7 +1,7 @@
-"""Phrases marked by hand: which words of an image's captions a campaign will ask about.
+"""Phrases marked by hand: the words of an image's captions that a campaign will ask about.
 
-They take the place of those that are found, for images that no campaign asks about yet: what tasks were made
-of stays as it was.
+They replace the phrases that the chunker finds, for images that no campaign asks about yet: existing tasks
+stay unchanged.
 """
 
 import re
@@ -26,7 +26,7 @@ from annotation.selectors.browse import captions_by_number
 from annotation.selectors.records import image_record, layer_of, marked_spans
 from phrasebox.errors import PhraseboxError
 
-#: Where the phrases of an image come from.
+#: The origin of an image's phrases.
 FROM_LAYER: Final = "layer"
 BY_HAND: Final = "marked"
 BY_CHUNKER: Final = "chunker"
@@ -57,12 +57,12 @@ class MarkPhrasesRequest(ImageRequest):
     ] = ()
 
     def spans(self) -> list[Span]:
-        """The phrases: caption, first word, word after the last."""
+        """Return the phrases: caption, first word, word after the last."""
         matches = map(_SPAN.fullmatch, self.phrases)
         return [(int(match[1]), int(match[2]), int(match[3])) for match in matches if match is not None]
 
     def problems(self) -> Iterator[FieldError]:
-        """Each says where a phrase is."""
+        """Errors of phrases in a wrong notation."""
         for number, text in enumerate(self.phrases):
             if not _SPAN.fullmatch(text):
                 yield FieldError(f"phrases.{number}", "phrase", {"value": text})
@@ -86,7 +86,7 @@ class PhraseContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhraseList:
-    """The phrases that a campaign would ask about. `source` is `layer` (they came with the corpus), `marked`
+    """The phrases that a campaign would ask about. `source` is `layer` (imported with the corpus), `marked`
     (by hand) or `chunker`; `blocked` says why they cannot be marked now, "" where they can."""
 
     image: str
@@ -97,7 +97,7 @@ class PhraseList:
 
 @dataclass(frozen=True, slots=True)
 class ImagePhrases:
-    """The phrases of an image, where they come from, and why they cannot be marked now ("": they can)."""
+    """The phrases of an image, their origin, and why they cannot be marked now ("": they can)."""
 
     mentions: tuple[Mention, ...]
     source: str
@@ -105,7 +105,7 @@ class ImagePhrases:
 
 
 def show_phrases(request: ImageRequest, context: OperationContext) -> PhraseList:
-    """The phrases of an image."""
+    """Return the phrases of an image."""
     current = phrases_of(request.image_row())
     return PhraseList(
         image=request.image,
@@ -122,13 +122,13 @@ def mark_named_phrases(request: MarkPhrasesRequest, context: OperationContext) -
 
 
 def drop_named_marks(request: DropPhraseMarksRequest, context: OperationContext) -> PhraseList:
-    """Go back to the phrases that the chunker finds. Raises CannotMark."""
+    """Restore the phrases that the chunker finds. Raises CannotMark."""
     drop_marks(image=request.image_row(), actor=context.actor)
     return show_phrases(request, context)
 
 
 def phrases_of(image: Image) -> ImagePhrases:
-    """What a campaign would ask about an image, if it opened it now."""
+    """Return what a campaign would ask about an image if it opened it now."""
     captions = captions_by_number(image)
     layer = gold_layer(image.corpus)
     if layer is not None:
@@ -141,7 +141,7 @@ def phrases_of(image: Image) -> ImagePhrases:
 
 
 def why_phrases_blocked(image: Image) -> str:
-    """Why the phrases of an image cannot be marked, in a sentence; "" where they can."""
+    """Return why the phrases of an image cannot be marked, in a sentence; "" where they can."""
     layer = gold_layer(image.corpus)
     if layer is not None:
         return _("The phrases of this corpus came with it, in its layer “%(layer)s”.") % {"layer": layer.name}
@@ -156,10 +156,10 @@ def why_phrases_blocked(image: Image) -> str:
 
 
 def mark_phrases(*, image: Image, spans: Iterable[Span], actor: Account | None = None) -> bool:
-    """Say which phrases the captions of an image have; False where they are marked so already.
+    """Mark the phrases in the captions of an image; return False where they are marked so already.
 
-    Raises PhraseboxError where a campaign asks about them already, where they came with the corpus, and for a
-    phrase that is not in its caption or overlaps another.
+    Raises PhraseboxError where a campaign asks about them already, where they were imported with the corpus,
+    and for a phrase that is not in its caption or overlaps another.
     """
     chosen = sorted(set(spans))
     _check(chosen, [len(caption.words) for caption in captions_by_number(image)])
@@ -174,7 +174,8 @@ def mark_phrases(*, image: Image, spans: Iterable[Span], actor: Account | None =
 
 
 def drop_marks(*, image: Image, actor: Account | None = None) -> bool:
-    """Go back to the phrases that are found; False where none were marked. Raises PhraseboxError as above."""
+    """Restore the phrases that the chunker finds; return False where none were marked. Raises PhraseboxError
+    as above."""
     with database.writing():
         row = _to_mark(image)
         deleted, _rows = PhraseMarks.objects.filter(image=row).delete()
@@ -184,7 +185,7 @@ def drop_marks(*, image: Image, actor: Account | None = None) -> bool:
 
 
 def _to_mark(image: Image) -> Image:
-    """The row of an image, locked, so that no campaign opens it meanwhile. Raises CannotMark."""
+    """Return the row of an image, locked, so that no campaign opens it meanwhile. Raises CannotMark."""
     locked = Image.objects.select_for_update(no_key=True, of=("self",)).select_related("corpus")
     row = locked.get(pk=image.pk)
     if blocked := why_phrases_blocked(row):
@@ -197,8 +198,7 @@ def _note(actor: Account | None, image: Image, *, phrases: int | None) -> None:
 
 
 def _check(spans: Sequence[Span], words: Sequence[int]) -> None:
-    """Raise PhraseboxError unless each span lies within its caption of so many words, and beside the
-    others."""
+    """Raise PhraseboxError unless each span is within its caption of that many words, and none overlap."""
     for caption, start, end in spans:
         if not 0 <= caption < len(words):
             raise PhraseboxError(

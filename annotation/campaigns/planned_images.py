@@ -1,8 +1,9 @@
-"""Images that a campaign is still to open, as others are finished: so many are asked about at once
-(`model_annotator.images_at_once`).
+"""Images that a campaign will open later, as others are finished, since it asks about a limited number at
+once (`model_annotator.images_at_once`).
 
-A crowd works on many images at a time, and draws in most of them before the first is finished. Where all are
-open, a model annotator that begins with nothing has learned too little by then (docs/model_annotators.md).
+A crowd works on many images at a time, and draws in most of them before the first is finished. If all were
+open, a model annotator that starts from scratch would have learned too little by then
+(docs/model_annotators.md).
 """
 
 from collections.abc import Iterable
@@ -15,35 +16,35 @@ from annotation.common import database
 from annotation.models import Account, Campaign, Image, OpenImage, PlannedImage, Task
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 
-#: Rows that are written by one statement.
+#: Number of rows written by one statement.
 _ROWS = 500
 
 
 def images_to_open(campaign: Campaign) -> int | None:
-    """How many images may be opened now; None: all there are. Those for which only a reviewer is awaited hold
-    no others up."""
+    """Return how many images may be opened now; None: all. Images that only wait for a reviewer do not delay
+    others."""
     open_tasks = Task.objects.filter(image=OuterRef("pk"), state=Task.OPEN)
     unfinished = OpenImage.objects.filter(Exists(open_tasks), campaign=campaign, complete=False).count()
     return settings_of(campaign.settings).model_annotator.images_to_open(unfinished)
 
 
 def count_planned(campaign: Campaign) -> int:
-    """How many images are still to be opened."""
+    """Return how many images will be opened later."""
     return PlannedImage.objects.filter(campaign=campaign).count()
 
 
 def not_planned(campaign: Campaign, images: QuerySet[Image]) -> QuerySet[Image]:
-    """Those of the images that the campaign is not to open anyway."""
+    """Return those of the images that are not planned."""
     return images.exclude(Exists(PlannedImage.objects.filter(campaign=campaign, image=OuterRef("pk"))))
 
 
 def plan_images(
     campaign: Campaign, images: QuerySet[Image], most: int | None, *, actor: Account | None = None
 ) -> None:
-    """Plan to open these images, in their order, until `most` are open or planned in all (None: all). Raises
-    CampaignError where the campaign is closed."""
+    """Plan these images, in order, until `most` are open or planned in all (None: all). Raises CampaignError
+    where the campaign is closed."""
     with database.writing():
-        # The campaign's row: of two who plan at once, the second finds what the first one planned.
+        # Locks the campaign's row: of two concurrent planners, the second finds the first one's plan.
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         check_not_closed(row)
         chosen = not_planned(row, not_open(row, images)).values_list("pk", flat=True)
@@ -58,9 +59,9 @@ def plan_images(
 
 
 def drop_plan(campaign: Campaign, *, actor: Account | None = None) -> int:
-    """Open no further images than are open: those that are planned are planned no more; how many they were.
+    """Cancel the plan, so that no further images are opened; return how many were planned.
 
-    A closed campaign, too, may have some that were planned before.
+    This works for a closed campaign, too.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -71,17 +72,17 @@ def drop_plan(campaign: Campaign, *, actor: Account | None = None) -> int:
 
 
 def check_not_closed(campaign: Campaign) -> None:
-    """Raises CampaignError for a closed campaign, which no image is opened in."""
+    """Raise CampaignError for a closed campaign, which opens no images."""
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(f"campaign {campaign.name!r} is closed; open another under a new name")
 
 
 def next_images(campaign: Campaign, number: int) -> list[int]:
-    """The ids of the next `number` images that are planned, those planned first before others."""
+    """Return the ids of the next `number` planned images, in the order of planning."""
     rows = PlannedImage.objects.filter(campaign=campaign).order_by("pk")[:number]
     return list(rows.values_list("image", flat=True))
 
 
 def forget_plan(campaign: Campaign, keys: Iterable[str]) -> None:
-    """Plan to open the images of these `keys` no more: they are open, or gold does not cover them."""
+    """Remove the images with these `keys` from the plan: they are open, or gold does not cover them."""
     PlannedImage.objects.filter(campaign=campaign, image__key__in=list(keys)).delete()

@@ -1,6 +1,7 @@
-"""Settings of a campaign that name something kept elsewhere, such as a stored proposer.
+"""Checks of settings that name something stored elsewhere, such as a stored proposer.
 
-That it exists is checked when the setting changes. If it is removed later, what needs it fails and says why.
+Its existence is checked when the setting changes. If it is removed later, whatever needs it fails with an
+explanation.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ def add_setting_check(name: str, find_problem: Callable[[Any], str]) -> None:
 
 
 def check_named(before: CampaignSettings, after: CampaignSettings) -> None:
-    """Raise CampaignError where a setting that changes names what is not there."""
+    """Raise CampaignError where a changed setting names something that does not exist."""
     old, new = before.flat(), after.flat()
     for name, find_problem in _CHECKS.items():
         if new[name] != old[name] and (problem := find_problem(new[name])):

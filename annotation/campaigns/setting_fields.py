@@ -1,4 +1,4 @@
-"""The settings of campaigns, each as a field: which there are for some tasks, and their words for people."""
+"""The settings of campaigns as form fields: those of each task, and their labels."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -22,9 +22,9 @@ from annotation.protocol.work import LeaseSettings, PaySettings, StopSettings
 from annotation.task_types.wording import kind_in_words
 from models_core.checked_fields import field_rules, value_rule
 
-#: What an answer to a question of a kind earns: this, and the kind.
+#: The prefix of the pay for an answer to a question of a kind.
 ITEM_PAY: Final = "pay.per_item."
-#: The tables of settings by name ("" is the top level), in the order of pages, and what each is about.
+#: The tables of settings by name ("" is the top level), in the order of pages, with their titles.
 _TITLES: Mapping[str, str | Promise] = {
     "": _("Questions, and when they are settled"),
     "limits": _("Limits of a chain"),
@@ -38,7 +38,7 @@ _TITLES: Mapping[str, str | Promise] = {
     "stop": _("Stop rules"),
     "model_annotator": _("Boxes that a model annotator proposes"),
 }
-#: The settings of the top level that matter to questions beside the chain's, too.
+#: Settings of the top level that also matter to questions outside of chains.
 _OF_ALL = ("flags_to_review",)
 _RECORDS: Mapping[str, Any] = {
     "": ImageSettings,
@@ -52,14 +52,14 @@ _RECORDS: Mapping[str, Any] = {
     "stop": StopSettings,
     "model_annotator": ModelAnnotatorSettings,
 }
-#: Settings whose line of help is no name for a field.
+#: Labels of settings whose line of help is no label.
 _LABELS: Mapping[str, str | Promise] = {
     "boxes": _("Boxes are asked for"),
     "pay.basis": _("Workers are paid"),
     "pay.currency": _("Currency"),
     "pay.hourly": _("An hour earns"),
 }
-#: What choices of settings are called; others are shown as they are.
+#: Titles of choices of settings; others are displayed unchanged.
 _CHOICES: Mapping[str, Mapping[str, str | Promise]] = {
     "boxes": {
         "pictured": _("of images with a picture"),
@@ -71,7 +71,7 @@ _CHOICES: Mapping[str, Mapping[str, str | Promise]] = {
 
 
 def setting_fields(tasks: str) -> tuple[SettingField, ...]:
-    """The settings that matter to campaigns of these tasks, table by table."""
+    """Return the settings of campaigns of these tasks, table by table."""
     kinds, defaults = kinds_of_tasks(tasks), settings_of_tasks(tasks, {})
     return tuple(table_field for table in _tables(kinds) for table_field in _fields(table, kinds, defaults))
 
@@ -125,5 +125,5 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
 
 
 def _lazy(help_text: str) -> str | Promise:
-    """A line of help, which is marked for translators where it is written."""
+    """Return a line of help for translation, which is marked for translators where it is defined."""
     return _(help_text) if help_text else ""

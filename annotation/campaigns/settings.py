@@ -1,4 +1,4 @@
-"""A campaign's settings as operations: those in force, their versions, a change and what it does."""
+"""Operations on a campaign's settings: show them, list versions, plan and make a change."""
 
 import tomllib
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class PlanSettingsRequest(CampaignRequest):
     ] = None
 
     def changed(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The settings that are asked for, where others are in force; raises Invalid where there are none."""
+        """Return the requested settings, based on the current ones; raises Invalid where there are none."""
         if self.campaign_settings is None and not self.set:
             raise invalid("campaign_settings", "missing")
         start = settings if self.campaign_settings is None else self.campaign_settings
@@ -72,7 +72,7 @@ class ChangeSettingsRequest(PlanSettingsRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsInForce:
-    """All settings, and the version that they are."""
+    """All settings, and their version."""
 
     version: int
     settings: dict[str, Any]
@@ -80,7 +80,7 @@ class SettingsInForce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSettings(SettingsInForce):
-    """One version of the settings, and who made it: null where a command did."""
+    """One version of the settings, and its author: null for a command."""
 
     created_by: str | None
     created_at: datetime
@@ -88,8 +88,8 @@ class StoredSettings(SettingsInForce):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSettings:
-    """What would change, how many images would be reopened, and which kinds of question, paid until now,
-    would earn nothing."""
+    """The planned changes, the number of images that would be reopened, and the kinds of questions that were
+    paid and would earn nothing."""
 
     changed: tuple[SettingsDifference, ...]
     reopened: int
@@ -98,14 +98,14 @@ class PlannedSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedSettings(PlannedSettings):
-    """What changed; `version` is in force."""
+    """The changes made; `version` is in force."""
 
     version: int
 
 
 @contextmanager
 def settings_in_field(name: str) -> Iterator[None]:
-    """Raise Invalid, with its place in the request's field, where a setting is refused."""
+    """Context that raises Invalid, with the place in the request's field, for an invalid setting."""
     try:
         yield
     except SettingError as error:
@@ -113,20 +113,20 @@ def settings_in_field(name: str) -> Iterator[None]:
 
 
 def show_settings(request: SettingsRequest, context: OperationContext) -> SettingsInForce:
-    """The settings in force."""
+    """Return the current settings."""
     row = request.row()
     return SettingsInForce(version=row.settings_version, settings=settings_of(row.settings).as_dict())
 
 
 def list_settings_versions(request: SettingsVersionsRequest, context: OperationContext) -> Listing:
-    """The versions of a campaign's settings."""
+    """Return the versions of a campaign's settings."""
     rows = SettingsVersion.objects.filter(campaign__name=request.campaign).select_related("created_by")
     return Listing(rows, "-number", _stored)
 
 
 @settings_in_field("campaign_settings")
 def plan_settings(request: PlanSettingsRequest, context: OperationContext) -> PlannedSettings:
-    """What a change would do."""
+    """Return what a change would do."""
     row = request.row()
     check_seen(row, request.base_version)
     settings = request.changed(row.settings)
@@ -153,7 +153,7 @@ def change_named_settings(request: ChangeSettingsRequest, context: OperationCont
 
 
 def check_unpaid(request: ChangeSettingsRequest, unpaid: tuple[str, ...]) -> None:
-    """Raise Invalid where these kinds of question would earn nothing, and that is not confirmed."""
+    """Raise Invalid where these kinds of questions would earn nothing, without confirmation."""
     if unpaid and not request.unpaid:
         raise invalid("unpaid", "unpaid", kinds=", ".join(unpaid))
 
@@ -168,7 +168,7 @@ def _stored(row: SettingsVersion) -> StoredSettings:
 
 
 def _newly_unpaid(row: Campaign, settings: dict[str, Any]) -> tuple[str, ...]:
-    """The kinds of question that would earn nothing any more."""
+    """Return the kinds of questions that would no longer earn anything."""
     before = settings_of(row.settings).pay.unpaid(row.kinds)
     return tuple(kind for kind in settings_of(settings).pay.unpaid(row.kinds) if kind not in before)
 
@@ -182,7 +182,7 @@ def _single(numbered: tuple[int, str]) -> dict[str, Any]:
 
 
 def _merged(settings: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """`settings` with `more`; tables that these are of are kept."""
+    """Merge `more` into `settings`, table by table."""
     merged = dict(settings)
     for name, value in more.items():
         stored = merged.get(name)

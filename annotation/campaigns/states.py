@@ -1,13 +1,13 @@
-"""What staff do to a campaign as a whole, and the rules by which it stops itself.
+"""Changes of a campaign's state by staff, and its stop rules.
 
-A draft is opened, an open campaign paused and resumed, and any of them closed for good. Paused
-and closed campaigns hand out nothing; what is in hand is still taken and paid.
+A draft is opened, an open campaign paused and resumed, and any of them closed for good. Paused and closed
+campaigns lease nothing; answers to existing leases are still accepted and paid.
 
 A stop rule pauses and never closes: nobody may be there to see it, and closing cannot be undone.
 
-A campaign that simulated workers answer is marked as such for good, and never mixed with people's work. No
-person is handed a task of one, but staff of it who look at its questions; nobody is paid for it; what is
-exported of it says that it is simulated.
+A campaign that simulated workers answer is marked so for good, and never mixed with people's work. Nobody
+gets tasks of it except its staff, who may look at its questions; nobody is paid; and its exports say that it
+is simulated.
 """
 
 from collections.abc import Mapping
@@ -107,31 +107,31 @@ class StopRulesRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedImages:
-    """How many planned images are not opened any more."""
+    """The number of planned images that are no longer opened."""
 
     images: int
 
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """A stop rule that holds: "budget", "until" or "images", and why, as a campaign keeps it."""
+    """A stop rule that applies: "budget", "until" or "images", and the reason as a campaign stores it."""
 
     rule: str
     reason: str
 
     @property
     def text(self) -> str:
-        """Why, for staff and workers, in the reader's language."""
+        """The reason, for staff and workers, in the reader's language."""
         return reason_in_words(self.reason)
 
 
 def pause_campaign(
     *, campaign: Campaign, reason: str = "", actor: Account | None = None, rule: str = ""
 ) -> None:
-    """Hand out nothing until `resume_campaign`; workers are told `reason`. Paused already: the reason
+    """Lease nothing until `resume_campaign`; workers see `reason`. If it is paused already, the reason
     changes.
 
-    `rule` names the stop rule that did it, if one did.
+    `rule` names the stop rule that caused it, if one did.
     """
     reason = reason or coded_reason(PAUSED)
     with database.writing():
@@ -145,7 +145,7 @@ def pause_campaign(
 
 
 def resume_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
-    """Hand out again. Refused while a stop rule holds, which would only pause it once more."""
+    """Lease again. Raises CampaignError while a stop rule applies, which would pause it again."""
     with database.writing():
         row = _locked(campaign)
         if row.state not in (Campaign.OPEN, Campaign.PAUSED):
@@ -174,7 +174,7 @@ def set_stop_rules(
 ) -> None:
     """Change some of budget, until and images, as the next version of the settings.
 
-    None takes a rule away; rules that are not named stay. `seen`, and what is raised: as `change_settings`.
+    None removes a rule; missing rules stay. `seen`, and exceptions: as `change_campaign_settings`.
     """
     change_some_settings(
         campaign=campaign,
@@ -186,10 +186,10 @@ def set_stop_rules(
 
 
 def reached_stop_rule(campaign: Campaign) -> StopRule | None:
-    """The first stop rule of the campaign that holds now, None where none does.
+    """Return the first stop rule of the campaign that applies now, None where none does.
 
-    The budget counts what is earned and what the tasks in hand will earn, so that it is passed by
-    no more than is handed out between two looks at it.
+    The budget counts earnings and what the current leases will earn, so that it is exceeded at most by what
+    is leased between two checks.
     """
     settings = settings_of(campaign.settings)
     stop, currency = settings.stop, settings.pay.currency
@@ -203,9 +203,9 @@ def reached_stop_rule(campaign: Campaign) -> StopRule | None:
 
 
 def archive_campaign(*, campaign: Campaign, archived: bool = True, actor: Account | None = None) -> bool:
-    """Archive a campaign, or bring it back; False where it is so already.
+    """Archive a campaign, or restore it; return False where that is its state already.
 
-    Raises CampaignError for an open one: people would go on working on what no list shows.
+    Raises CampaignError for an open one: people would continue working on a campaign that no list shows.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -226,9 +226,9 @@ def archive_campaign(*, campaign: Campaign, archived: bool = True, actor: Accoun
 
 
 def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | None = None) -> bool:
-    """Let every annotator of the server work on a campaign, or only who was invited, sent or granted it.
+    """Let every annotator of the server work on a campaign, or only those invited or assigned to it.
 
-    False where it is so already. What somebody holds who may not work on it any more runs out.
+    Returns False where that is its state already. Leases of people who may no longer work on it expire.
     """
     with database.writing():
         changed = bool(
@@ -243,9 +243,9 @@ def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | N
 
 
 def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
-    """Mark a campaign before the first simulated answer; one that is marked stays so.
+    """Mark a campaign before the first simulated answer; it stays marked.
 
-    Raises CampaignError where people have answered or were paid: their work is not mixed with a simulation's.
+    Raises CampaignError where people have answered or were paid: their work is not mixed with a simulation.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -294,7 +294,7 @@ def _is(row: Campaign) -> str:
 
 
 def _short(reason: str) -> str:
-    """A reason as its column takes it."""
+    """Return a reason in the length of its column."""
     reason = " ".join(reason.split())
     return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""How far a campaign is, what it cost, how far people agree, and what needs attention."""
+"""The status of a campaign: progress, cost, agreement, and alarms."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -34,9 +34,9 @@ class CampaignStatusRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignProgress:
-    """Images and chains by stage, the open tasks of each kind, and the pace. Further images are `planned`:
-    they are opened as others are finished. At the pace of the last day it `ends_at`. `answers_superseded`
-    lost their use because a worker changed an earlier answer; they stay paid, and are `superseded_share` of
+    """Images and chains by stage, the open tasks of each kind, and the speed. Further images are `planned`:
+    they are opened as others are finished. At the speed of the last day it `ends_at`. `answers_superseded`
+    lost their use because a worker changed an earlier answer; they remain paid, and are `superseded_share` of
     all answers of people."""
 
     images: int
@@ -57,7 +57,8 @@ class CampaignProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindCostSummary:
-    """Answers of one kind of question and what they earned; of them, those on control items and in tests."""
+    """The number of answers to one kind of question and their earnings; and the numbers on control items and
+    in tests."""
 
     kind: str
     answers: int
@@ -70,8 +71,8 @@ class KindCostSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostSummary:
-    """Cost so far. `bonuses` are given beside pay; `hourly` is what an hour of work earned, `to_come` what
-    the answers to come will earn; null where it is too early to tell."""
+    """Cost so far. `bonuses` are paid in addition; `hourly` is what an hour of work earned, `to_come` what
+    the expected answers will earn; null where it is too early to tell."""
 
     currency: str
     answers: int
@@ -88,17 +89,17 @@ class CostSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindAgreement(DoubleCheckAgreement):
-    """How far two people agree on a kind of question, over those that were drawn for it when they opened:
-    the share of equal answers, kappa, the share of each answer, and of drawings the mean IoU. Of the
-    `drawn` questions, `lacking` were never answered by a second person."""
+    """How often two people agree on a kind of question, over the questions drawn for it when they opened: the
+    share of equal answers, kappa, the share of each answer, and for drawings the mean IoU. Of the `drawn`
+    questions, `lacking` were never answered by a second person."""
 
     kind: str
-    lacking: int = field()  # else, the property of this name would be its default
+    lacking: int = field()  # as a field; the inherited property would become its default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmSummary:
-    """What needs attention; of which kind of question, empty for none; and what helps."""
+    """An alarm; the kind of question it concerns, empty for none; and the remedy."""
 
     code: str
     kind: str
@@ -108,7 +109,7 @@ class AlarmSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignStatus(CampaignSummary):
-    """A campaign, and how far it is. Where counting is slow, figures may be those of `counted_at`."""
+    """A campaign and its progress. Where counting is slow, figures may be from `counted_at`."""
 
     progress: CampaignProgress
     cost: CostSummary
@@ -125,7 +126,7 @@ class DashboardRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountPoint:
-    """A time, and how many there are then."""
+    """A time, and a number at that time."""
 
     at: datetime
     number: int
@@ -133,7 +134,7 @@ class CountPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountPoint:
-    """A time, and how much there is then."""
+    """A time, and an amount at that time."""
 
     at: datetime
     amount: Amount
@@ -141,9 +142,9 @@ class AmountPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignDashboard:
-    """The data of the charts: answers by the hour that begins at a time; running totals of images that are
-    done and of what answers earned, and where these are expected to end. Of a simulated campaign there is
-    neither speed nor forecast: its answers took no time."""
+    """The data of the charts: answers by the hour that begins at a time; running totals of finished images
+    and of earnings, and their forecasts. A simulated campaign has neither speed nor forecast: its answers
+    took no time."""
 
     simulated: bool
     answers_by_hour: tuple[CountPoint, ...]
@@ -158,7 +159,8 @@ class CampaignDashboard:
 
 
 def campaign_status(request: CampaignStatusRequest, context: OperationContext) -> CampaignStatus:
-    """How far a campaign is. For commands, all is counted now, and kinds of questions are called by name."""
+    """Return the status of a campaign. For commands, everything is counted now, and kinds of questions have
+    their names."""
     row, by_command = request.row(), context.actor is None
     fresh = request.fresh or by_command
     figures = overview(row, settings_of(row.settings).pay, fresh=fresh)
@@ -174,7 +176,7 @@ def campaign_status(request: CampaignStatusRequest, context: OperationContext) -
 
 
 def alarm_summaries(row: Campaign, *, by_command: bool) -> tuple[AlarmSummary, ...]:
-    """What needs attention; `by_command` says it as a terminal does."""
+    """Return the alarms; `by_command` words them for a terminal."""
     return tuple(
         result_of(AlarmSummary, alarm)
         for alarm in monitoring.alarms(row, words=BY_KEY if by_command else IN_WORDS)
@@ -182,7 +184,7 @@ def alarm_summaries(row: Campaign, *, by_command: bool) -> tuple[AlarmSummary, .
 
 
 def dashboard_data(request: DashboardRequest, context: OperationContext) -> CampaignDashboard:
-    """The data of a campaign's charts."""
+    """Return the data of a campaign's charts."""
     row = request.row()
     settings = settings_of(row.settings)
     series = campaign_series(row, settings, overview(row, settings.pay))

@@ -1,4 +1,4 @@
-"""Keep in the database what a campaign's answers add up to, so that no page adds up millions of them."""
+"""Stored totals of a campaign's answers, so that no page adds up millions of them."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from annotation.selectors.campaign.sums import EARNED
 
 
 def store_sums(campaign: Campaign) -> None:
-    """Keep the sums of what has ended for certain.
+    """Store the totals of finished assignments.
 
-    What ended since they were kept is added to them. Once a day, after the campaign's revision rose, and
-    where the clock was set back, all answers are counted again. Sums of a closed campaign are looked at once
-    a day: few answers come after the close.
+    Assignments that finished since the last time are added. Once a day, after the campaign's revision
+    increased, and after the clock was set back, all answers are counted again. A closed campaign is checked
+    once a day: few answers arrive after the close.
     """
     for way in (EARNED, HOURS):
         _save_sums(campaign, way)

@@ -1,4 +1,4 @@
-"""Full addresses of this server, for e-mails, webhooks and invitations: they begin with SITE_URL."""
+"""Full URLs of this server, for e-mails, webhooks and invitations: they begin with SITE_URL."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from django.urls import reverse
 
 
 def full_address(route: str, args: Sequence[Any] = ()) -> str:
-    """The address of a route, as "https://example.org/campaigns/"; no request has a say in its host."""
+    """Return the URL of a route, such as "https://example.org/campaigns/"; it does not depend on a request's
+    host."""
     return f"{settings.SITE_URL}{reverse(route, args=args)}"
 
 
 def site_host() -> str:
-    """The host of this server, with its port where that is not the usual one."""
+    """Return the host of this server, with its port where that is not the default."""
     return urlsplit(settings.SITE_URL).netloc

@@ -1,12 +1,12 @@
-"""How the product talks to its database: turns, locks, several statements in one trip, many rows in
-portions, one moment for several queries, and whether the tables are those that the code expects.
+"""Database access: the write lock, row locks, several statements in one round trip, deleting many rows in
+portions, a consistent snapshot for several queries, and the check that the tables match the code.
 
-The queue's hot path is written in SQL that PostgreSQL and SQLite both speak. What differs is
-here: row locks, which SQLite neither has nor needs, and the turn that SQLite's writers take.
+The queue's hot path is written in SQL that PostgreSQL and SQLite both understand. The differences are here:
+row locks, which SQLite neither has nor needs, and SQLite's lock for writers.
 
-SQLite lets one transaction write at a time, and a writer that waits polls, so that under load
-some wait for seconds while others pass. A lock on a file beside the database is handed on by
-the kernel in turn; its holder finds the database free.
+SQLite allows one writing transaction at a time, and a waiting writer polls, so that under load some wait for
+seconds while others overtake them. The kernel grants a lock on a file beside the database in order; its
+holder finds the database free.
 """
 
 import contextlib
@@ -34,18 +34,18 @@ from django.utils import timezone
 
 Statement = tuple[str, Sequence[Any]]
 
-#: The largest id that a row can have; to ask for a larger one is an error to a database.
+#: The largest id of a row; databases raise errors for larger ones in queries.
 LARGEST_ID = 2**63 - 1
 
 
 def parameters(values: Sized) -> str:
-    """As many places for parameters as there are values, for `IN (...)`; "NULL", which none is in, for no
-    values."""
+    """Return as many parameter placeholders as there are values, for `IN (...)`; "NULL", which matches
+    nothing, for none."""
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
 def id_list(ids: Iterable[int]) -> RawSQL:
-    """These ids as the right side of `pk__in`, however many: SQLite takes 32,766 parameters, and this is
+    """Return ids for the right side of `pk__in`, however many: SQLite allows 32,766 parameters, and this is
     one."""
     as_numbers = (
         "SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(%s AS json))"
@@ -56,13 +56,13 @@ def id_list(ids: Iterable[int]) -> RawSQL:
 
 
 def now() -> datetime:
-    """The time by which the queue goes."""
+    """Return the current time of the queue."""
     return timezone.now()
 
 
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
-    """A transaction that writes to the queue. Inside another transaction it is part of that."""
+    """Context of a transaction that writes to the queue. Inside another transaction it joins that."""
     if connection.in_atomic_block:
         with transaction.atomic():
             yield
@@ -73,7 +73,7 @@ def writing() -> Iterator[None]:
 
 
 def delete_in_steps(rows: QuerySet[Any], step: int = 5_000) -> None:
-    """Delete rows, so many in a transaction; nobody waits for all of them."""
+    """Delete rows in steps, each in a transaction; nobody waits for all of them."""
     count = step
     while count == step:
         with writing():
@@ -84,12 +84,12 @@ def delete_in_steps(rows: QuerySet[Any], step: int = 5_000) -> None:
 
 @contextlib.contextmanager
 def _write_lock() -> Iterator[None]:
-    """Hold SQLite's write lock; nothing elsewhere, nor where the database is in memory."""
+    """Hold SQLite's write lock; does nothing for other databases, nor for one in memory."""
     file = str(connection.settings_dict["NAME"])
     if connection.vendor != "sqlite" or ":memory:" in file or "mode=memory" in file:
         yield
         return
-    # Opened again each time: a descriptor good_for across a fork would be one lock for both.
+    # Opened again each time: a descriptor shared across a fork would be one lock for both processes.
     handle = os.open(f"{file}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -98,17 +98,17 @@ def _write_lock() -> Iterator[None]:
         os.close(handle)
 
 
-#: Seconds for which a connection that answered is taken to be alive.
+#: Seconds for which a connection that answered counts as alive.
 ALIVE = 5.0
 #: When this thread last began a request or wrote.
 _spoken = threading.local()
 
 
 def spare_the_check() -> None:
-    """At the start of a request: ask a connection that was just in use not again whether it is alive.
+    """At the start of a request: skip the check of a connection that was just in use.
 
-    Django asks PostgreSQL at every request, a trip of its own. Where the database went away within
-    those seconds, the request fails as it would a moment later, and the next one connects again.
+    Django queries PostgreSQL at every request, which is an extra round trip. If the database disappeared
+    within those seconds, the request fails as it would a moment later, and the next one reconnects.
     """
     now = monotonic()
     if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) < ALIVE:
@@ -117,10 +117,10 @@ def spare_the_check() -> None:
 
 
 def _check_after_silence() -> None:
-    """Outside a transaction: have a connection looked at that was not in use just now.
+    """Outside a transaction: check a connection that was idle.
 
-    Django does so once a request; a job may compute for minutes between two writes, and the database may
-    have been started again meanwhile.
+    Django does so once per request; a job may compute for minutes between two writes, and the database may
+    have been restarted meanwhile.
     """
     now = monotonic()
     if connection.connection is not None and now - getattr(_spoken, "at", -ALIVE) >= ALIVE:
@@ -128,16 +128,16 @@ def _check_after_silence() -> None:
     _spoken.at = now
 
 
-#: So many new rows may turn a good plan into a bad one.
+#: The number of new rows that may turn a good query plan into a bad one.
 MANY_ROWS = 1_000
 
 
 def analyse_tables(written: int, *models: type[Model]) -> None:
-    """Once `written` rows were added to what `models` hold, in one go: let the database plan for them.
+    """Update the database's statistics after `written` rows were added to the tables of `models` at once.
 
-    PostgreSQL looks at its tables by itself, but a minute later, and until then plans for those it saw
-    last, perhaps empty: joining 8,000 new images with their captions took a minute instead of 0.1 s.
-    Cheap; to be called outside a transaction where that can be, since its locks last as long.
+    PostgreSQL does so itself, but a minute later, and until then plans for the previous, perhaps empty,
+    tables: joining 8,000 new images with their captions took a minute instead of 0.1 s. Cheap; call it
+    outside a transaction if possible, since its locks last as long.
     """
     if connection.vendor != "postgresql" or written < MANY_ROWS:
         return
@@ -172,22 +172,24 @@ def split_row(row: Sequence[Any], *records: type[Any]) -> list[Any]:
 
 
 def locking(*tables: str, skip: bool = False, shared: str = "") -> str:
-    """The clause that locks the rows read of `tables` against writers; `skip` passes locked ones over. Then,
-    of the table `shared`, what others may lock so too, but nobody may write."""
+    """Return the clause that locks the rows read from `tables` against writers; with `skip`, locked rows are
+    skipped. Rows of the table `shared` get a shared lock: others may lock them so too, but nobody may write
+    them."""
     if connection.vendor != "postgresql":
         return ""
     also = f" FOR SHARE OF {shared}" if shared else ""
     return f" FOR NO KEY UPDATE OF {', '.join(tables)}" + (" SKIP LOCKED" if skip else "") + also
 
 
-#: Seconds after which a connection plans again: at first soon, since a plan made for an empty table scans it
-#: when it is full, then twice as late each time, up to the second number.
+#: Seconds after which a connection plans again: soon at first, since a plan made for an empty table scans it
+#: when it is full, then doubling up to the second number.
 PLANS_GOOD_FOR = 1.0, 20.0
 
 
 @dataclass
 class _Plans:
-    """The names of what a PostgreSQL connection has prepared; when it planned, and how long that is good."""
+    """The names of the statements that a PostgreSQL connection has prepared; when it planned, and how long
+    the plans are valid."""
 
     at: float
     good_for: float
@@ -198,10 +200,10 @@ _prepared: WeakKeyDictionary[Any, _Plans] = WeakKeyDictionary()
 
 
 def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
-    """Execute a statement of the hot path, planned once per connection where the database can keep plans.
+    """Execute a statement of the hot path, planned once per connection if the database can store plans.
 
-    `text` must be one of few (its values are parameters), each parameter's type clear from where it
-    stands. Planning took a quarter of PostgreSQL's time in a cycle (studies/queue_service.py).
+    `text` must be one of few (its values are parameters), with unambiguous parameter types. Planning took a
+    quarter of PostgreSQL's time in a cycle (studies/queue_service.py).
     """
     if cursor.db.vendor != "postgresql":
         cursor.execute(text, values)
@@ -211,12 +213,13 @@ def execute(cursor: Any, text: str, values: Sequence[Any]) -> None:
 
 
 def in_one_trip() -> bool:
-    """Whether `send_statements` puts several statements into one trip, and writes may stand inside a WITH."""
+    """Whether `send_statements` sends several statements in one round trip, and writes are allowed inside a
+    WITH."""
     return connection.vendor == "postgresql"
 
 
 def send_statements(cursor: Any, statements: Sequence[Statement]) -> None:
-    """`execute` statements: in one trip to PostgreSQL, one by one on SQLite. The last may return rows."""
+    """Execute statements: in one round trip to PostgreSQL, one by one on SQLite. The last may return rows."""
     if cursor.db.vendor != "postgresql":
         for text, values in statements:
             cursor.execute(text, values)
@@ -228,23 +231,23 @@ def send_statements(cursor: Any, statements: Sequence[Statement]) -> None:
 
 
 def _plans(cursor: Any) -> set[str]:
-    """What this connection has prepared; forgets old plans, so call it before a trip, never between its
-    statements."""
+    """Return the names of this connection's prepared statements; drops old plans, so call it before a round
+    trip, never between its statements."""
     raw, now = cursor.db.connection, monotonic()
     plans = _prepared.get(raw)
     if plans is None:
-        # Left to itself, PostgreSQL finds plans for given values cheaper, and makes them every time.
+        # By default PostgreSQL prefers plans for specific values, and makes them every time.
         cursor.execute("SET plan_cache_mode = force_generic_plan")
         plans = _prepared[raw] = _Plans(now, PLANS_GOOD_FOR[0], set())
     elif now - plans.at > plans.good_for:
-        # Those of its checks of foreign keys too, which nothing else makes it forget.
+        # This also drops the plans of foreign-key checks, which nothing else does.
         cursor.execute("DISCARD PLANS")
         plans.at, plans.good_for = now, min(2 * plans.good_for, PLANS_GOOD_FOR[1])
     return plans.known
 
 
 def _planned(cursor: Any, known: set[str], text: str, count: int) -> str:
-    """The EXECUTE of a statement that this connection has planned, or plans now."""
+    """Return the EXECUTE of a statement that this connection has prepared, or prepares now."""
     name = _name_of(text)
     if name not in known:
         places = iter(range(1, count + 1))
@@ -265,38 +268,38 @@ def _name_of(text: str) -> str:
 
 
 def sql_time(value: datetime) -> Any:
-    """A time as a parameter of hand-written SQL."""
+    """Return a time as a parameter of hand-written SQL."""
     return connection.ops.adapt_datetimefield_value(value)
 
 
 def time_from_sql(value: Any) -> datetime:
-    """A time read by hand-written SQL: SQLite gives text."""
+    """Convert a time read by hand-written SQL: SQLite returns text."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
-#: Rows deleted in one transaction.
+#: Number of rows deleted in one transaction.
 ROWS_PER_TRANSACTION = 5_000
 
 _T = TypeVar("_T")
 
 
 def chunks(things: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """`things` in lists of `size`, the last one shorter."""
+    """Yield `things` in lists of `size`, the last one shorter."""
     iterator = iter(things)
     while chunk := list(islice(iterator, size)):
         yield chunk
 
 
 def delete_in_pages(rows: QuerySet[Any], *, alive: Callable[[], object] = lambda: None) -> None:
-    """Delete `rows` without ever holding more than a page of them; `alive` is called before each page."""
+    """Delete `rows` while holding only a page of them in memory; `alive` is called before each page."""
     while page := list(rows.order_by().values_list("pk", flat=True)[:ROWS_PER_TRANSACTION]):
         alive()
         rows.model._default_manager.filter(pk__in=page).delete()
 
 
-#: Unknown migrations that are named; more are counted.
+#: Number of unknown migrations that are listed; more are counted.
 _NAMED = 3
 
 
@@ -305,14 +308,14 @@ class NewerSchema(ValueError):
 
 
 def refuse_newer(database: str = DEFAULT_DB_ALIAS) -> None:
-    """Raise NewerSchema where migrations were applied that the code does not have."""
+    """Raise NewerSchema if migrations were applied that the code does not have."""
     fault = newer(MigrationLoader(connections[database]))
     if fault:
         raise NewerSchema(fault)
 
 
 def refuse_to_migrate(using: str, **signal: Any) -> None:
-    """Before migrations are applied: refuse a database that is newer; raises CommandError."""
+    """Before migrations are applied: reject a database that is newer; raises CommandError."""
     try:
         refuse_newer(using)
     except NewerSchema as error:
@@ -320,7 +323,7 @@ def refuse_to_migrate(using: str, **signal: Any) -> None:
 
 
 def newer(loader: MigrationLoader) -> str:
-    """Which applied migrations the code does not have, and the remedy; "" where it has them all."""
+    """Return which applied migrations the code does not have, and the remedy; "" where it has them all."""
     unknown = sorted(set(loader.applied_migrations or ()) - set(loader.disk_migrations or ()))
     if not unknown:
         return ""
@@ -334,9 +337,10 @@ def newer(loader: MigrationLoader) -> str:
 
 @contextlib.contextmanager
 def one_moment() -> Iterator[None]:
-    """Let several queries see the database as it is at the first of them. For reading alone, and briefly.
+    """Context in which several queries see the database as of the first of them. For reading only, and
+    briefly.
 
-    Inside a transaction they see what that sees.
+    Inside a transaction they see that transaction's snapshot.
     """
     if connection.in_atomic_block:
         yield
@@ -346,7 +350,7 @@ def one_moment() -> Iterator[None]:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
     else:
-        # `atomic` would begin to write, and wait for all who do.
+        # `atomic` would take the write lock, and wait for all writers.
         with connection.cursor() as cursor:
             cursor.execute("BEGIN DEFERRED")
             try:

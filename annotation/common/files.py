@@ -1,8 +1,7 @@
-"""Files that are sent to an operation, and those that it makes.
+"""Files uploaded to an operation, and files that it creates.
 
-What is sent is stored under the names that it was sent by, so that a message about a file names it as its
-sender does. Then it is removed, whether the operation succeeded or not; what a job is to read stays for a
-day.
+Uploads are stored under their original names, so that messages use the sender's names. They are removed after
+the operation, whether it succeeded or not; files for a job stay for a day.
 """
 
 import hashlib
@@ -26,16 +25,16 @@ from django.utils.text import get_valid_filename
 from annotation.common.operations import File, NewFile, Operation, RequestField, invalid, request_fields
 from annotation.common.readers import read
 
-#: Bytes that are sent at once, as the proxy has it; what is larger is brought by command.
+#: Maximum size in bytes of an upload, as for the proxy; larger files are imported by command.
 LARGEST_FORM = 64 * 2**20
-#: Bytes of a file's name, and of them its ending; disks take 255.
+#: Maximum lengths in bytes of a file's name, and of its suffix; file systems allow 255.
 LONGEST_NAME, LONGEST_END = 200, 40
-#: Seconds after which nobody looks at files any more.
+#: Seconds after which uploaded files are no longer used.
 LONGEST_STORED = 24 * 3600
 
 
 def upload_fields(operation: Operation) -> list[RequestField]:
-    """The fields of an operation's request that hold files."""
+    """Return the fields of an operation's request that hold files."""
     return [field for field in request_fields(operation.request).values() if field.upload is not None]
 
 
@@ -43,8 +42,8 @@ def upload_fields(operation: Operation) -> list[RequestField]:
 def received_files(
     operation: Operation, uploads: MultiValueDict[str, UploadedFile]
 ) -> Iterator[Mapping[str, Any]]:
-    """Field -> the path of the file that was sent for it (paths, where it holds several), for as long as the
-    operation is done; where a job does it, for a day. Raises Invalid for files that are too large."""
+    """Context with field -> the path of the uploaded file (paths, for several), for the duration of the
+    operation; if a job runs it, for a day. Raises Invalid for files that are too large."""
     fields = [field for field in upload_fields(operation) if field.name in uploads]
     if not fields:
         yield {}
@@ -75,13 +74,13 @@ def received_files(
 
 
 def stored_file(path: Path) -> NewFile:
-    """A file that an operation has at `path`, under its name there."""
+    """Return a file that exists at `path`, under its name there."""
     return NewFile(path.name, partial(shutil.copyfile, path), path)
 
 
 def file_download(operation: Operation, download: NewFile) -> HttpResponseBase:
-    """A file that an operation makes, to be stored under its name, or, of one that is stored, behind a proxy
-    that serves files, the header that makes it send that; raises what writing it raises."""
+    """Return the download of a file that an operation creates; for a stored one behind a proxy that serves
+    files, the header that makes the proxy send it. Raises what writing the file raises."""
     assert isinstance(operation.result, File)
     about: Any = {
         "as_attachment": True,
@@ -104,7 +103,7 @@ def file_download(operation: Operation, download: NewFile) -> HttpResponseBase:
 
 
 def remove_old_uploads(parent: Path) -> None:
-    """Remove what was left by processes that were killed, and what jobs have read."""
+    """Remove the files of killed processes, and those that jobs have read."""
     for left in parent.iterdir():
         with suppress(FileNotFoundError):  # another process removes it
             if left.stat().st_mtime < time.time() - LONGEST_STORED:
@@ -112,13 +111,13 @@ def remove_old_uploads(parent: Path) -> None:
 
 
 def file_name(name: str) -> str:
-    """A file's name as a disk takes it: what it ends in stays, for that says what it holds."""
+    """Return a file name that a file system accepts, keeping its suffix, which determines the format."""
     name = get_valid_filename(name)
     if len(name.encode()) <= LONGEST_NAME:
         return name
     ends = "".join(PurePosixPath(name).suffixes[-2:])
     tail = ends if len(ends.encode()) <= LONGEST_END else ""
-    # Ids lie beside their file by its name, so both are cut at the same letter.
+    # A file of ids has the name of its file plus a suffix, so both are cut at the same letter.
     stem = name.removesuffix(tail).encode()[: LONGEST_NAME - LONGEST_END]
     return stem.decode(errors="ignore") + tail
 
@@ -138,7 +137,7 @@ def _write(field: RequestField, file: Any, folder: Path) -> str:
 
 
 def _by_content(folder: Path) -> Path:
-    """The folder of files that a job reads: the same files are stored once, for a day from now."""
+    """Return the folder of files for a job: identical files are stored once, for a day from now."""
     digest = hashlib.sha256()
     for file in sorted(folder.iterdir()):
         digest.update(file.name.encode() + b"\0")
@@ -154,7 +153,7 @@ def _by_content(folder: Path) -> Path:
 
 
 def _leave_out_folder(error: Exception, folder: Path) -> None:
-    """Let an error name files without the folder that they are in for now."""
+    """Remove the temporary folder from an error's file names."""
     error.args = tuple(
         text.replace(f"{folder}/", "") if isinstance(text, str) else text for text in error.args
     )

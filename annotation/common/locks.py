@@ -1,10 +1,10 @@
-"""One process at a time, and a folder to work in that leaves no trace.
+"""Locks between processes, and working folders that are removed at the end.
 
-The lock is the kernel's and ends with its holder, so the next holder knows that anything left
-by an earlier holder belongs to nobody.
+The lock is the kernel's and ends with its holder, so the next holder knows that nobody uses what an earlier
+holder left behind.
 
-DATA_DIR itself has a lock too: a process that works with it shares that (`at_work`), and a restore, which
-replaces what lies there, has it alone (`nobody_at_work`).
+DATA_DIR itself has a lock too: a process that works with it holds a shared lock (`at_work`), and a restore,
+which replaces its content, an exclusive one (`nobody_at_work`).
 """
 
 import contextlib
@@ -22,20 +22,20 @@ from phrasebox.errors import PhraseboxError
 
 #: Seconds until a refused lock is tried once more: `is_held` takes it for a moment.
 _ASKING = 0.05
-#: The folder of a restore under way, in DATA_DIR; and in it what stood before. While this is there, DATA_DIR
-#: is neither what it was nor what it shall be.
+#: The folder of a running restore, in DATA_DIR, and in it the previous content. While it exists, DATA_DIR is
+#: neither in the old nor in the new state.
 RESTORING, BEFORE = "restoring", "before"
 
 
 class Busy(PhraseboxError):
-    """Somebody else is at the same work."""
+    """Another process does the same work."""
 
 
 @contextlib.contextmanager
 def at_work() -> Iterator[None]:
-    """While open, nothing is restored under us; any number of processes may be at work.
+    """Context in which nothing is restored; any number of processes may be at work.
 
-    Raises Busy while a backup is being restored, and where a restore was cut short.
+    Raises Busy while a backup is being restored, and where a restore was interrupted.
     """
     handle = _locked_data_dir(
         fcntl.LOCK_SH, f"a backup is being restored into {settings.DATA_DIR}; wait for its end"
@@ -54,7 +54,7 @@ def at_work() -> Iterator[None]:
 
 @contextlib.contextmanager
 def nobody_at_work(*, busy: str) -> Iterator[None]:
-    """While open, no other process is at work; raises Busy with the text `busy` where one is."""
+    """Context in which no other process is at work; raises Busy with the text `busy` where one is."""
     handle = _locked_data_dir(fcntl.LOCK_EX, busy)
     try:
         yield
@@ -64,10 +64,10 @@ def nobody_at_work(*, busy: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked_folder(name: str, *, busy: str) -> Iterator[Path]:
-    """A folder `name` in `work` of DATA_DIR, empty and ours alone until the block ends; then it is removed.
+    """Context with an empty, exclusive folder `name` in `work` of DATA_DIR, which is removed at the end.
 
-    Raises Busy with the text `busy` where another process, or another block of this one, holds
-    it. Processes exclude each other where they share DATA_DIR. The block counts as `at_work`.
+    Raises Busy with the text `busy` where another process, or another block of this one, holds it. The lock
+    is between processes that share DATA_DIR. The block counts as `at_work`.
     """
     folder = Path(settings.DATA_DIR) / "work" / name
     with at_work():
@@ -84,7 +84,7 @@ def locked_folder(name: str, *, busy: str) -> Iterator[Path]:
 
 
 def is_held(name: str) -> bool:
-    """Whether somebody holds the folder `name` in `work` of DATA_DIR (`locked_folder`)."""
+    """Whether a process holds the folder `name` in `work` of DATA_DIR (`locked_folder`)."""
     try:
         handle = os.open(Path(settings.DATA_DIR) / "work" / name, os.O_RDONLY)
     except FileNotFoundError:
@@ -100,9 +100,9 @@ def is_held(name: str) -> bool:
 
 @contextlib.contextmanager
 def held_lock(folder: Path) -> Iterator[None]:
-    """While open, no other block about this folder is: one waits for the other, threads and processes alike.
+    """Context with an exclusive lock on this folder, for which threads and processes wait.
 
-    For short work; the folder is made where it is missing, and must be one that nobody removes.
+    For short work; the folder is created if missing, and must not be removed by anybody.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
@@ -114,7 +114,7 @@ def held_lock(folder: Path) -> Iterator[None]:
 
 
 def _locked_data_dir(how: int, busy: str) -> int:
-    """A handle on DATA_DIR that holds its lock: shared, or alone."""
+    """Return a handle on DATA_DIR that holds its lock: shared, or exclusive."""
     folder = Path(settings.DATA_DIR)
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
@@ -127,7 +127,7 @@ def _locked_data_dir(how: int, busy: str) -> int:
 
 
 def _locked(folder: Path, busy: str) -> int:
-    """A handle on `folder` that holds its lock."""
+    """Return a handle on `folder` that holds its lock."""
     attempts = 0
     while True:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The database goes away for a while: how that is reported, and how a job gets through it."""
+"""Database outages: detecting them, and retrying writes of jobs."""
 
 import logging
 import time
@@ -9,15 +9,15 @@ from django.db import InterfaceError, OperationalError, connection
 
 _log = logging.getLogger(__name__)
 
-#: What the driver raises where the database went away, or was too busy.
+#: The driver's exceptions where the database disappeared, or was too busy.
 DATABASE_LOST = (OperationalError, InterfaceError)
-#: Seconds before the first tries of what must be written; the last holds from then on.
+#: Seconds before the first retries of a required write; the last value repeats.
 WAITS = (0.0, 1.0, 2.0, 4.0, 5.0)
 #: Seconds after which a write is given up.
 OUTAGE_PATIENCE = 300.0
-#: Longest wait, in seconds, before a job that lost its database, or cannot reach it, is run again.
+#: Longest wait in seconds before a job that lost its database, or cannot reach it, runs again.
 LONGEST_WAIT = 60.0
-#: Seconds between two checks for a signal to stop.
+#: Seconds between two checks for a stop signal.
 LOOK = 0.2
 ERROR_LENGTH = 500
 
@@ -25,21 +25,22 @@ _T = TypeVar("_T")
 
 
 def never() -> bool:
-    """False: for calls that nothing stops."""
+    """Return False: for calls that nothing stops."""
     return False
 
 
 def mend_connection() -> None:
-    """Drop this thread's connection where it is of no use any more; the next statement opens another."""
+    """Drop this thread's connection if it is unusable; the next statement opens a new one."""
     if not connection.in_atomic_block:
         connection.close_if_unusable_or_obsolete()
 
 
 def insist(write: Callable[[], _T], *, what: str, stopping: Callable[[], bool] = never) -> _T:
-    """Do `write`, a transaction that may come twice, and try again while the database is away.
+    """Call `write`, a transaction that may be repeated, and retry while the database is unavailable.
 
-    At first at once, since mostly the connection alone is dead. Raises DATABASE_LOST after PATIENCE
-    seconds, where `stopping` says so, and inside another transaction, which is lost as a whole.
+    The first retry is immediate, since mostly only the connection is dead. Raises DATABASE_LOST after
+    OUTAGE_PATIENCE seconds, where `stopping` returns True, and inside another transaction, which is lost as a
+    whole.
     """
     began, tries = time.monotonic(), 0
     while True:
@@ -48,7 +49,7 @@ def insist(write: Callable[[], _T], *, what: str, stopping: Callable[[], bool] =
         except DATABASE_LOST as error:
             if connection.in_atomic_block or stopping() or time.monotonic() - began > OUTAGE_PATIENCE:
                 raise
-            if tries == 1:  # a dead connection alone is mended without a word
+            if tries == 1:  # a dead connection alone is replaced without a message
                 _log.warning("%s waits for the database: %s", what, one_line(error))
             mend_connection()
             _pause(WAITS[min(tries, len(WAITS) - 1)], stopping)
@@ -62,5 +63,5 @@ def _pause(seconds: float, stopping: Callable[[], bool]) -> None:
 
 
 def one_line(message: object) -> str:
-    """The first line of a message, no longer than a row should hold."""
+    """Return the first line of a message, in the length that a row stores."""
     return (str(message).strip().splitlines() or ["no message"])[0][:ERROR_LENGTH]

@@ -1,13 +1,13 @@
-"""Results as plain text, for terminals; and errors, which say more there, since users of commands may see all
-rows of a kind. Pages, the API and jobs give the reason alone.
-"""
+"""Results and errors as plain text for terminals. Errors say more there, since users of commands may see all
+rows of a kind; pages, the API and jobs give only the reason."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 
 def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
-    """What pages of pairs lack, by the numbers of `protocol.paging.Filling`, and what helps; else no line."""
+    """Return a line about what pages of pairs lack, from the numbers of `protocol.paging.Filling`, with the
+    remedy; else none."""
     if not filling.get("missing"):
         return []
     lacking = (
@@ -18,7 +18,7 @@ def pages_text(filling: Mapping[str, Any], remedy: str) -> list[str]:
 
 
 def text_table(head: list[str], rows: list[list[Any]]) -> str:
-    """A plain-text table; numbers to the right, floats to three places."""
+    """Return a plain-text table; numbers right-aligned, floats with three decimals."""
 
     def cell(value: Any) -> str:
         return f"{value:.3f}" if isinstance(value, float) else str(value)
@@ -42,11 +42,11 @@ E = TypeVar("E", bound=Exception)
 
 
 def with_known(error: E, names: Iterable[str]) -> E:
-    """`error`, which will list the `names` that there are where a command is refused."""
+    """Return `error`, which will list the existing `names` in the error message of a command."""
     error.add_note("; known: " + (", ".join(names) or "none"))
     return error
 
 
 def for_terminal(error: Exception) -> str:
-    """What `error` says, with the names that there are."""
+    """Return the message of `error`, with the existing names."""
     return "".join([str(error), *getattr(error, "__notes__", [])])

@@ -1,7 +1,7 @@
-"""DATA_DIR belongs to the server's user alone: it holds the database with its sessions, and people's answers.
+"""DATA_DIR is private to the server's user: it contains the database with its sessions, and people's answers.
 
-What we write has the umask 077 (config/settings.py). A folder that was made otherwise is closed, with all in
-it, when a process begins to work with it. What we cannot close is named when the server starts.
+Our files are written with the umask 077 (config/settings.py). A folder with other permissions is closed, with
+its content, when a process begins to work with it. What cannot be closed is listed when the server starts.
 """
 
 import os
@@ -13,24 +13,26 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-#: What others than its owner may do with a file: the bits of its group, and of everybody.
+#: The permission bits of a file's group and of everybody.
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def close_to_others() -> None:
-    """Take DATA_DIR, all in it and SQLite's files from everybody but their owner; links are not followed."""
+    """Remove all permissions of others on DATA_DIR, its content and SQLite's files; links are not
+    followed."""
     folder = Path(settings.DATA_DIR)
     if _is_open(folder):
         for path, folders, files in os.walk(folder):
             for name in (*folders, *files):
                 _close(Path(path, name))
-        _close(folder)  # last: where this is cut short, the next start does it again
+        _close(folder)  # last: if this is interrupted, the next start repeats it
     for file in _database_files():
         _close(file)
 
 
 def open_to_others() -> Iterator[Path]:
-    """What other users of this machine may read or change of DATA_DIR and of the database, by links too."""
+    """Yield what other users of this machine may read or change of DATA_DIR and of the database, including
+    through links."""
     folder = Path(settings.DATA_DIR)
     if _is_open(folder):
         yield folder
@@ -41,7 +43,8 @@ def open_to_others() -> Iterator[Path]:
 
 
 def _database_files() -> list[Path]:
-    """SQLite's file and those beside it, which need not lie in DATA_DIR; of another database none."""
+    """Return SQLite's file and those beside it, which may be outside of DATA_DIR; none for other
+    databases."""
     if connection.vendor != "sqlite":
         return []
     file = str(connection.settings_dict["NAME"])
@@ -56,12 +59,12 @@ def _is_open(path: Path) -> bool:
 
 
 def _shut_in(path: Path) -> bool:
-    """Whether a folder that `path` lies in lets nobody else through."""
+    """Whether a parent folder of `path` denies access to others."""
     return any(not parent.stat().st_mode & OTHERS for parent in path.parents)
 
 
 def _close(path: Path) -> None:
-    with suppress(OSError):  # another's, or gone: `open_to_others` names it
+    with suppress(OSError):  # another user's, or gone: `open_to_others` reports it
         mode = path.lstat().st_mode
         if mode & OTHERS and not stat.S_ISLNK(mode):
             path.chmod(stat.S_IMODE(mode) & ~OTHERS)

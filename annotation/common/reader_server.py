@@ -197,12 +197,16 @@ def _child(connection: socket.socket, limits: Limits) -> None:
             items = inspect.isgenerator(result) or isinstance(result, Iterator)
             if items:
                 _send_items(result, answer)
+        value = (END,) if items else (VALUE, pickle.dumps(result, 5))
         answer.send(COUNTED, pickle.dumps(tally.sheet(), 5))
-        answer.send(*((END,) if items else (VALUE, pickle.dumps(result, 5))))
+        answer.send(*value)
     except _TooLarge:
         answer.send(TOO_LARGE)
     except Exception as error:
-        answer.send(*_described(error))
+        message = _described(error)
+        if message[0] == RAISED:
+            answer.send(COUNTED, pickle.dumps(tally.sheet(), 5))
+        answer.send(*message)
 
 
 def _send_items(items: Iterator[Any], answer: _Answer) -> None:

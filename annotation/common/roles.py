@@ -1,4 +1,4 @@
-"""Roles, and what they are granted for."""
+"""Roles, and the scopes for which they are granted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REVIEWER = "reviewer"
 RESEARCHER = "researcher"
 ADMIN = "admin"
 ROLES = (ANNOTATOR, REVIEWER, RESEARCHER, ADMIN)
-#: What people may be, by the role that they were granted.
+#: Titles of the roles.
 ROLE_NAMES = {
     ANNOTATOR: gettext_lazy("annotator"),
     REVIEWER: gettext_lazy("reviewer"),
@@ -21,14 +21,14 @@ ROLE_NAMES = {
 
 
 class Scope(NamedTuple):
-    """What a role is for, by ids: a campaign with its corpus, a corpus with all that hangs on it, or, with
-    neither, the whole server. `Corpus.scope` and `Campaign.scope` make them."""
+    """The scope of a role, by ids: a campaign with its corpus, a corpus with everything that belongs to it,
+    or, with neither, the whole server. `Corpus.scope` and `Campaign.scope` return them."""
 
     corpus: int | None = None
     campaign: int | None = None
 
     def covers(self, scope: Scope) -> bool:
-        """Whether a role for this holds for `other` too."""
+        """Whether a role for this scope also applies to `scope`."""
         if self.campaign is not None:
             return self.campaign == scope.campaign
         return self.corpus is None or self.corpus == scope.corpus
@@ -39,7 +39,7 @@ WHOLE_SERVER = Scope()
 
 
 class Granted(NamedTuple):
-    """A role, and what it is for."""
+    """A role and its scope."""
 
     role: str
     scope: Scope

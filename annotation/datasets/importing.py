@@ -142,14 +142,10 @@ def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRe
 
 def pictures_beside(source: Path) -> Path | None:
     """The folder below a source folder that holds its pictures, and the source where several do; beside a
-    file the folder `images`. None where no picture is there."""
+    file the folder `images`. None where no picture is there but thumbnails."""
     where = source if source.is_dir() else source.parent / _PICTURES
-    folders: dict[bool, set[str]] = {False: set(), True: set()}
-    for path, cluttered in pictures_below(where):
-        folders[cluttered].add(os.path.dirname(path))
-    # Thumbnails are pictures where there are no others.
-    holding = sorted(folders[False] or folders[True])
-    return Path(holding[0]) if len(holding) == 1 else where if holding else None
+    folders = {os.path.dirname(path) for path, cluttered in pictures_below(where) if not cluttered}
+    return Path(folders.pop()) if len(folders) == 1 else where if folders else None
 
 
 def _as_known(problems: Iterable[SourceProblem], source: Path, path: Path) -> tuple[SourceProblem, ...]:

@@ -32,16 +32,16 @@ from annotation.protocol.terms import ImageRecord, LayerRecord, is_too_small
 from phrasebox.balance import (
     CAPTIONS,
     CLUTTER,
-    IMAGES,
-    NO_CAPTION,
-    NO_PICTURE,
+    NAMED_IMAGES,
     NOT_READ,
     OF_LEFT,
+    PICTURELESS,
     PICTURES,
     PROBLEM,
     RAW_FRAME,
     TOO_SMALL,
     TURNED,
+    UNCAPTIONED,
     BalanceSheet,
     Tally,
     counted_by,
@@ -244,7 +244,7 @@ class CorpusIntake:
         """What of a portion is right; what is wrong with the rest is told."""
         sound = []
         for record, stored in zip(chunk, self._stored_pictures(pool, chunk), strict=True):
-            self.tally.count(IMAGES)
+            self.tally.count(NAMED_IMAGES)
             self.tally.count(CAPTIONS, len(record.captions))
             if isinstance(stored, Exception):
                 self.problems.add_refusal(stored, record.picture or record.filename)
@@ -280,7 +280,7 @@ class CorpusIntake:
 
     def _leave(self, record: ImageRecord, of_picture: str) -> None:
         """Count a record that is left, with its captions, and its picture for the reason `of_picture`."""
-        self.tally.leave(IMAGES, PROBLEM, 1, record.filename)
+        self.tally.leave(NAMED_IMAGES, PROBLEM, 1, record.filename)
         self.tally.leave(CAPTIONS, OF_LEFT, len(record.captions))
         if record.picture is not None:
             self._pictures.setdefault(str(record.picture), of_picture)
@@ -330,14 +330,14 @@ class CorpusIntake:
         for stored in sound:
             record, picture = stored.record, stored.picture
             self.ledger.enter(record, picture.source if picture else "")
-            self.tally.take(IMAGES)
+            self.tally.take(NAMED_IMAGES)
             self.tally.take(CAPTIONS, len(record.captions))
             self.tally.note(TOO_SMALL, is_too_small(stored.width, stored.height), record.filename)
             if record.picture is not None and picture is not None:
                 self._pictures[str(record.picture)] = _TAKEN
                 self.tally.note(TURNED, picture.turned, record.filename)
             elif self._pictures_in is not None:
-                self.tally.note(NO_PICTURE, 1, record.filename)
+                self.tally.note(PICTURELESS, 1, record.filename)
 
     def _insert(self, corpus: Corpus, sound: list[SoundRecord]) -> None:
         first = self.ledger.images
@@ -408,11 +408,12 @@ class CorpusIntake:
         folders = [folder for folder in (self._source, self._pictures_in) if folder is not None]
         if len(folders) == 2 and folders[1].is_relative_to(folders[0]):
             folders.pop()
-        unnamed = NO_CAPTION if self._pictures_in is not None else NOT_READ
+        unnamed = UNCAPTIONED if self._pictures_in is not None else NOT_READ
         for folder in folders:
             for path, cluttered in pictures_below(folder):
                 name = path[len(f"{folder}/") :]
-                self._count_picture(self._pictures.pop(path, CLUTTER if cluttered else unnamed), name)
+                beside = CLUTTER if cluttered and self._pictures_in is not None else unnamed
+                self._count_picture(self._pictures.pop(path, beside), name)
         for path, why in self._pictures.items():
             self._count_picture(why, path)
 

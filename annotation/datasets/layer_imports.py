@@ -48,7 +48,7 @@ from annotation.protocol.terms import CaptionRecord, LayerRecord
 from annotation.selectors.corpora import names_of_images
 from phrasebox.balance import (
     BOXES,
-    IMAGES,
+    NAMED_IMAGES,
     NO_AREA,
     OF_LEFT,
     OTHER_SIZE,
@@ -133,12 +133,13 @@ def import_layer(request: ImportLayerRequest, context: OperationContext) -> Impo
         raise FormatError("does not exist", file=request.file, expected="a file or a folder")
     with _unpacked(request.file) as source:
         source_layer = _SourceLayer(corpus, request.format, source)
+        shares = source_layer.shares(leave_unused=request.leave_unused)
         try:
             write_layer(
                 corpus=corpus,
                 name=request.layer,
                 source=IMPORT,
-                records=source_layer.shares(leave_unused=request.leave_unused),
+                records=context.progress_of("importing", corpus.image_count)(shares),
                 settings={"format": request.format, "file": request.file.name},
                 replace=request.replace,
             )
@@ -234,8 +235,8 @@ class _SourceLayer:
         """Count an image that is taken, and what became of its boxes."""
         tally, changes = current_tally(), self.changes
         self.counts.add(layer)
-        tally.count(IMAGES)
-        tally.take(IMAGES)
+        tally.count(NAMED_IMAGES)
+        tally.take(NAMED_IMAGES)
         drawn = len(source.boxes) if source.layer is None else sum(o.box is not None for o in layer.objects)
         left = {OUTSIDE: changes.outside, NO_AREA: changes.empty}
         changes.outside = changes.empty = 0
@@ -248,5 +249,5 @@ class _SourceLayer:
 def _leave(source: SourceImage, reason: str) -> None:
     """Count an image that is left, with its boxes."""
     tally = current_tally()
-    tally.pass_over(IMAGES, reason, 1, source.names[0][1])
+    tally.pass_over(NAMED_IMAGES, reason, 1, source.names[0][1])
     tally.pass_over(BOXES, OF_LEFT, len(source.boxes))

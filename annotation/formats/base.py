@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotation.protocol.terms import ImageRecord, LayerRecord
-from phrasebox.balance import CAPTIONS, IMAGES, OF_LEFT, PROBLEM, current_tally
+from phrasebox.balance import CAPTIONS, NAMED_IMAGES, OF_LEFT, PROBLEM, current_tally
 from phrasebox.names import FILE, KEY
 from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry
@@ -178,7 +178,7 @@ def problems_reported_to(listener: ProblemListener) -> Iterator[None]:
         _listening.reset(before)
 
 
-def report_problem(error: FormatError, kind: str = IMAGES, *, captions: int = 0) -> None:
+def report_problem(error: FormatError, kind: str = NAMED_IMAGES, *, captions: int = 0) -> None:
     """Tell the listener what is wrong; raise `error` where nobody does.
 
     A thing of the `kind` is left out ("": nothing), and so many `captions` of it with it."""

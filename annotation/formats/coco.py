@@ -28,7 +28,7 @@ from annotation.protocol.terms import (
     ImageRecord,
     LayerRecord,
 )
-from phrasebox.balance import CAPTIONS, IMAGES, OF_LEFT, current_tally
+from phrasebox.balance import CAPTIONS, NAMED_IMAGES, OF_LEFT, current_tally
 from phrasebox.text.tokens import tokenise
 from phrasebox.text_files import FormatError, open_new, short_repr
 
@@ -102,7 +102,7 @@ class Coco(Format):
                     elif isinstance(item, dict) and str(item.get("image_id")) in refused:
                         tally.pass_over(CAPTIONS, OF_LEFT)  # it follows from what is wrong with its image
                         continue
-                    report_problem(error, IMAGES if name == "images" else CAPTIONS)
+                    report_problem(error, NAMED_IMAGES if name == "images" else CAPTIONS)
             if not number and not has_list(file, name):
                 raise FormatError(f'has no list "{name}"', file=file, expected=_SHAPE)
         for image, caption in spool.orphans():

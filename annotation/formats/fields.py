@@ -1,5 +1,6 @@
 """Entries of a JSON object, fetched by name and type, and the whole numbers by which formats know things."""
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,13 @@ class Fields:
         """The whole number of an entry, be it written 10 or 10.0; `default` where it is absent and one is
         given."""
         return int(self._typed(key, (int,), "a whole number", default))
+
+    def number(self, key: str) -> float:
+        """The finite number of an entry."""
+        value = float(self._typed(key, (int, float), "a number", _REQUIRED))
+        if not math.isfinite(value):
+            raise self.refuse(f"{key!r} is {value}", "a finite number")
+        return value
 
     def flag(self, key: str, default: bool = _REQUIRED) -> bool:
         """The true or false of an entry; `default` where it is absent and one is given."""

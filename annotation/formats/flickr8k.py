@@ -132,7 +132,7 @@ class Flickr8k(Format):
                         _add(spool, text, file, number, pictures)
                 except FormatError as error:
                     report_problem(error, CAPTIONS)
-            splits = _splits(path, spool.images()) if path.is_dir() else {}
+            splits = _splits(file.parent, spool.images()) if path.is_dir() else {}
             for _, filename, line, captions in spool:
                 in_order = [caption.number for caption in captions] == list(range(len(captions)))
                 try:

@@ -47,6 +47,7 @@ def read_records(
             with base.problems_reported_to(note):
                 record = next(records, None)
         except FormatError:
+            count_files(source, reader.companions)
             yield from faults
             raise
         yield from faults

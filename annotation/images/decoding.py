@@ -137,8 +137,8 @@ def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], int]:
             # A phone's JPEG with a second picture behind it calls itself MPO.
             kind = "JPEG" if image.format == "MPO" else str(image.format)
             _check_extent(image, kind)
-            orientation = image.getexif().get(_ORIENTATION)
-            orientation = orientation if orientation in _TURNED else 1
+            stated: Any = image.getexif().get(_ORIENTATION)
+            orientation = int(stated) if stated in _TURNED else 1
             if orientation == 1:
                 try:
                     clean = without_metadata(data, kind)

@@ -1,14 +1,14 @@
-"""Jobs: what takes longer than a page may, done beside the pages.
+"""Jobs: work that takes longer than a page request may, done in the background.
 
-A job is a row (`models.Job`), and the row is the truth about it. A delivery only brings ids:
-Celery's workers where there is a broker (`celery_tasks`), else the embedded worker, which looks
-for queued rows (`embedded`). Both call `run`.
+A job is a row (`models.Job`), and the row is its only state. A delivery only passes ids: Celery's workers if
+there is a broker (`celery_tasks`), else the embedded worker, which polls for queued rows (`embedded_worker`).
+Both call `run_queued_job`.
 
     job = enqueue(kind="export_dataset", arguments={"corpus": "sample", "format": "entities"}, actor=account)
-    cancel(job_id=job.pk, actor=account)
-    resume(job_id=job.pk, actor=account)
+    cancel_job(job_id=job.pk, actor=account)
+    resume_job(job_id=job.pk, actor=account)
 
-What a kind of job does is one file in an app's package `jobs.kinds`.
+The code of a kind of job is one module in an app's package `jobs.kinds`.
 """
 
 from annotation.common.outages import DATABASE_LOST, mend_connection

@@ -1,8 +1,8 @@
-"""E-mail, sent by jobs: to people who forgot their password, who are invited to be staff, who asked for
-alarms, or who try out whether this server sends any; and to workers whom a researcher has a message for.
+"""E-mails sent by jobs: password links, staff invitations, alarms, a test e-mail, and messages of researchers
+to workers.
 
-Asking for a new password tells nobody whether an e-mail was sent. What is asked for is kept as a digest of
-the address, so that no row holds whatever strangers typed. Jobs of invitations name them by number alone.
+Requesting a new password does not reveal whether an e-mail was sent. The request is stored as a digest of the
+address, so that no row contains what strangers typed. Jobs of invitations refer to them by number only.
 """
 
 import smtplib
@@ -45,10 +45,10 @@ from annotation.workers.accounts import activation, inviting
 from annotation.workers.messages import LONGEST_MESSAGE
 from phrasebox.errors import PhraseboxError
 
-#: What is wrong with a campaign, or with the server where it is None, now.
+#: Returns the current problems of a campaign, or of the server for None.
 AlarmsNow = Callable[[Campaign | None], Iterable[DetectedAlarm]]
 
-#: As rows of jobs have it.
+#: The kind of the job, as stored in rows.
 EMAIL_JOB_KIND = "send_letter"
 INVITATION = "send_staff_invitation"
 MESSAGES = "mail_messages"
@@ -58,16 +58,18 @@ _SALT = "annotation.letters"
 
 
 class EmailError(PhraseboxError):
-    """The mail server took no e-mail; one line that names no address."""
+    """The mail server did not accept an e-mail; one line without any address."""
 
 
 def request_email(*, address: str, language: str) -> None:
-    """Have a job send an e-mail to `address`, if an account has it; the work is the same if none has."""
+    """Queue a job that sends an e-mail to `address` if an account has it; the work is the same if none
+    has."""
     jobs.enqueue(kind=EMAIL_JOB_KIND, arguments={"digest": digest(address), "language": language})
 
 
 def send_emails(*, digest: str, language: str) -> int:
-    """Send each account whose address has this digest its e-mail; how many that were. Raises EmailError."""
+    """Send an e-mail to each account whose address has this digest; return their number. Raises
+    EmailError."""
     accounts = list(_having(digest))
     for account in accounts:
         about = {
@@ -88,7 +90,7 @@ class SendPasswordLinkRequest:
 
 
 def send_password_link(request: SendPasswordLinkRequest, context: OperationContext) -> None:
-    """Have the e-mail of a forgotten password sent. Raises AccountError."""
+    """Send the e-mail for a forgotten password. Raises AccountError."""
     account = activation.account_to_change(request.account, context)
     activation.check_has_password(account)
     if not settings.SENDS_MAIL:
@@ -102,7 +104,7 @@ def send_password_link(request: SendPasswordLinkRequest, context: OperationConte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitedStaff:
-    """An invitation, by its number, and its link; `mailed`: an e-mail with it is on its way."""
+    """An invitation with its number and its link; `mailed`: an e-mail with the link is being sent."""
 
     invitation: int
     link: str
@@ -110,7 +112,8 @@ class InvitedStaff:
 
 
 def invite_by_mail(request: inviting.InviteStaffRequest, context: OperationContext) -> InvitedStaff:
-    """Make an invitation, and have its link sent, where the server sends e-mail. Raises GrantError."""
+    """Create an invitation, and queue an e-mail with its link if the server sends e-mail. Raises
+    GrantError."""
     corpus, campaign = request.rows()
     row = inviting.invite_staff(
         email=request.email, role=request.role, corpus=corpus, campaign=campaign, actor=context.actor
@@ -122,12 +125,12 @@ def invite_by_mail(request: inviting.InviteStaffRequest, context: OperationConte
 
 
 def _language() -> str:
-    """The language of an e-mail that the reader of this page asks for."""
+    """Return the language of an e-mail requested on this page."""
     return get_language() or settings.LANGUAGE_CODE
 
 
 def send_invitation(*, invitation: int, language: str) -> bool:
-    """Send an invitation, unless it is over: whether it was sent. Raises EmailError."""
+    """Send an invitation unless it has expired; return whether it was sent. Raises EmailError."""
     row = StaffInvitation.objects.select_related("created_by").filter(pk=invitation).first()
     if row is None or inviting.staff_invitation_over(row):
         return False
@@ -147,17 +150,17 @@ class MessageWorkersRequest(ChosenWorkers):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagedWorkers:
-    """To how many workers a message was sent, and to how many of them by e-mail too."""
+    """The number of workers to whom a message was sent, and of those who get it by e-mail too."""
 
     messaged: int
     mailed: int
 
 
 def message_workers(request: MessageWorkersRequest, context: OperationContext) -> MessagedWorkers:
-    """Send workers a message. Raises MessageError."""
+    """Send a message to workers. Raises MessageError."""
     campaign = request.row()
     workers = list(chosen_workers(request, campaign).values())
-    # All or none: a message that is stored is never left without its e-mail.
+    # All or none: a stored message is never left without its e-mail.
     with database.writing():
         stored = messages.send_messages(
             campaign=campaign, workers=workers, text=request.text, actor=context.actor
@@ -167,7 +170,7 @@ def message_workers(request: MessageWorkersRequest, context: OperationContext) -
 
 
 def ask_for_messages(*, messages: Sequence[WorkerMessage], language: str) -> int:
-    """Have messages sent by a job to those workers who keep an address for them; to how many."""
+    """Queue a job that mails messages to those workers who have an address for them; return their number."""
     if not settings.SENDS_MAIL:
         return 0
     mailable = [row.pk for row in _mailable([message.pk for message in messages])]
@@ -177,7 +180,7 @@ def ask_for_messages(*, messages: Sequence[WorkerMessage], language: str) -> int
 
 
 def mail_messages(*, messages: Sequence[int], language: str) -> int:
-    """Send these messages, each once, to workers who still keep an address for them; how many that were.
+    """Mail each of these messages once, to workers who still have an address for them; return their number.
     Raises EmailError, and may be called again."""
     count = 0
     for message in _mailable(messages):
@@ -201,14 +204,14 @@ def _mailable(messages: Sequence[int]) -> list[WorkerMessage]:
 
 
 def invitation_jobs(invitations: Iterable[int]) -> dict[int, Job]:
-    """The newest job that sends each of these invitations, by its number."""
+    """Return the newest job that sends each of these invitations, by its number."""
     rows = Job.objects.filter(kind=INVITATION, arguments__invitation__in=list(invitations)).order_by("pk")
     return {row.arguments["invitation"]: row for row in rows}
 
 
 def request_alarm_mails(raised: Sequence[RaisedAlarm]) -> int:
-    """Have each subscriber of these new alarms, which are of one campaign or of the server, sent one e-mail
-    about them, by a job; how many."""
+    """Queue one e-mail about these new alarms, which are of one campaign or of the server, for each of their
+    subscribers; return the number of e-mails."""
     if not raised or not settings.SENDS_MAIL:
         return 0
     to = subscribers(raised[0])
@@ -219,10 +222,11 @@ def request_alarm_mails(raised: Sequence[RaisedAlarm]) -> int:
 
 
 def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -> bool:
-    """Send a subscriber what was raised, in their language: whether it was sent. Raises EmailError.
+    """Send a subscriber the raised alarms, in their language; return whether anything was sent. Raises
+    EmailError.
 
-    `named` says what is wrong with a campaign (None: the server) now, in the language of the moment. Who gave
-    up the subscription, or lost the role, gets nothing.
+    `named` returns the current problems of a campaign (None: the server), in the active language. A
+    subscriber who unsubscribed or lost the role gets nothing.
     """
     row = AlarmSubscription.objects.select_related("account").filter(pk=subscription).first()
     raised = list(RaisedAlarm.objects.filter(pk__in=alarms).select_related("campaign__corpus").order_by("pk"))
@@ -242,14 +246,14 @@ def send_alarms(*, subscription: int, alarms: Sequence[int], named: AlarmsNow) -
 
 
 def request_test_mail(*, account: Account, language: str) -> Job:
-    """Have an e-mail sent to `account` by a job, which says that this server can send some."""
+    """Queue a test e-mail to `account`, which shows that this server can send e-mail."""
     return jobs.enqueue(
         kind=TEST_MAIL, arguments={"account": account.pk, "language": language}, actor=account
     )
 
 
 def send_test_mail(*, account: int, language: str) -> bool:
-    """Send it, where the account has an address: whether it was sent. Raises EmailError."""
+    """Send the test e-mail if the account has an address; return whether it was sent. Raises EmailError."""
     recipient = Account.objects.filter(pk=account, is_active=True).exclude(email="").first()
     if recipient is None:
         return False
@@ -258,24 +262,24 @@ def send_test_mail(*, account: int, language: str) -> bool:
 
 
 def newest_test_mail() -> Job | None:
-    """The newest job that tried out whether e-mail can be sent."""
+    """Return the newest job that sent a test e-mail."""
     return Job.objects.filter(kind=TEST_MAIL).order_by("-pk").first()
 
 
 def digest(address: str) -> str:
-    """What stands for an e-mail address; capitals and full-width letters make no other one."""
+    """Return the digest of an e-mail address; upper case and full-width letters do not change it."""
     normalised = unicodedata.normalize("NFKC", address).strip().casefold()
     return salted_hmac(_SALT, normalised, algorithm="sha256").hexdigest()
 
 
 def prune_emails() -> None:
-    """Forget the e-mails that were sent: their rows are of no use to anybody."""
+    """Delete the jobs of sent e-mails: their rows have no further use."""
     with database.writing():
         Job.objects.filter(kind__in=(EMAIL_JOB_KIND, ALARM_MAIL), state=Job.DONE).delete()
 
 
 def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
-    """Send the e-mail that two templates make, its subject and its text. Raises EmailError."""
+    """Render an e-mail from two templates, its subject and its text, and send it. Raises EmailError."""
     with translation.override(language):
         subject, text = (
             render_to_string(f"annotation/entry/{name}_{part}.txt", {**about, "site": settings.SITE_URL})
@@ -284,7 +288,7 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
     try:
         send_mail(" ".join(subject.split()), text, settings.DEFAULT_FROM_EMAIL, [to])
     except (smtplib.SMTPException, OSError) as error:
-        # Its own words may hold the address.
+        # The server's own message may contain the address.
         raise EmailError(
             f"the mail server at {settings.EMAIL_HOST} took no e-mail ({type(error).__name__}); "
             "check EMAIL_URL, then resume the job"
@@ -292,7 +296,7 @@ def _send(name: str, to: str, language: str, about: Mapping[str, Any]) -> None:
 
 
 def _having(expected: str) -> Iterator[Account]:
-    """Active accounts with a password whose address has this digest. They are looked through one by one."""
+    """Yield active accounts with a password whose address has this digest, checking them one by one."""
     accounts: QuerySet[Account] = Account.objects.filter(is_active=True).exclude(email="")
     for account in accounts.iterator():
         if constant_time_compare(digest(account.email), expected) and account.has_usable_password():

@@ -1,7 +1,7 @@
-"""The worker without a broker: one process that looks for queued jobs and keeps the periodic work.
+"""The worker without a broker: one process that polls for queued jobs and runs the periodic work.
 
-Two threads, since a long job must not keep leases from expiring. Where several processes share
-DATA_DIR, one works and the others wait for its end.
+It has two threads, so that a long job does not delay the expiry of leases. If several processes share
+DATA_DIR, one works and the others wait for it to end.
 """
 
 import logging
@@ -19,25 +19,26 @@ from annotation.jobs import schedule
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks for a queued job.
+#: Seconds between two polls for a queued job.
 POLL = 1.0
-#: Seconds between two tries where another process works, or the database cannot be used.
+#: Seconds before retrying where another process works, or the database is unavailable.
 LOOK_AGAIN_SECONDS = 5.0
-#: Seconds that a job has to come to its next step after the signal to stop.
+#: Seconds that a job has to reach its next step after the stop signal.
 GRACE = 15.0
 
 
 def work(*, parent: int | None = None) -> None:
     """Work until SIGTERM or SIGINT, or until the process `parent` is no longer our parent.
 
-    A job under way is queued again at its next step. Call in the main thread.
+    A running job is queued again at its next step. Call it in the main thread.
     """
     stop = threading.Event()
 
     def stop_on_signal(number: int, frame: FrameType | None) -> None:
         stop.set()
 
-    # The main thread never waits for the event itself: a signal would find it holding the event's lock.
+    # The main thread never waits for the event itself: a signal handler would find it holding the event's
+    # lock.
     before = {number: signal.signal(number, stop_on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     worker = threading.Thread(target=_work_alone, args=[stop], name="embedded worker", daemon=True)
     worker.start()
@@ -53,7 +54,7 @@ def work(*, parent: int | None = None) -> None:
 
 
 def _work_alone(stop: threading.Event) -> None:
-    """Wait until nobody else works, then do."""
+    """Wait until no other process works, then work."""
     waiting = False
     while not stop.is_set():
         try:
@@ -100,7 +101,7 @@ def _do_jobs(stop: threading.Event) -> None:
 
 
 def _run_schedule(stop: threading.Event) -> None:
-    """Do every entry of the periodic work when its turn has come."""
+    """Run each entry of the periodic work when it is due."""
     start = time.monotonic()
     turns = {name: start + min(entry.every, LOOK_AGAIN_SECONDS) for name, entry in schedule.PERIODIC.items()}
     while not stop.wait(max(0.0, min(turns.values()) - time.monotonic())):

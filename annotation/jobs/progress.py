@@ -1,4 +1,4 @@
-"""What a job's work has of its row: how far it came last time, saying how far it is, being stopped."""
+"""The interface of a job's work to its row: the last checkpoint, progress reports, and interruption."""
 
 import logging
 import time
@@ -15,19 +15,19 @@ from annotation.models import Account, Campaign, Corpus, Job
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two writes of a share that says nothing else.
+#: Seconds between two writes of a share without other changes.
 _PAUSE = 0.5
-#: Seconds until the next try where the database is away.
+#: Seconds until the next try while the database is unavailable.
 LONG_PAUSE = 5.0
-#: States of a row that is still with the run that claimed it last. The sweep queues again what was silent
-#: for long, as in an outage; until another worker claims it, the run may go on or end.
+#: States of a row that still belongs to the run that claimed it last. The sweep queues a run again that was
+#: silent for long, as in an outage; until another worker claims the row, the run may continue or end.
 _OURS = (Job.RUNNING, Job.QUEUED)
 
 _T = TypeVar("_T")
 
 
 class Interrupted(Exception):
-    """The work must end here. Not to be caught by it, save to tidy up."""
+    """The work must end here. It must not catch this, except to clean up."""
 
 
 class Cancelled(Interrupted):
@@ -39,13 +39,13 @@ class Stopping(Interrupted):
 
 
 class Superseded(Interrupted):
-    """The row was given to another worker, as this one showed no life for too long."""
+    """Another worker has the row, since this one gave no sign of life for too long."""
 
 
 class JobProgress:
     """The handle of one run of a job.
 
-    `checkpoint` is what the last run left, {} at first. `campaign`, `corpus` and `actor` are the job's.
+    `checkpoint` is the last run's, {} at first. `campaign`, `corpus` and `actor` are the job's.
     """
 
     def __init__(self, job: Job, *, stopping: Callable[[], bool] = never) -> None:
@@ -67,13 +67,14 @@ class JobProgress:
         phase: str | None = None,
         checkpoint: Mapping[str, Any] | None = None,
     ) -> None:
-        """Say how far the work is: `share` of the whole (0 to 1), what is being done, where to go on.
+        """Report the progress of the work: the `share` of the whole (0 to 1), the current phase, and a
+        checkpoint to resume from.
 
-        A checkpoint is kept when this returns, so that giving it in the transaction that does
-        the work it stands for makes both happen or neither. Shares alone are written twice a
-        second at most: call as often as you like. Raises Cancelled, Stopping or Superseded where
-        the work must end. While the database is away a share is passed over, and a checkpoint waits
-        for its return; inside a transaction either raises DATABASE_LOST.
+        A checkpoint is stored when this returns, so that calling it in the transaction of the work that it
+        covers makes both happen or neither. Shares alone are written at most twice a second: call as often as
+        you like. Raises Cancelled, Stopping or Superseded where the work must end. While the database is
+        unavailable a share is skipped, and a checkpoint waits; inside a transaction either raises
+        DATABASE_LOST.
         """
         if share is not None:
             self.share = min(max(share, 0.0), 1.0)
@@ -94,14 +95,14 @@ class JobProgress:
         start: float = 0.0,
         end: float = 1.0,
     ) -> Iterator[_T]:
-        """`things`, `total` in number, while the share goes from `start` to `end`."""
+        """Yield `things`, `total` in number, and report a share from `start` to `end`."""
         self.advance(start, phase=phase)
         for number, thing in enumerate(things, start=1):
             yield thing
             self.advance(start + (end - start) * min(1.0, number / max(1, total)))
 
     def _save(self, checkpoint: Mapping[str, Any] | None) -> None:
-        """Write how far we are; what is computed meanwhile need not be lost with the database."""
+        """Write the progress; results computed meanwhile need not be lost with the database."""
         wait = 0.0
         if checkpoint is not None:
             insist(partial(self._write, checkpoint), what=f"job {self.job_id}", stopping=self._stopping)
@@ -129,5 +130,5 @@ class JobProgress:
                 raise Superseded(f"job {self.job_id} was given to another worker")
 
     def row(self) -> QuerySet[Job]:
-        """The job's row as long as it is this run's: claims differ in when they were made."""
+        """The job's row while it belongs to this run: claims differ in their times."""
         return Job.objects.filter(pk=self.job_id, state__in=_OURS, started_at=self._claimed)

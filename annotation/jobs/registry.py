@@ -1,9 +1,9 @@
-"""Kinds of jobs: by name, a function that does one.
+"""The registry of kinds of jobs: by name, the function that does the work.
 
-The function is called as `work(progress, **arguments)`, or as `work(progress, request)` where its arguments
-are the fields of a record. It may return plain data (the job's result), and must be able to start again:
-after its process died it is called again, with the last checkpoint it gave in `progress.checkpoint`. What it
-did since may be done already.
+The function is called as `work(progress, **arguments)`, or as `work(progress, request)` if its arguments are
+the fields of a record. It may return plain data (the job's result), and must be able to start again: after
+its process died it is called again, with its last checkpoint in `progress.checkpoint`. Work done after that
+checkpoint may have been done already.
 """
 
 import functools
@@ -32,9 +32,10 @@ F = TypeVar("F", bound=Work)
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """One kind of job. `expected_errors` are what its work raises where the arguments are at fault, not we.
+    """A kind of job. `expected_errors` are exceptions of its work that mean faulty arguments instead of a
+    bug.
 
-    The end of a `quiet` one is not announced: it only sends what somebody else requested. An `operation`
+    The end of a `quiet` job is not announced: it only sends what somebody else requested. An `operation`
     reads its arguments itself.
     """
 
@@ -47,11 +48,11 @@ class JobKind:
 
     @property
     def app(self) -> str:
-        """The name of the work's app, such as `evaluation`."""
+        """The name of the app of the work, such as `evaluation`."""
         return self.work.__module__.partition(".")[0]
 
     def invalid_arguments(self, arguments: Mapping[str, Any]) -> str:
-        """Why the work cannot be called with `arguments`, or ""."""
+        """Return why the work cannot be called with `arguments`, or ""."""
         try:
             if self.operation is not None:
                 read_request(self.operation.request, arguments)
@@ -74,7 +75,8 @@ def job_kind(
 ) -> Callable[[F], F]:
     """Register the decorated function as the work of jobs of kind `key`.
 
-    `expected_errors` are raised beside `EXPECTED_ERRORS`."""
+    `expected_errors` are added to `EXPECTED_ERRORS`.
+    """
 
     def register(work: F) -> F:
         JOB_KINDS.register(key, JobKind(key, title, work, (*EXPECTED_ERRORS, *expected_errors), quiet))
@@ -84,7 +86,7 @@ def job_kind(
 
 
 def every_job_kind() -> Registry[JobKind]:
-    """All kinds of jobs, of every app: those that are declared as operations, too."""
+    """Return all kinds of jobs of every app, including those declared as operations."""
     _discover()
     for operation in all_operations():
         if operation.as_job and operation.name not in JOB_KINDS:
@@ -93,7 +95,7 @@ def every_job_kind() -> Registry[JobKind]:
 
 
 def _kind_of_operation(operation: Operation) -> JobKind:
-    """The kind of job that does an operation; its arguments are the request's fields."""
+    """Return the kind of job that runs an operation; its arguments are the request's fields."""
 
     def work(progress: Any, **arguments: Any) -> Mapping[str, Any]:
         request = read_request(operation.request, arguments)
@@ -104,17 +106,17 @@ def _kind_of_operation(operation: Operation) -> JobKind:
 
 
 def kinds_of_other_apps() -> tuple[str, ...]:
-    """The names of the kinds that are not annotation's, as evaluation's: researchers' work, never the
+    """Return the names of the kinds of other apps, such as evaluation: these are researchers' work, never the
     server's own."""
     return tuple(kind.key for kind in every_job_kind() if kind.app != "annotation")
 
 
 def job_kind_named(key: str) -> JobKind:
-    """The kind `key`; raises UnknownName listing what exists."""
+    """Return the kind `key`; raises UnknownName listing what exists."""
     return every_job_kind().get(key)
 
 
 @functools.cache
 def _discover() -> None:
-    # On first use, not at start: kinds import whatever services they need.
+    # On first use, not at startup: kinds import whatever services they need.
     autodiscover_modules("jobs.kinds")

@@ -1,7 +1,7 @@
-"""Jobs as rows: asked for, delivered to a worker, cancelled, taken up again, and found where they were lost.
+"""Jobs as rows: queueing, delivery to a worker, cancelling, resuming, and recovering lost ones.
 
-`heartbeat_at` of a running job is its last sign of life; of a queued one, when its id was last
-handed to a delivery, or from when on it may run.
+`heartbeat_at` of a running job is its last sign of life; of a queued one, when its id was last passed to a
+delivery, or the earliest time at which it may run.
 """
 
 import json
@@ -30,20 +30,20 @@ from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
 
-#: The task of `celery_tasks` that runs a job.
+#: The Celery task of `celery_tasks` that runs a job.
 RUN_JOB = "annotation.run_job"
 
 
 def by_broker() -> bool:
-    """Whether ids are sent; else the embedded worker finds the rows."""
+    """Whether ids are sent to a broker; else the embedded worker finds the rows."""
     return bool(settings.REDIS_URL)
 
 
 def deliver(job_id: int, *, wait: float = 0.0) -> bool:
-    """Send a job's id to the workers, to be run in `wait` seconds; whether the broker took it.
+    """Send a job's id to the workers, to be run in `wait` seconds; return whether the broker accepted it.
 
-    Call when the row is committed. Nothing is lost where the broker cannot be reached: the
-    sweep sends what is still queued.
+    Call it after the row is committed. Nothing is lost where the broker cannot be reached: the sweep sends
+    what is still queued.
     """
     if not by_broker():
         return False
@@ -55,27 +55,28 @@ def deliver(job_id: int, *, wait: float = 0.0) -> bool:
     return True
 
 
-#: Seconds without a sign of life after which a running job is taken to be lost; it gives one every BEAT.
+#: Seconds without a sign of life after which a running job counts as lost; a job gives one every BEAT.
 LOST = 40.0
 BEAT = 5.0
-#: Times that a job may be begun, orderly stops apart, before it is given up.
+#: How often a job may be started, apart from orderly stops, before it fails.
 JOB_ATTEMPTS = 5
-#: Seconds after which a queued job's id is sent again: half its age, between these.
+#: Seconds after which a queued job's id is sent again: half its age, between these bounds.
 FORGOTTEN = (60.0, 600.0)
-#: Seconds ahead of now beyond which a row's time was given by a clock that has been set back since. None is
-#: further ahead than the longest wait, a minute.
+#: Seconds in the future beyond which a row's time must come from a clock that has been set back since. The
+#: longest legitimate wait is a minute.
 AHEAD = 120.0
-#: Rows that one sweep looks at.
+#: Number of rows that one sweep reads.
 _PAGE = 1000
 
 
 class JobError(PhraseboxError):
-    """A job that cannot be made, cancelled or resumed; one line with the remedy."""
+    """A job that cannot be created, cancelled or resumed; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweptJobs:
-    """What a sweep did: lost jobs queued again, given up, cancelled at last; forgotten ids sent again."""
+    """The results of a sweep: lost jobs that were queued again, failed, or cancelled, and ids that were sent
+    again."""
 
     again: int = 0
     failed: int = 0
@@ -91,13 +92,13 @@ def enqueue(
     corpus: Corpus | None = None,
     actor: Account | None = None,
 ) -> Job:
-    """A queued job, which is delivered when the transaction around this is committed.
+    """Create a queued job, which is delivered when the surrounding transaction is committed.
 
-    `campaign` or `corpus` says whose staff may see and steer it; with neither: admins of the whole
-    server, and the person who asked for it; of another app's kinds, also researchers of the whole server.
-    Where the same is queued or running already (kind, campaign, arguments), that one is returned,
-    so that asking twice does nothing twice. Raises UnknownName for a kind that is none, and
-    JobError for arguments that it does not take or JSON cannot hold.
+    `campaign` or `corpus` determines whose staff may see, cancel and resume it; without either: admins of the
+    whole server, and the account that requested it; for another app's kinds also researchers of the whole
+    server. If the same job (kind, campaign, arguments) is queued or running, that one is returned, so that a
+    repeated request changes nothing. Raises UnknownName for an unknown kind, and JobError for arguments that
+    the kind does not accept or JSON cannot hold.
     """
     try:
         json_arguments = json.loads(json.dumps(dict(arguments or {}), allow_nan=False))
@@ -135,8 +136,8 @@ def _queued(
 
 
 def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Account | None) -> Job:
-    """A queued job that does an operation, of the corpus or campaign of the `row` that its permission is
-    about; raises what the operation refuses before its job begins."""
+    """Queue a job that runs an operation, for the corpus or campaign of the `row` to which its permission
+    applies; raises what the operation checks before its job begins."""
     if operation.before_job is not None:
         request = operation.before_job(request, OperationContext(actor))
     campaign = row if isinstance(row, Campaign) else None
@@ -146,7 +147,7 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
 
 
 def job_numbered(job_id: int) -> Job:
-    """The job of that number; JobError where there is none."""
+    """Return the job of that number; raises JobError where there is none."""
     job = Job.objects.filter(pk=job_id).first()
     if job is None:
         raise JobError(f"there is no job {job_id}")
@@ -154,7 +155,7 @@ def job_numbered(job_id: int) -> Job:
 
 
 def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
-    """Stop a job: at once where it waits, at its next step where it runs. Its checkpoint is kept.
+    """Cancel a job: at once if it is queued, at its next step if it runs. Its checkpoint is kept.
 
     Raises JobError where it has ended.
     """
@@ -174,9 +175,9 @@ def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
 
 
 def resume_job(*, job_id: int, actor: Account | None = None) -> Job:
-    """Queue a failed or cancelled job again; it goes on from its last checkpoint.
+    """Queue a failed or cancelled job again; it continues from its last checkpoint.
 
-    Raises JobError where it has not ended so, and UnknownName where its kind is none any more.
+    Raises JobError for other states, and UnknownName where its kind no longer exists.
     """
     with database.writing():
         job_kind_named(job_numbered(job_id).kind)
@@ -198,15 +199,15 @@ def resume_job(*, job_id: int, actor: Account | None = None) -> Job:
 
 
 def announce_end(job: Job) -> None:
-    """Tell webhooks that a job ended; within the transaction that writes its end.
+    """Notify webhooks that a job ended; call it within the transaction that writes its end.
 
-    What it did and why it failed is not told: the caller for the job by its number needs a role for it.
+    The notification contains neither its result nor its error: reading the job by its number requires a role.
     """
     try:
         if job_kind_named(job.kind).quiet:
             return
     except UnknownName:
-        pass  # left from another version, and it ended all the same
+        pass  # written by another version, but it ended all the same
     announce(
         JOB_ENDED,
         campaign=job.campaign,
@@ -216,16 +217,16 @@ def announce_end(job: Job) -> None:
 
 
 def due_job() -> int | None:
-    """The id of the queued job that has waited longest, for a worker that looks for itself."""
+    """Return the id of the queued job that has waited longest, for a worker that polls."""
     waiting = Job.objects.filter(state=Job.QUEUED, heartbeat_at__lte=database.now())
     return waiting.order_by("heartbeat_at", "pk").values_list("pk", flat=True).first()
 
 
 def sweep_jobs() -> SweptJobs:
-    """Queue again what a dead worker left running, and send again what the broker forgot.
+    """Queue jobs again that a dead worker left running, and send ids again that the broker lost.
 
-    A job that was begun `JOB_ATTEMPTS` times in vain is given up, and says so. Any number of
-    processes may sweep at once: each row is changed by one of them.
+    A job that was started `JOB_ATTEMPTS` times in vain fails with that message. Any number of processes may
+    sweep at once: each row is changed by one of them.
     """
     _set_right()
     swept = SweptJobs()
@@ -237,7 +238,7 @@ def sweep_jobs() -> SweptJobs:
 
 
 def _set_right() -> None:
-    """Take times that are far ahead of the clock for now, else a job would wait until the clock is there."""
+    """Replace times that are far in the future by now, or a job would wait until then."""
     at = database.now()
     ahead = Job.objects.filter(state__in=Job.LIVE, heartbeat_at__gt=at + timedelta(seconds=AHEAD))
     if ahead.exists():
@@ -246,7 +247,8 @@ def _set_right() -> None:
 
 
 def _take_back(job: Job) -> list[str]:
-    """Queue a lost job, or end it; the field of Swept that counts it, if it was still lost."""
+    """Queue a lost job again, or end it; return the fields of SweptJobs that count it, if it was still
+    lost."""
     at = database.now()
     name = "again"
     values: dict[str, Any] = {"state": Job.QUEUED, "heartbeat_at": at}
@@ -266,14 +268,14 @@ def _take_back(job: Job) -> list[str]:
 
 
 class Stopped(NamedTuple):
-    """What stopped a run of a job before its end, and what to do about it."""
+    """What interrupted a run of a job, and the remedy."""
 
     how: str
     look: str
 
 
 def stopped_by_limit(did: str, seconds: float) -> Stopped:
-    """A time limit `did` something to a run, after so many seconds."""
+    """Return the description of a run to which a time limit `did` something after that many seconds."""
     return Stopped(
         f"the last time its time limit {did} it after {seconds:.0f} s",
         "check in the worker's log what takes so long",
@@ -281,7 +283,7 @@ def stopped_by_limit(did: str, seconds: float) -> Stopped:
 
 
 def give_up_reason(job: Job, stopped: Stopped | None = None) -> str:
-    """The error of a job that was begun too often; `stopped` is how its last run ended, if known."""
+    """Return the error of a job that was started too often; `stopped` is how its last run ended, if known."""
     how, look = stopped or _killed_by_limit(job) or _ENDED
     return f"begun {job.attempts} times, and {how}; {look}, then resume it"
 
@@ -290,19 +292,20 @@ _ENDED = Stopped("each time its worker ended without finishing it", "check the w
 
 
 def _killed_by_limit(job: Job) -> Stopped | None:
-    """That Celery killed the job's worker, which had not ended at the softer limit; None where it had not."""
+    """Return that Celery killed the job's worker, which had not ended at the soft limit; None if it did
+    not."""
     if not by_broker() or job.started_at is None or job.heartbeat_at is None:
         return None
     lived = (job.heartbeat_at - job.started_at).total_seconds()
     limit: int = settings.CELERY_TASK_TIME_LIMIT
-    # Its last sign of life is a little older than its end.
+    # The last sign of life is a little older than the end.
     return stopped_by_limit("killed", limit) if lived > limit - 3 * BEAT else None
 
 
 def _send_again() -> int:
-    """Send the ids of queued jobs that no worker took for long; how many."""
+    """Send the ids of queued jobs again that no worker took for long; return their number."""
     at = database.now()
-    # Rows that other code wrote have no time yet; without one the embedded worker passes them over.
+    # Rows that other code wrote have no time yet; without one the embedded worker skips them.
     with database.writing():
         Job.objects.filter(state=Job.QUEUED, heartbeat_at=None).update(heartbeat_at=at)
     if not by_broker():
@@ -312,7 +315,7 @@ def _send_again() -> int:
     again = 0
     for job in waiting.order_by("heartbeat_at")[:_PAGE]:
         assert job.heartbeat_at is not None
-        # A long queue is no loss: the longer one waits, the more seldom it is sent again.
+        # A long queue does not mean loss: the longer a job waits, the less often it is sent again.
         patience = min(longest, max(shortest, (job.heartbeat_at - job.created_at).total_seconds() / 2))
         if job.heartbeat_at > at - timedelta(seconds=patience):
             continue
@@ -325,7 +328,7 @@ def _send_again() -> int:
 
 
 def remaining(job: Job, *, at: datetime | None = None) -> float | None:
-    """Seconds that a running job will take yet, at the pace of this run; None where nobody can tell."""
+    """Return the remaining seconds of a running job, at the speed of this run; None where unknown."""
     if job.state != Job.RUNNING or job.started_at is None or job.share <= job.share_before:
         return None
     elapsed = ((at or database.now()) - job.started_at).total_seconds()
@@ -333,7 +336,8 @@ def remaining(job: Job, *, at: datetime | None = None) -> float | None:
 
 
 def _one_at_a_time(kind: str) -> None:
-    """Let nobody else ask for jobs of `kind` until this transaction ends; on SQLite nobody else writes."""
+    """Block other requests for jobs of `kind` until this transaction ends; on SQLite there are no other
+    writers."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"job {kind}"])

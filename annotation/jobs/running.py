@@ -31,15 +31,16 @@ from phrasebox.registry import UnknownName
 
 _log = logging.getLogger(__name__)
 
-#: Writes how a job ended; its state afterwards, None where the row is another's by now.
+#: Writes how a job ended; returns its state afterwards, None where the row belongs to another run by now.
 Closing = Callable[[], str | None]
 
 
 class LeftRunning(Exception):
-    """A run could not write how it began or ended, as the database stayed away: its row may say that it runs.
+    """A run could not write its start or end, since the database stayed unavailable: its row may still say
+    that it runs.
 
-    The caller that gives `claimed` to the next `run_queued_job` of the job takes the row over; else the sweep
-    finds it. `why` is what the database said.
+    A caller that passes `claimed` to the job's next `run_queued_job` takes the row over; otherwise the sweep
+    finds it. `why` is the database's message.
     """
 
     def __init__(self, job_id: int, claimed: datetime, why: str) -> None:
@@ -57,20 +58,21 @@ def run_queued_job(
     stopping: Callable[[], bool] = never,
     limits: tuple[type[Exception], ...] = (),
 ) -> str | None:
-    """Run the job `job_id` if it is queued; returns its state afterwards, or None where it is not ours.
+    """Run the job `job_id` if it is queued; return its state afterwards, or None where it belongs to another
+    run.
 
-    A second delivery of the same id finds it claimed and does nothing. `stopping` tells that this
-    worker must end, `limits` are what the delivery raises into work that takes too long for it;
-    in both cases, and where the work loses the database, the job is queued again. Whatever else the
-    work raises ends the job as failed: its row keeps one line, the log the traceback. How it ended
-    is kept until the database takes it. Raises LeftRunning where that takes too long; its `claimed`
-    lets the next run take over the row that this one left.
+    A second delivery of the same id finds it claimed and does nothing. `stopping` returns whether this worker
+    must end, `limits` are the exceptions that the delivery raises in work that takes too long; in both cases,
+    and where the work loses the database, the job is queued again. Any other exception of the work ends the
+    job as failed: its row stores one line, the log the traceback. The end is retried until the database
+    accepts it. Raises LeftRunning where that takes too long; its `claimed` lets the next run take over the
+    row.
     """
     at = database.now()
     try:
         job = _claim(job_id, at, claimed)
     except DATABASE_LOST as error:
-        # Committed or not: nobody knows. The time of an earlier claim is the better guess.
+        # Committed or not: unknown. The time of an earlier claim is the better guess.
         mend_connection()
         raise LeftRunning(job_id, claimed or at, one_line(error)) from error
     if job is None:
@@ -82,7 +84,7 @@ def run_queued_job(
         try:
             try:
                 return written(closing)
-            except limits:  # as the end was being written, which is soon done
+            except limits:  # while the end was being written, which takes a moment
                 return written(closing)
             except (TypeError, ValueError, DataError) as error:  # a result that no row can hold
                 return written(_failed(job, progress, error))
@@ -91,7 +93,7 @@ def run_queued_job(
 
 
 def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]) -> Closing:
-    """Do the job's work; what is to be written then."""
+    """Do the job's work; return the function that writes its end."""
     try:
         kind = job_kind_named(job.kind)
     except UnknownName as error:
@@ -110,20 +112,20 @@ def _worked(job: Job, progress: JobProgress, limits: tuple[type[Exception], ...]
     except limits:
         lived = (database.now() - (job.started_at or database.now())).total_seconds()
         _log.warning("job %d (%s) was stopped by its time limit after %.0f s", job.pk, job.kind, lived)
-        # One that gets nowhere in the time it is given would be begun for ever.
+        # A job that makes no progress within its limit would be restarted forever.
         forgiven = progress.share > job.share_before
         return partial(_hand_back, job, progress, stopped_by_limit("stopped", lived), forgiven=forgiven)
     except DATABASE_LOST as error:
         _log.warning("job %d (%s) lost its database: %s", job.pk, job.kind, one_line(error))
         mend_connection()
         wait = min(LONGEST_WAIT, 2.0**job.attempts)
-        # What the driver says names hosts and users, which the row's readers need not know.
+        # The driver's message names hosts and users, which readers of the row need not know.
         stopped = Stopped("the last time it lost its database", "see in the worker's log why")
         return partial(_hand_back, job, progress, stopped, wait=wait)
     except Busy as error:
         if job.attempts == 1:
             return partial(_end, progress, Job.FAILED, error=one_line(error))
-        # Perhaps by an earlier run of this job, which was taken for lost: it stops at its next step.
+        # Possibly an earlier run of this job that counted as lost: it stops at its next step.
         _log.warning("job %d (%s) waits: %s", job.pk, job.kind, one_line(error))
         stopped = Stopped(f"the last time it met this: {one_line(error)}", "wait until that is over")
         return partial(_hand_back, job, progress, stopped, wait=LONGEST_WAIT)
@@ -141,9 +143,9 @@ def _failed(job: Job, progress: JobProgress, error: Exception) -> Closing:
 
 
 def _claim(job_id: int, at: datetime, claimed: datetime | None) -> Job | None:
-    """The job, now running by us since `at`; None where it is not queued any more.
+    """Claim the job for this run since `at`; None where it is not queued any more.
 
-    One that a run of ours `claimed`, which has ended, is ours too.
+    A job that a finished run of ours `claimed` belongs to us too.
     """
     free = Q(state=Job.QUEUED)
     if claimed is not None:
@@ -187,7 +189,7 @@ def _beating(progress: JobProgress) -> Iterator[None]:
 
 
 def _end(progress: JobProgress, state: str, **values: Any) -> str | None:
-    """Write how the job ended, if it is still ours."""
+    """Write how the job ended, if it still belongs to us."""
     with database.writing():
         ours = progress.row().update(state=state, finished_at=database.now(), **values)
         if ours:
@@ -203,13 +205,13 @@ def _hand_back(
     forgiven: bool = False,
     wait: float = 0.0,
 ) -> str | None:
-    """Queue the job again, to be run in `wait` seconds, or end it where it was begun too often.
+    """Queue the job again, to be run in `wait` seconds, or end it where it was started too often.
 
-    `stopped` says by what; `forgiven`, this run does not count as an attempt.
+    `stopped` says what interrupted it; if `forgiven`, this run does not count as an attempt.
     """
     if not forgiven and job.attempts >= JOB_ATTEMPTS:
         return _end(progress, Job.FAILED, error=give_up_reason(job, stopped))
-    # The number of attempts, not one less: this may be written twice.
+    # The absolute number of attempts, not a decrement: this may be written twice.
     values = {
         "state": Job.QUEUED,
         "attempts": job.attempts - (1 if forgiven else 0),

@@ -1,8 +1,8 @@
-"""What is done again and again beside the pages, in one table for both deliveries.
+"""The periodic work, in one table for both deliveries.
 
-Celery's clock sends the names (`celery_tasks`); the embedded worker goes through the table
-itself (`embedded`). An entry that fails is logged, and neither stops the others nor its own
-next turn. Doing one twice at once does no harm, and is avoided where processes share DATA_DIR.
+Celery's scheduler sends the names (`celery_tasks`); the embedded worker iterates over the table
+(`embedded_worker`). A failing entry is logged, and stops neither the others nor its own next run. Running an
+entry twice at once is harmless, and avoided between processes that share DATA_DIR.
 """
 
 import logging
@@ -26,13 +26,13 @@ from annotation.workers.accounts import inviting
 
 _log = logging.getLogger(__name__)
 
-#: Leases ended in one turn, and images of one campaign's layer written in one; the rest waits.
+#: The number of leases ended, and of images of one campaign's layer written, in one run; the rest waits.
 LEASES, _IMAGES = 1000, 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """One entry: its name, the seconds from one turn to the next, what is done."""
+    """An entry: its name, its interval in seconds, and its function."""
 
     name: str
     every: float
@@ -40,47 +40,48 @@ class Periodic:
 
 
 def expire_leases() -> None:
-    """End leases whose time has run out, so that their places are free."""
+    """End expired leases, so that their places are free."""
     leases.end_expired_leases(limit=LEASES)
 
 
 def look_after_campaigns() -> None:
-    """Pause the open campaigns whose stop rules hold, and tell of what is wrong in them."""
+    """Pause open campaigns whose stop rules apply, and report their alarms."""
     _for_each(Campaign.objects.filter(state=Campaign.OPEN), upkeep.look_after_campaign)
 
 
 def store_campaign_sums() -> None:
-    """Keep what the campaigns' answers add up to, for their pages."""
+    """Store the totals of the campaigns' answers, for their pages."""
     _for_each(Campaign.objects.exclude(state=Campaign.DRAFT), stored_sums.store_sums)
 
 
 def let_models_answer() -> None:
-    """Let model annotators answer what an answer of a person did not leave to them at once: after rulings,
-    after answers were withdrawn, after verdicts by which they go on."""
+    """Let model annotators answer questions that no answer of a person triggered at once: after rulings,
+    after withdrawals, and after verdicts that let them continue."""
     rows = Campaign.objects.filter(state=Campaign.OPEN, model_annotators__isnull=False).distinct()
     _for_each(rows, lambda row: model_answers.answer_waiting_images(row, submission.submit))
 
 
 def look_after_server() -> None:
-    """Tell of what is wrong with the server itself."""
+    """Report alarms of the server itself."""
     upkeep.report_server_alarms(PERIODIC)
 
 
 def open_next_images() -> None:
-    """Open the next images of the campaigns that ask about some at once, and have finished enough of them."""
+    """Open the next images of campaigns that ask about a limited number at once, and have finished enough of
+    them."""
     planned = PlannedImage.objects.filter(campaign=OuterRef("pk"))
     _for_each(Campaign.objects.filter(Exists(planned), state=Campaign.OPEN), opening.open_next_portion)
 
 
 def refresh_layers() -> None:
-    """Write into the campaigns' layers what was answered lately."""
-    # A generator, taken to its end: each of its steps is a transaction.
+    """Write the latest answers into the campaigns' layers."""
+    # A generator that is exhausted here: each of its steps is a transaction.
     begun = Campaign.objects.exclude(state=Campaign.DRAFT)
     _for_each(begun, lambda row: sum(layers.update_layer_in_steps(row, at_most=_IMAGES)))
 
 
 def _for_each(campaigns: QuerySet[Campaign], work: Callable[[Campaign], object]) -> None:
-    """Do `work` for one campaign after another; where it fails for one, that is logged."""
+    """Call `work` for each campaign; a failure for one is logged."""
     for campaign in campaigns.select_related("corpus").order_by("pk"):
         try:
             work(campaign)
@@ -120,12 +121,13 @@ PERIODIC: dict[str, Periodic] = {
 
 
 def add_schedule_entry(entry: Periodic) -> None:
-    """Put an entry of another app into the table, when that app is ready."""
+    """Add an entry of another app to the table, when that app is ready."""
     PERIODIC[entry.name] = entry
 
 
 def do(name: str) -> bool:
-    """Do the entry `name` now; whether it was done: not where another is at it, nor where it failed."""
+    """Run the entry `name` now; return whether it ran: not where another process runs it, nor where it
+    failed."""
     begun = database.now()
     try:
         with locked_folder(f"periodic.{name}", busy=f"{name} is under way"):
@@ -133,7 +135,7 @@ def do(name: str) -> bool:
     except Busy:
         return False
     except jobs.DATABASE_LOST as error:
-        # Expected while a database starts again; its traceback would tell nobody anything.
+        # Expected while a database restarts; a traceback would not help.
         _log.warning("%s waits for its next turn, as the database cannot be used: %s", name, error)
         jobs.mend_connection()
         return False

@@ -1,5 +1,4 @@
-"""The server itself, for its admins: what is wrong, its disk, its last backup, its periodic work; a test
-e-mail."""
+"""The server itself, for its admins: alarms, disk, last backup, periodic work; a test e-mail."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +29,7 @@ class MailYourselfRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderSize:
-    """A file or folder of DATA_DIR, and the bytes that it takes."""
+    """A file or folder of DATA_DIR, and its size in bytes."""
 
     name: str
     size: int
@@ -38,7 +37,7 @@ class FolderSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastBackup:
-    """The last backup: when it was made, its file's name and size in bytes."""
+    """The last backup: its time, its file's name and its size in bytes."""
 
     made_at: datetime
     file: str
@@ -62,7 +61,7 @@ class ServerState:
 
 
 def show_server(request: ServerRequest, context: OperationContext) -> ServerState:
-    """The state of the server."""
+    """Return the state of the server."""
     every = {name: entry.every for name, entry in schedule.PERIODIC.items()}
     disk = upkeep.disk()
     measured, backup = upkeep.last_run(PeriodicRun.MEASURE_DISK), upkeep.last_run(PeriodicRun.BACKUP)
@@ -84,7 +83,7 @@ def show_server(request: ServerRequest, context: OperationContext) -> ServerStat
 
 
 def mail_yourself(request: MailYourselfRequest, context: OperationContext) -> JobStatus:
-    """Have an e-mail sent to the caller, by a job. Raises NoAddress."""
+    """Queue an e-mail to the caller. Raises NoAddress."""
     if not context.actor.email:
         raise PhraseboxError(_("Your account has no e-mail address: add one first."))
     language = get_language() or settings.LANGUAGE_CODE

@@ -1,4 +1,4 @@
-"""Jobs as lists show them: who may see which, how far each is; cancelling and resuming one."""
+"""Jobs in lists: visibility, progress, cancelling and resuming."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from annotation.models import Account, Job
 from annotation.selectors.corpora import within_scope
 from phrasebox.registry import UnknownName
 
-#: States of jobs in words.
+#: Titles of the states of jobs.
 JOB_STATES: dict[str, str | Promise] = {
     Job.QUEUED: _("queued"),
     Job.RUNNING: _("running"),
@@ -26,21 +26,22 @@ JOB_STATES: dict[str, str | Promise] = {
     Job.CANCELLED: _("cancelled"),
 }
 _UPLOADS = ("check_upload", "import_upload")
-#: Arguments that tell what a job is about; others may be places on the server's disk.
+#: Arguments that describe a job; others may be paths on the server.
 _ABOUT = (
     *("name", "system", "batch", "corpus", "format", "layer", "kind", "split", "recipe", "direction"),
     *("qrels", "runs", "judgments", "protocol", "images", "train", "held_out", "tasks"),
 )
-#: Results that are places on the server's disk.
+#: Results that are paths on the server.
 _PLACES = ("path", "folder", "file")
 
 
 def visible_jobs(account: Account | None, *roles: str) -> QuerySet[Job]:
-    """The jobs that an account may see, cancel and resume: those of campaigns and corpora that it runs, and
-    those of its own uploads; None: all.
+    """Return the jobs that an account may see, cancel and resume: those of campaigns and corpora for which it
+    has a role, and those of its own uploads; None: all.
 
-    Jobs about neither campaign nor corpus take a role for the whole server; those of the server itself, as
-    its e-mails, are for its admins, unless one asked for them oneself. Admins of the whole server see all.
+    Jobs without campaign and corpus require a role for the whole server; those of the server itself, such as
+    its e-mails, are visible to its admins, and to the account that requested one. Admins of the whole server
+    see all.
     """
     rows = Job.objects.select_related("campaign__corpus", "corpus", "created_by")
     if account is None or account.has_role(ADMIN, on=WHOLE_SERVER):
@@ -98,9 +99,9 @@ class SweepJobsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatus:
-    """Work beside the calls: what it is, how far it is, how it ended. Ask for it again until `state` is
-    done, failed or cancelled. `about`: what it was asked to do, as far as names tell it; `result`: what it
-    came to; `stopping`: it runs, and is cancelled at its next step."""
+    """Background work: its kind, its progress, its end. Poll it until `state` is done, failed or cancelled.
+    `about`: the request, as far as names describe it; `result`: its outcome; `stopping`: it runs, and is
+    cancelled at its next step."""
 
     number: int
     kind: str
@@ -122,7 +123,7 @@ class JobStatus:
 
 
 def job_title(kind: str) -> str:
-    """What jobs of a kind do; the kind itself where this server has none of that name any more."""
+    """Return the title of a kind of job; the kind itself where it no longer exists."""
     try:
         return str(job_kind_named(kind).title)
     except UnknownName:
@@ -130,7 +131,7 @@ def job_title(kind: str) -> str:
 
 
 def job_status(job: Job) -> JobStatus:
-    """A job, without any path of the server."""
+    """Return a job without any path of the server."""
     about = {key: job.arguments[key] for key in _ABOUT if job.arguments.get(key) not in (None, "", [])}
     return result_of(
         JobStatus,
@@ -151,7 +152,7 @@ def job_status(job: Job) -> JobStatus:
 
 
 def list_jobs(request: JobsRequest, context: OperationContext) -> Listing:
-    """The jobs that are asked for."""
+    """Return the requested jobs."""
     rows = visible_jobs(context.actor)
     if request.state is not None:
         rows = rows.filter(state=request.state)
@@ -165,7 +166,7 @@ def list_jobs(request: JobsRequest, context: OperationContext) -> Listing:
 
 
 def show_job(request: JobRequest, context: OperationContext) -> JobStatus:
-    """One job."""
+    """Return one job."""
     return job_status(visible_jobs(None).get(pk=request.job))
 
 
@@ -180,7 +181,7 @@ def resume(request: ResumeJobRequest, context: OperationContext) -> JobStatus:
 
 
 def sweep_lost_jobs(request: SweepJobsRequest, context: OperationContext) -> SweptJobs:
-    """Look for lost jobs."""
+    """Recover lost jobs."""
     return sweep_jobs()
 
 

@@ -1,6 +1,6 @@
-"""The server's own state: when the periodic work was done, what the disk holds, what is wrong with either.
+"""The server's own state: its periodic work, its disk, and their alarms.
 
-What is wrong is an alarm, of a campaign or of the server, that is told once (`notifications.alarms`).
+An alarm, of a campaign or of the server, is reported once (`notifications.alarms`).
 """
 
 import logging
@@ -26,15 +26,16 @@ from annotation.notifications.alarms import DetectedAlarm, note_alarms
 
 _log = logging.getLogger(__name__)
 
-#: Seconds within which an entry that goes on as before is not written again: some are done every 15 seconds.
+#: Seconds within which an entry without changes is not written again: some run every 15 seconds.
 _NOTED_EVERY = 60.0
-#: An alarm comes when less is free than so many times DISK_RESERVE, below which the server is not ready.
+#: An alarm is raised when less than this multiple of DISK_RESERVE is free; below DISK_RESERVE the server is
+#: not ready.
 _RESERVES = 10
-#: Hours back to a failed job.
+#: For how many hours a failed job raises an alarm.
 FAILED_HOURS = 24
-#: Days without a backup after which an alarm comes.
+#: Days without a backup after which an alarm is raised.
 BACKUP_DAYS = 7
-#: How often an entry may be missed, and for how long besides, before it counts as late.
+#: After how many missed runs, plus how many seconds, an entry counts as late.
 _TURNS_MISSED, _LATE_SECONDS = 3, 300
 
 _noted: dict[str, tuple[float, bool]] = {}
@@ -49,8 +50,8 @@ class Disk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PeriodicState:
-    """An entry of the periodic work: seconds from one turn to the next, its last turn and the next one, if it
-    was ever done; whether the last one failed, and whether the next is late."""
+    """An entry of the periodic work: its interval in seconds, its last and its next run, if it ever ran;
+    whether the last one failed, and whether the next is late."""
 
     name: str
     every: float
@@ -61,7 +62,7 @@ class PeriodicState:
 
 
 def note_run(name: str, begun: datetime, *, failed: bool = False) -> None:
-    """Keep that an entry of the periodic work was done; once a minute at most while nothing changes."""
+    """Record that an entry of the periodic work ran; at most once a minute while nothing changes."""
     at, before = _noted.get(name, (-_NOTED_EVERY, failed))
     if before == failed and monotonic() - at < _NOTED_EVERY:
         return
@@ -77,7 +78,7 @@ def note_run(name: str, begun: datetime, *, failed: bool = False) -> None:
 
 
 def periodic_states(every: Mapping[str, float]) -> list[PeriodicState]:
-    """How the entries of the periodic work stand; `every` has each one's seconds from turn to turn."""
+    """Return the states of the entries of the periodic work; `every` has their intervals in seconds."""
     now = database.now()
     rows = {row.name: row for row in PeriodicRun.objects.filter(name__in=every)}
     states = []
@@ -95,14 +96,14 @@ def periodic_states(every: Mapping[str, float]) -> list[PeriodicState]:
 
 
 def disk() -> Disk:
-    """How large the disk of DATA_DIR is, and how much of it is free."""
+    """Return the size of the disk of DATA_DIR, and how much of it is free."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     usage = shutil.disk_usage(settings.DATA_DIR)
     return Disk(usage.total, usage.free)
 
 
 def measure_disk() -> None:
-    """Keep how many bytes each folder of DATA_DIR takes."""
+    """Store the sizes in bytes of the folders of DATA_DIR."""
     begun = database.now()
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     used = {}
@@ -114,12 +115,13 @@ def measure_disk() -> None:
 
 
 def last_run(name: str) -> PeriodicRun | None:
-    """When something was done last; None where it never was."""
+    """Return the last run of an entry; None where it never ran."""
     return PeriodicRun.objects.filter(name=name).first()
 
 
 def _bytes_of(path: Path) -> int:
-    """The bytes that a file, or all files of a folder, take; what goes away meanwhile counts as nothing."""
+    """Return the size in bytes of a file, or of all files in a folder; files that disappear meanwhile count
+    as 0."""
     total = 0
     try:
         if path.is_symlink():
@@ -137,7 +139,7 @@ def _bytes_of(path: Path) -> int:
 
 
 def server_alarms(every: Mapping[str, float]) -> list[DetectedAlarm]:
-    """What is wrong with the server now: its disk, its backups, its jobs, its periodic work."""
+    """Return the server's current alarms: about its disk, its backups, its jobs, its periodic work."""
     alarms = []
     free = disk().free
     if free < _RESERVES * settings.DISK_RESERVE:
@@ -167,7 +169,8 @@ def server_alarms(every: Mapping[str, float]) -> list[DetectedAlarm]:
 
 
 def _days_without_backup() -> int | None:
-    """Days since the last backup, or, where there is none, since the first account; None without any."""
+    """Return the days since the last backup, or, without any, since the first account; None without
+    accounts."""
     last = last_run(PeriodicRun.BACKUP)
     since = last.ended_at if last is not None else None
     if since is None:
@@ -176,13 +179,13 @@ def _days_without_backup() -> int | None:
 
 
 def report_server_alarms(entries: Mapping[str, Any]) -> None:
-    """Tell of what is wrong with the server that was not before."""
+    """Report new alarms of the server."""
     every = {name: entry.every for name, entry in entries.items()}
     emails.request_alarm_mails(note_alarms(server_alarms(every)))
 
 
 def look_after_campaign(campaign: Campaign) -> None:
-    """Pause a campaign whose stop rule holds, and tell of what is wrong in it that was not before."""
+    """Pause a campaign whose stop rule applies, and report its new alarms."""
     tick = monitoring.tick(campaign)
     alarms = _to_raise(tick.alarms)
     if tick.stopped is not None:
@@ -191,7 +194,7 @@ def look_after_campaign(campaign: Campaign) -> None:
 
 
 def campaign_alarms(campaign: Campaign) -> list[DetectedAlarm]:
-    """What is wrong in a campaign now, in the language of the moment."""
+    """Return a campaign's current alarms, in the active language."""
     return _to_raise(monitoring.alarms(campaign))
 
 

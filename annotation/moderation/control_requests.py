@@ -17,6 +17,7 @@ from annotation.common.operations import (
     OneOf,
     OperationContext,
     invalid,
+    result_of,
     with_sheet,
 )
 from annotation.common.roles import RESEARCHER, REVIEWER
@@ -210,7 +211,13 @@ class AddedControls:
     added: int
     there: int
     skipped: tuple[str, ...]
-    sheet: BalanceSheet = BalanceSheet()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedControls(AddedControls):
+    """What became of the rows of a file."""
+
+    sheet: BalanceSheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,9 +295,10 @@ def promote_answers(request: PromoteRequest, context: OperationContext) -> Added
 
 
 @with_sheet
-def import_controls(request: ImportControlsRequest, context: OperationContext) -> AddedControls:
+def import_controls(request: ImportControlsRequest, context: OperationContext) -> ImportedControls:
     """Add the control items of a CSV file. Raises BadItems, FormatError."""
-    return _added(controls.from_csv(campaign=request.row(), file=request.file, actor=context.actor))
+    done = controls.from_csv(campaign=request.row(), file=request.file, actor=context.actor)
+    return result_of(ImportedControls, _added(done), sheet=BalanceSheet())
 
 
 def retire_control_item(request: RetireControlRequest, context: OperationContext) -> RetiredControl:

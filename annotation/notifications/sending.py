@@ -29,7 +29,7 @@ class _WholeHead(http.client.HTTPResponse):
         super().__init__(*args, **kwargs)
         read = self.fp.readline
 
-        def readline(limit: int = -1) -> bytes:
+        def readline(limit: int | None = -1) -> bytes:
             line = read(limit)
             if not line:
                 raise http.client.IncompleteRead(b"")

@@ -1,6 +1,6 @@
-"""An answer as it comes in: checked against what was asked, and the rows that keep it.
+"""Incoming answers: checking them against the question, and building the rows that store them.
 
-Nothing here writes: `submission` sends the statements, in one transaction with all that follows.
+Nothing here writes: `submission` sends the statements, in one transaction with all consequences.
 """
 
 import json
@@ -21,7 +21,7 @@ from annotation.queue.lease_terms import Terms
 
 
 class LeasedAssignment(NamedTuple):
-    """An assignment as it is handed in, with what is graded or folded."""
+    """An assignment at submission, with the values that are graded or folded."""
 
     id: int
     worker: int
@@ -37,7 +37,7 @@ class LeasedAssignment(NamedTuple):
     height: int
 
 
-#: The columns of Held, of an assignment `a` and its image `im`; the key is that of `{of}`.
+#: The columns of LeasedAssignment, of an assignment `a` and its image `im`; the key is that of `{of}`.
 LEASED_ASSIGNMENT_COLUMNS = (
     "a.id, a.worker_id, a.state, a.role, a.kind, a.attempt, a.leased_at, a.token, {of}.key, "
     "im.key, im.width, im.height"
@@ -45,7 +45,7 @@ LEASED_ASSIGNMENT_COLUMNS = (
 
 
 def check_answer(held: LeasedAssignment, answer: Answer) -> None:
-    """Raise BadJudgment unless the question takes this answer."""
+    """Raise BadJudgment unless the question accepts this answer."""
     q.check_judgment(Judgment("", held.key, "", answer.answer, answer.box, answer.flag))
     boxes = [corners(answer.box)] if answer.box else []
     boxes += [region["box"] for region in (answer.content or {}).get("regions", ())]
@@ -60,7 +60,7 @@ def check_answer(held: LeasedAssignment, answer: Answer) -> None:
         raise BadJudgment(
             f"answer {answer.answer!r} to {held.kind} has no content; expected what it is about"
         )
-    # A sentence is written to a task, and what the test asks is whether one is written well.
+    # A sentence is written for a task, but the test asks whether a sentence is well written.
     tested = kind_of(held.kind).test_answers
     if (
         tested
@@ -81,7 +81,7 @@ def check_model_answer(held: LeasedAssignment, answer: Answer) -> None:
 
 
 class AnswerContent(NamedTuple):
-    """What an answer's judgment keeps beside its word, what it tells of known images, and their rows."""
+    """What an answer's judgment stores besides its word, the results on control images, and their rows."""
 
     stored: dict[str, Any] | None
     events: list[Any]
@@ -89,7 +89,7 @@ class AnswerContent(NamedTuple):
 
 
 def answer_content(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerContent:
-    """An answer's content as it is kept. Raises BadJudgment where it is not what was asked for."""
+    """Return an answer's content as it is stored. Raises BadJudgment where it does not match the question."""
     if is_page(held.kind):
         return _ticked(held, terms, answer)
     if answer.flag or answer.content is None:
@@ -102,7 +102,8 @@ def answer_content(held: LeasedAssignment, terms: Terms, answer: Answer) -> Answ
 
 
 def _ticked(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerContent:
-    """A page's ticks; each of its known images that is in use is graded, and each other one an item."""
+    """Return a page's ticks; each of its active control images is graded, and each other image becomes an
+    item."""
     page = relevance_pages.blocks(held.id, seed=terms.seed, settings=terms.settings)
     ticks = None if answer.flag else relevance_pages.page_ticks(page, answer.content)
     events: list[Any] = []
@@ -132,7 +133,7 @@ def insert_judgment(
     schema: int,
     at: datetime,
 ) -> list[database.Statement]:
-    """The judgment's row."""
+    """Return the statement that inserts the judgment."""
     box = corners(judgment.box) if judgment.box else [None] * 4
     values = [
         terms.id,
@@ -169,7 +170,7 @@ def insert_judgment(
 
 
 def insert_flag(held: LeasedAssignment, answer: Answer) -> list[database.Statement]:
-    """The statement that stores a worker's report beside its judgment."""
+    """Return the statement that stores a worker's report with its judgment."""
     return [
         (
             """INSERT INTO annotation_flag (judgment_id, comment, resolved_at, resolved_by_id)
@@ -189,7 +190,7 @@ def end_assignment(
     right: bool | None = None,
     unpaid: bool = False,
 ) -> database.Statement:
-    """The assignment ends: how long it took, and what it earns."""
+    """Return the statement that ends the assignment, with its time and pay."""
     pay = terms.settings.pay
     elapsed = max(0.0, (at - database.time_from_sql(held.leased_at)).total_seconds())
     worked = 0.0 if unpaid else min(elapsed, pay.idle_after if seconds is None else max(0.0, seconds))

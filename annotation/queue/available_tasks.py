@@ -1,7 +1,8 @@
-"""What there is for a worker: every campaign and kind, how they stand there, and why not, where not.
+"""The tasks available to a worker: every campaign and kind, the worker's trust there, and why there may be
+nothing.
 
-What a list of tasks shows, on a page or through the API. It takes nothing and promises nothing: only
-`leases.take` knows who gets the last question.
+It serves lists of tasks, on pages and in the API. It takes nothing and promises nothing: only `leases.taking`
+decides who gets the last question.
 """
 
 from collections import defaultdict
@@ -28,12 +29,13 @@ from annotation.queue.dispatch import NoTask, WorkerState
 from annotation.selectors.controls import control_metadata_of
 from annotation.selectors.corpora import campaigns_to_work_on
 
-#: Seconds for which a process keeps how much is left, the most that it counts, and for how many places.
+#: Seconds for which a process caches the number of remaining questions, the largest number counted, and the
+#: size of the cache.
 LEFT_LIFETIME, MOST_LEFT, LEFT_REMEMBERED = 300, 1000, 256
 
 
 class Today(NamedTuple):
-    """What a worker handed in since midnight: answers, seconds of work, millionths of the currency."""
+    """A worker's work since midnight: answers, seconds, millionths of the currency."""
 
     answers: int = 0
     seconds: float = 0.0
@@ -42,11 +44,12 @@ class Today(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AvailableTask:
-    """One kind of question in one campaign, as one worker meets it.
+    """One kind of question in one campaign, as available to one worker.
 
-    `trust` is theirs, or what it would be if they joined now; `known` what the campaign knows of the
-    kind. `test` is the one they are in the middle of; `nothing` says why they would get nothing now. How many
-    questions wait is not told: it falls with an answer to one of them, and not with one on a control item.
+    `trust` is the worker's state, or the state after joining now; `known` is the campaign's gold for the
+    kind. `test` is the test in progress; `nothing` says why the worker would get nothing now. The number of
+    waiting questions is not included: it would fall with an answer to one of them, but not with one to a
+    control item, and so reveal control items.
     """
 
     campaign: Campaign
@@ -61,31 +64,31 @@ class AvailableTask:
 
     @property
     def reads(self) -> str:
-        """How the trust state reads: its state, or that nothing tells whether the worker is right."""
+        """The trust state in words: its state, or that nothing measures the worker's correctness."""
         examined = self.trust.examined is not None
         return trust_reading(self.kind, self.trust.state, self.known, examined=examined)
 
     @property
     def practice_first(self) -> bool:
-        """Whether the worker is to practise before they begin, as there is no test."""
+        """Whether the worker should practise first, since there is no test."""
         untried = not self.trust.items and self.trust.examined is None
         return untried and practice_is_entry(self.kind, self.settings.trust, self.known)
 
     @property
     def wants_test(self) -> bool:
-        """Whether a test, begun or to be begun, is all that is between the worker and the work."""
+        """Whether only a test, started or not, separates the worker from the work."""
         return self.nothing is not None and self.nothing.code in qualification.NEED_A_TEST
 
 
 def kinds_of(campaign: Campaign) -> tuple[str, ...]:
-    """The questions that a campaign asks."""
+    """Return the kinds of questions that a campaign asks."""
     return campaign.kinds
 
 
 def available_tasks(*, worker: Worker) -> list[AvailableTask]:
-    """All that campaigns offer to `worker`, by campaign, then in the order of the questions.
+    """Return everything that campaigns offer to `worker`, by campaign, then in the order of the questions.
 
-    Closed campaigns are among them as long as the worker holds something there.
+    Closed campaigns are included while the worker holds something there.
     """
     held = _held(worker)
     visible = Q(state__in=(Campaign.OPEN, Campaign.PAUSED)) | Q(pk__in={campaign for campaign, _ in held})
@@ -112,7 +115,7 @@ def available_tasks(*, worker: Worker) -> list[AvailableTask]:
 
 
 class _WorkKind(NamedTuple):
-    """A kind of question in a campaign, and how the worker stands there; `row` need not be stored."""
+    """A kind of question in a campaign, with the worker's trust state; `row` may be unsaved."""
 
     campaign: Campaign
     kind: str
@@ -127,11 +130,11 @@ class _WorkKind(NamedTuple):
 
     @property
     def rules(self) -> TrustSettings:
-        """The trust settings as they come out here."""
+        """The effective trust settings."""
         return in_force(self.terms.settings.trust, self.known)
 
     def holder(self, worker: Worker) -> WorkerState:
-        """The trust state as handing out takes it."""
+        """The trust state as `dispatch` needs it."""
         row = self.row
         return WorkerState(
             id=row.pk or 0,
@@ -143,15 +146,15 @@ class _WorkKind(NamedTuple):
             out=row.is_out,
             reason=row.why_out,
             withdrawn=row.withdrawn_at is not None,
-            unagreed=False,  # Who has not agreed is told so before.
-            is_model=False,  # Nobody signs in as one.
-            visitor=False,  # How much a visit has left is told where tasks are handed out.
+            unagreed=False,  # a missing consent is reported before
+            is_model=False,  # a model annotator has no login
+            visitor=False,  # the limit of a visit is reported where tasks are leased
             trust=self.trust,
         )
 
 
 def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkKind]:
-    """Every kind of these campaigns, with the worker's trust state, or the one of a worker who joins now."""
+    """Return every kind of these campaigns, with the worker's trust state, or the state after joining now."""
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
     entered = Entered(identity.tasks, identity.approved) if identity else Entered()
@@ -186,8 +189,8 @@ def _why_nothing(
     held: Mapping[tuple[int, str], int],
     tests: Container[tuple[int, str]],
 ) -> dict[tuple[int, str], NoTask | None]:
-    """(campaign, kind) -> why the worker would get nothing there now, None where there is something; as many
-    queries however many places there are."""
+    """Return (campaign, kind) -> why the worker would get nothing there now, None where there is something;
+    with the same number of queries for any number of entries."""
     campaigns = {work_kind.campaign.pk for work_kind in places}
     unagreed = instructions.consents_needed(worker=worker.pk, campaigns=campaigns)
     reasons: dict[tuple[int, str], NoTask | None] = {}
@@ -239,7 +242,8 @@ def _check_tests(
     nothing: dict[tuple[int, str], NoTask | None],
     tests: Container[tuple[int, str]],
 ) -> None:
-    """Say of places that need a test why it cannot begin, where it cannot; as many queries for any number."""
+    """Where a test is required but cannot begin, store why; with the same number of queries for any
+    number."""
     wanting = [
         qualification.AvailableTest(work_kind.row, work_kind.campaign, work_kind.terms.settings)
         for work_kind in places
@@ -254,14 +258,14 @@ def _needs_test(nothing: NoTask | None) -> bool:
 
 
 def no_consent(*, worker: int, campaign: Campaign) -> NoTask | None:
-    """What keeps a worker out who has not agreed to the campaign's newest consent text; else None."""
+    """Return the reason for a worker who has not agreed to the campaign's newest consent text; else None."""
     if not instructions.needs_consent(worker=worker, campaign=campaign):
         return None
     return lease_terms.no_task_without_consent()
 
 
 def today(*, worker: int, campaign: int, kind: str) -> Today:
-    """What a worker has done of one kind since midnight."""
+    """Return a worker's work of one kind since midnight."""
     done = Assignment.objects.filter(
         worker=worker, campaign=campaign, kind=kind, state=Assignment.SUBMITTED, ended_at__gte=_midnight()
     )
@@ -270,11 +274,11 @@ def today(*, worker: int, campaign: int, kind: str) -> Today:
 
 
 def about_left(*, campaign: int, kind: str) -> int:
-    """About how many questions of a kind wait: whole tens, MOST_LEFT at most, as of LEFT_LIFETIME seconds ago
-    or less. A query in so many seconds.
+    """Return roughly how many questions of a kind wait: multiples of ten, at most MOST_LEFT, up to
+    LEFT_LIFETIME seconds old. One query in that time.
 
-    Never to the question, nor as of now: it would fall with an answer to one of them, and not with one on a
-    control item.
+    The number is neither exact nor current: otherwise it would fall with an answer to one of them, but not
+    with one to a control item.
     """
     return _about_left(campaign, kind, int(database.now().timestamp()) // LEFT_LIFETIME)
 
@@ -292,14 +296,14 @@ def _about_left(campaign: int, kind: str, count_per_round: int) -> int:
 
 
 def _held(worker: Worker) -> defaultdict[tuple[int, str], int]:
-    """(campaign, kind) -> how many the worker has in hand."""
+    """Return (campaign, kind) -> how many assignments the worker holds."""
     held = Assignment.objects.filter(worker=worker, state=Assignment.LEASED)
     counts = held.values_list("campaign", "kind").annotate(Count("pk"))
     return defaultdict(int, {(campaign, kind): count for campaign, kind, count in counts})
 
 
 def _today(worker: Worker, campaigns: Sequence[Campaign]) -> defaultdict[tuple[int, str], Today]:
-    """(campaign, kind) -> what the worker has handed in since midnight."""
+    """Return (campaign, kind) -> the worker's work since midnight."""
     done = Assignment.objects.filter(
         campaign__in=campaigns, worker=worker, state=Assignment.SUBMITTED, ended_at__gte=_midnight()
     )
@@ -311,5 +315,5 @@ def _today(worker: Worker, campaigns: Sequence[Campaign]) -> defaultdict[tuple[i
 
 
 def _midnight() -> datetime:
-    """When today began, in the server's time zone."""
+    """Return the last midnight in the server's time zone."""
     return timezone.localtime(database.now()).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,8 +1,8 @@
-"""During a model annotator's warm-up, people who may check one of its boxes do so before they draw.
+"""During a model annotator's warm-up, people who may check its boxes have to do so before they draw.
 
-Else people who stay with drawing would draw what the model annotator waits to draw, and nobody would look at
-its first boxes. It holds for as long as a box waits (`trust.drawing_wait_minutes`), and for nobody who cannot
-judge one. `model_annotator.check_first` turns it off.
+Otherwise people who keep drawing would draw what the model annotator is waiting to draw, and nobody would
+check its first boxes. The rule applies while a box waits (`trust.drawing_wait_minutes`), and only to people
+who can judge one. `model_annotator.check_first` turns it off.
 """
 
 from collections.abc import Mapping
@@ -20,20 +20,20 @@ from annotation.selectors.same_question import seen_as_control
 
 
 def may_hold(settings: CampaignSettings, kind: str) -> bool:
-    """Whether drawing may have to wait for verdicts on a model annotator's boxes; else nothing is looked
-    up."""
+    """Whether drawing may have to wait for verdicts on a model annotator's boxes; otherwise no query is
+    needed."""
     return draws(kind) and settings.model_annotator.share > 0 and settings.model_annotator.check_first
 
 
 def why_check_first(
     cursor: Any, worker: int, kind: str, campaigns: Mapping[int, CampaignSettings], at: datetime
 ) -> dict[int, NoTask]:
-    """Why this worker is not to draw yet, by a kind of question, in some of these campaigns: of all of them
-    `may_hold` is true. One query."""
+    """Return why this worker may not draw yet, by a kind of question, in those of these campaigns where that
+    is so; `may_hold` is true for all of them. One query."""
     if not campaigns:
         return {}
     judging = judged_by(kind)
-    # Who has never judged boxes may begin at once, where that begins with no test.
+    # Workers who have never judged boxes may begin at once where that requires no test.
     at_once = [campaign for campaign, settings in campaigns.items() if not settings.trust.qualification]
     cursor.execute(
         f"""SELECT t.campaign_id, max(t.created_at) FROM annotation_task t
@@ -70,7 +70,7 @@ def why_check_first(
         if until > at:
             reasons[campaign] = NoTask(
                 "check_first",
-                # That a model annotator drew them is not told: it could sway who judges them.
+                # The message does not mention a model annotator: that could bias the verdicts.
                 _(
                     "Boxes wait to be checked, and what is left to draw depends on them: "
                     "check some of them first."

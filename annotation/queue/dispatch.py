@@ -1,13 +1,13 @@
-"""Which task next, or the reason why there is none.
+"""Which task is next for a worker, or the reason why there is none.
 
-Tasks stand in the order of their rank. A worker gets one of the first HEAD that are open, have
-a place left and may be given to this worker, who had neither the task nor its question as a control
-item (`selectors.same_question`); which one depends on the worker, so that a crowd does not queue for
-one row. Where all of the head is theirs already (a lone worker's first votes pile up there), the
-search goes on from where this worker last found something, and only then from the beginning.
+Tasks are ordered by rank. A worker gets one of the first open ones that have a free place and are permitted:
+the worker must not have had the task, nor its question as a control item (`selectors.same_question`). Which
+one depends on the worker, so that a crowd does not compete for one row. If the worker has had all of the
+first tasks (as a lone worker has), the search continues where this worker last found something, and only then
+from the beginning.
 
-A claim never waits: rows that others hold are passed over. Call everything here inside
-`sql.writing()` while holding the worker's trust state (`leases` does).
+A claim never waits: rows locked by others are skipped. Call everything here inside `database.writing()` while
+holding the worker's trust state (`leases` does).
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -26,16 +26,16 @@ from annotation.protocol.trust_settings import TrustSettings
 from annotation.selectors.campaign.summaries import reason_in_words
 from annotation.selectors.same_question import seen_as_control
 
-#: Tasks looked at first, and how the look widens beyond them.
+#: The number of tasks searched first, and how the search widens.
 FIRST_LOOK = 48
 WIDER_LOOKS = (512, 8192, 10**9)
-#: Seconds after which to ask again where everything open is just changing hands.
+#: Seconds after which to retry where all open tasks are just being claimed.
 _SOON = 2
 
 
 @dataclass(frozen=True, slots=True)
 class NoTask:
-    """Why there is nothing for this worker now, in one sentence, and when to ask again, if known."""
+    """Why there is nothing for this worker now, in one sentence, and when to retry, if known."""
 
     code: str
     text: str
@@ -43,11 +43,11 @@ class NoTask:
 
 
 class WorkerState(NamedTuple):
-    """A worker's trust state for a kind, as its locked row holds it.
+    """A worker's trust state for a kind, from its locked row.
 
-    `out`: a researcher took them off, for that `reason`. `unagreed`: the campaign's newest consent text waits
-    for them to agree to it. `is_model`: it is no person. `visitor`: they came to the campaign from a crowd
-    platform, by one visit or more (`visits`).
+    `out`: a researcher removed the worker, for that `reason`. `unagreed`: the worker has not agreed to the
+    campaign's newest consent text. `is_model`: it is a model annotator. `visitor`: the worker came to the
+    campaign from a crowd platform, by one or more visits (`visits`).
     """
 
     id: int
@@ -66,7 +66,7 @@ class WorkerState(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A task with a place taken for this worker, and what it shows."""
+    """A task with a place taken for this worker, and its content."""
 
     task: int
     role: str
@@ -77,21 +77,21 @@ class Claim(NamedTuple):
 
 
 class NextTask(NamedTuple):
-    """A task that could be a worker's next: the image it is about, and what it shows."""
+    """A task that could be a worker's next: its image and its content."""
 
     id: int
     image: int
     content: str
 
 
-#: The columns of a Claim, of the task that an UPDATE has changed.
+#: The columns of a Claim, of the updated task.
 _CLAIM_COLUMNS = """id, role, key, rank,
     (SELECT o.image_id FROM annotation_openimage o WHERE o.id = annotation_task.image_id),
     (SELECT i.content FROM annotation_item i WHERE i.task_id = annotation_task.id AND i.position = 0)"""
 
 
 def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
-    """Take a place on the next task for this worker, or None where there is none."""
+    """Take a place on the next task for this worker, or return None where there is none."""
     tasks = _claim(cursor, holder, kind, 0, FIRST_LOOK)
     if tasks is not None:
         return tasks
@@ -106,9 +106,9 @@ def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
 
 
 def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int, *, tries: int = 1) -> Claim | None:
-    """Take a place on the task with this id, where it waits for a vote that this worker may give and nobody
-    holds it; None otherwise. A worker may answer it `tries` times; a task that they gave back is not theirs.
-    """
+    """Take a place on the task with this id, if it waits for a vote that this worker may give and nobody
+    holds it; else return None. A worker may answer it `tries` times; a task that the worker returned is not
+    available."""
     locking = database.locking("t", skip=True)
     cursor.execute(
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
@@ -128,7 +128,7 @@ def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int, *, tries:
 
 
 def next_task(cursor: Any, holder: WorkerState, kind: str) -> NextTask | None:
-    """The task that `claim` would take now, left where it is; None where there is none."""
+    """Return the task that `claim` would take now, without taking it; None where there is none."""
     for start, window in [(0, FIRST_LOOK), *_beyond(holder)]:
         database.execute(
             cursor,
@@ -145,12 +145,12 @@ def next_task(cursor: Any, holder: WorkerState, kind: str) -> NextTask | None:
 
 
 def _beyond(holder: WorkerState) -> list[tuple[int, int]]:
-    """Where to look when all of the head is the worker's already: from which rank, and how far."""
+    """Return where to search if the worker has had all of the first tasks: from which rank, and how far."""
     return [*((holder.cursor, step) for step in WIDER_LOOKS), (0, WIDER_LOOKS[-1])]
 
 
 def _claim(cursor: Any, holder: WorkerState, kind: str, start: int, window: int) -> Claim | None:
-    """One conditional UPDATE on the counters of the first suitable task of a window."""
+    """Claim the first suitable task of a window by one conditional UPDATE of its counters."""
     database.execute(
         cursor,
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = ({_first(kind, window)})
@@ -162,8 +162,8 @@ def _claim(cursor: Any, holder: WorkerState, kind: str, start: int, window: int)
 
 
 def _first(kind: str, window: int) -> str:
-    """The id of the first suitable task of a window, for `_sought`, locked where there are locks."""
-    # The window is put in this worker's order first, and the search ends at the first suitable task.
+    """Return SQL for the id of the first suitable task of a window, locked where the database has locks."""
+    # The window is sorted by this worker's order first; the search stops at the first suitable task.
     ordered = f"""
         SELECT h.id FROM (
             SELECT id, barred_id FROM annotation_task
@@ -176,7 +176,7 @@ def _first(kind: str, window: int) -> str:
             SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)
             AND NOT {seen_as_control(kind)}"""
     if connection.vendor != "postgresql":
-        # The limit keeps SQLite from looking at all of the window before it orders it.
+        # The limit keeps SQLite from evaluating the whole window before it sorts.
         return f"SELECT o.id FROM ({ordered} LIMIT -1) o WHERE EXISTS ({suitable}) LIMIT 1"
     # LATERAL with a lock inside: a join could be planned as a scan of all tasks.
     locked = f"{suitable} FOR NO KEY UPDATE SKIP LOCKED"
@@ -199,11 +199,11 @@ def claim_and_lease(
     at: datetime,
     expires: datetime,
 ) -> tuple[int, Claim] | None:
-    """Send the statements `after`, look whether the worker holds just `holding`, claim, and lease under the
+    """Send the statements `after`, check that the worker holds exactly `holding`, claim, and lease under the
     settings of that `version`.
 
-    All in one trip to PostgreSQL, which alone speaks it. None where they hold something else, or where
-    there is nothing among the first HEAD; `after` has been done all the same.
+    One round trip, for PostgreSQL only. Returns None if the worker holds something else, or none of the first
+    tasks is suitable; `after` is done in any case.
     """
     text = f"""WITH claimed AS (
             UPDATE annotation_task SET live = live + 1
@@ -239,7 +239,7 @@ def claim_and_lease(
 
 
 def claim_again(cursor: Any, holder: WorkerState, kind: str) -> tuple[int, Claim] | None:
-    """Take a place again on a task that ran out in this worker's hands: (assignment, claim), or None."""
+    """Take a place again on a task whose lease of this worker expired: (assignment, claim), or None."""
     locking = database.locking("t", skip=True)
     cursor.execute(
         f"""UPDATE annotation_task SET live = live + 1 WHERE id = (
@@ -264,7 +264,8 @@ def claim_again(cursor: Any, holder: WorkerState, kind: str) -> tuple[int, Claim
 
 
 def why_closed(campaign: Any) -> NoTask | None:
-    """Why this campaign gives nothing to anybody, None where it is open. `campaign`: `state`, `reason`."""
+    """Return why this campaign gives nothing to anybody, None where it is open. `campaign`: `state`,
+    `reason`."""
     if campaign.state == Campaign.OPEN:
         return None
     if campaign.state == Campaign.PAUSED:
@@ -284,11 +285,11 @@ def why_closed(campaign: Any) -> NoTask | None:
 def why_drawer_waits(
     cursor: Any, holder: WorkerState, settings: TrustSettings, at: datetime, *, is_model: bool = False
 ) -> NoTask | None:
-    """Why a drawer is to wait until others have looked at their boxes; None where they need not.
+    """Return why a drawer has to wait until others have checked their boxes; None where they need not.
 
-    Nobody waits where there is nobody else who may judge boxes, nor for a box for longer than
-    `drawing_wait_minutes`: what others leave lying cannot stop a campaign. A model annotator (`is_model`)
-    also waits where nobody judges boxes yet, as when a campaign begins: people draw meanwhile.
+    Nobody waits if no other worker may judge boxes, nor longer than `drawing_wait_minutes` for a box: boxes
+    that others ignore cannot stop a campaign. A model annotator (`is_model`) also waits if nobody judges
+    boxes yet, as when a campaign begins: people draw meanwhile.
     """
     reasons = why_drawers_wait(cursor, [(holder, settings)], at, is_model=is_model)
     return reasons.get((holder.campaign, holder.trust.kind))
@@ -301,15 +302,16 @@ def why_drawers_wait(
     *,
     is_model: bool = False,
 ) -> dict[tuple[int, str], NoTask]:
-    """(campaign, kind) -> `why_drawer_waits` there, of one worker; places where they need not wait are left
-    out. Two queries at most."""
+    """Return (campaign, kind) -> `why_drawer_waits` there, for one worker, without entries that need not
+    wait. At most two queries."""
     watched = [work_kind for work_kind in places if trust.is_drawer_watched(work_kind[0].trust, work_kind[1])]
     if not watched:
         return {}
     worker = watched[0][0].worker
     campaigns = sorted({holder.campaign for holder, _ in watched})
     longest = max(settings.drawing_wait_minutes for _, settings in watched)
-    # State and kind stand in the text, for the partial index. A double check is no verdict to wait for.
+    # State and kind are literals in the text, for the partial index. A double check is no verdict to wait
+    # for.
     cursor.execute(
         f"""SELECT campaign_id, created_at FROM annotation_task
            WHERE barred_id = %s AND campaign_id IN ({database.parameters(campaigns)}) AND state = 'open'
@@ -337,7 +339,7 @@ def why_drawers_wait(
 
 
 def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> frozenset[int]:
-    """The campaigns in which somebody else is admitted to judging boxes."""
+    """Return the campaigns in which somebody else is admitted to judging boxes."""
     cursor.execute(
         f"""SELECT c.id FROM annotation_campaign c
                WHERE c.id IN ({database.parameters(campaigns)}) AND EXISTS (
@@ -352,8 +354,8 @@ def _judged_by_others(cursor: Any, worker: int, campaigns: Sequence[int]) -> fro
 def places_with_work(
     cursor: Any, worker: int, campaigns: Mapping[str, Sequence[int]]
 ) -> frozenset[tuple[int, str]]:
-    """Where there is a question that this worker could get: (campaign, kind), of kinds with their campaigns.
-    One query."""
+    """Return the (campaign, kind) pairs with a question that this worker could get, for kinds with their
+    campaigns. One query."""
 
     def waiting(kind: str) -> str:
         return f"""EXISTS (SELECT 1 FROM annotation_task t
@@ -373,8 +375,8 @@ def _by_campaign_and_kind(
     expression: Callable[[str], str],
     values: Sequence[Any],
 ) -> dict[tuple[int, str], Any]:
-    """(campaign, kind) -> the value of an SQL expression about a campaign `c` and the kind, of kinds with
-    their campaigns; each expression has `values` for its parameters. One query."""
+    """Return (campaign, kind) -> the value of an SQL expression about a campaign `c` and the kind, for kinds
+    with their campaigns; each expression has the parameters `values`. One query."""
     parts: list[str] = []
     parameters: list[Any] = []
     for kind, those in campaigns.items():
@@ -391,18 +393,18 @@ def _by_campaign_and_kind(
 
 
 def why_none(cursor: Any, holder: WorkerState, kind: str, at: datetime) -> NoTask:
-    """Why `claim` found nothing."""
+    """Return why `claim` found nothing."""
     return why_none_in(cursor, holder.worker, {kind: [holder.campaign]}, at)[holder.campaign, kind]
 
 
 def why_none_in(
     cursor: Any, worker: int, campaigns: Mapping[str, Sequence[int]], at: datetime
 ) -> dict[tuple[int, str], NoTask]:
-    """(campaign, kind) -> why a worker finds nothing there, of kinds with their campaigns. Three queries at
-    most, however many campaigns there are."""
+    """Return (campaign, kind) -> why a worker finds nothing there, for kinds with their campaigns. At most
+    three queries for any number of campaigns."""
 
     def theirs(kind: str) -> str:
-        # A question that they met as a control item is one that they have answered, and is not told apart.
+        # A question that the worker met as a control item counts as answered, without being distinguished.
         return f"""t.campaign_id = c.id AND t.kind = '{kind}' AND t.state = 'open' AND NOT COALESCE(
             EXISTS (SELECT 1 FROM annotation_assignment a WHERE a.task_id = t.id AND a.worker_id = %s)
             OR t.barred_id = %s OR {seen_as_control(kind)}, FALSE)"""
@@ -452,7 +454,7 @@ def why_none_in(
 def _without(
     campaigns: Mapping[str, Sequence[int]], with_work: Container[tuple[int, str]]
 ) -> dict[str, list[int]]:
-    """What of these places is not found yet."""
+    """Return the entries without work."""
     return {
         kind: [campaign for campaign in those if (campaign, kind) not in with_work]
         for kind, those in campaigns.items()

@@ -1,6 +1,6 @@
-"""Images opened in a campaign: their first rows, and their place in the order of asking.
+"""Opening images in a campaign: their first rows, and their position in the order of tasks.
 
-Beside `refold_image` and `task_rows` the only writer of open images, tasks and items.
+Only this module, `refold_image` and `task_rows` write open images, tasks and items.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,17 +30,17 @@ _T = TypeVar("_T")
 #: Questions that are only counted, each with the contents of its items.
 _CountedQuestions = Sequence[tuple[CountedQuestion, Sequence[dict[str, Any]]]]
 
-#: Images whose tasks are moved by one statement.
+#: Number of images whose tasks are moved by one statement.
 _TOGETHER = 1_000
 
 
 def open_images(
     *, campaign: Campaign, images: Iterable[tuple[Image, Sequence[Mention]]], settings: ImageSettings
 ) -> int:
-    """Open images of a campaign: freeze their mentions and settings, ask their first questions.
+    """Open images of a campaign: freeze their mentions and settings, create their first questions.
 
-    Images that are open already are passed over. `images` is one chunk, written in one
-    transaction. Returns how many were opened. Raises ValueError where two mentions share a span.
+    Images that are open already are skipped. `images` is one chunk, written in one transaction. Returns the
+    number of opened images. Raises ValueError where two mentions have the same span.
     """
     stored = {**campaign.settings, "boxes": settings.boxes}
     chunk = list(images)
@@ -98,7 +98,7 @@ def open_counted(
 ) -> int:
     """Open images with questions that are only counted, each with the contents of its items.
 
-    As `open_images`: one chunk in one transaction, those that are open already passed over.
+    Like `open_images`: one chunk in one transaction, skipping those that are open already.
     """
     with database.writing():
         at = database.now()
@@ -138,9 +138,9 @@ def ask_more(
     campaign: Campaign,
     images: Sequence[tuple[Image, _CountedQuestions]],
 ) -> int:
-    """As `open_counted`, and images that are open already are asked the questions as well; how many they are.
+    """Like `open_counted`, but images that are open already get the questions as well; return their number.
 
-    The questions' keys must be new to them. Locks the open images in the order of their ids.
+    The questions' keys must be new to the images. Locks the open images in the order of their ids.
     """
     with database.writing():
         at = database.now()
@@ -177,9 +177,10 @@ def ask_more(
 
 
 def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
-    """Ask about open images (ids of their rows) from the beginning, under the campaign's present settings.
+    """Restart the questions about open images (row ids) under the campaign's current settings.
 
-    Nobody has answered, and their questions are removed already. Rulings stay. One chunk, all or none.
+    Nobody may have answered, and their questions must be removed already. Rulings stay. One chunk, all or
+    none.
     """
     with database.writing():
         at = database.now()
@@ -196,25 +197,25 @@ def reopen_images(*, campaign: Campaign, images: Iterable[int]) -> None:
         )
         for row in rows:
             image_state.refold_image(row.pk)
-        # As when they were opened: nobody has answered or ruled about them, so the layer does not cover them.
+        # As when they were opened: without answers or rulings, the layer does not include them.
         untouched = OpenImage.objects.filter(pk__in=[row.pk for row in rows], rulings_version=0)
         untouched.update(version=0, layer_behind=F("complete"))
 
 
 def _mark_changed(row: OpenImage, at: datetime) -> None:
-    """Note that its questions or settings are others from now on.
+    """Mark an open image as having new questions or settings.
 
-    Folds are kept by when an image was opened: each opening needs a time of its own, also where a clock
-    stands still or steps back.
+    Folds are cached by the time at which an image was opened: each opening needs a different time, even if a
+    clock stands still or is set back.
     """
     row.opened_at = max(at, row.opened_at + timedelta(microseconds=1))
     row.changed_at = at
 
 
 def remove_questions(campaign: Campaign) -> None:
-    """Remove a campaign's tasks with their items; nobody may hold one, nor have answered it.
+    """Remove a campaign's tasks with their items; nobody may hold or have answered one.
 
-    By statements: read one by one, the questions about 30,000 images would fill the memory.
+    Uses statements: read one by one, the questions about 30,000 images would fill the memory.
     """
     Item.objects.filter(task__campaign=campaign).delete()
     with connection.cursor() as cursor:
@@ -226,8 +227,8 @@ def _ask(
     images: Sequence[tuple[OpenImage, _CountedQuestions, Mapping[str, float]]],
     at: datetime,
 ) -> None:
-    """Open tasks for questions of images that are only counted, with their items; each image with the shares
-    of those that were drawn."""
+    """Create open tasks for counted questions of images, with their items; each image has the shares of its
+    drawn questions."""
     rows_to_ask = [
         (row, *question_row, drawn.get(question_row[0].key))
         for row, questions, drawn in images
@@ -242,7 +243,8 @@ def _ask(
 
 
 def _double_checks(campaign: Campaign) -> Callable[[Image], DoubleChecks]:
-    """The draw of the questions about an image that open now; one query, for all images."""
+    """Return the function that draws double checks among the questions of an image that open now; one query
+    for all images."""
     trust = settings_of(campaign.settings).trust
     known = control_metadata_of([campaign.pk])[campaign.pk].known
     return lambda image: DoubleChecks(
@@ -251,14 +253,14 @@ def _double_checks(campaign: Campaign) -> Callable[[Image], DoubleChecks]:
 
 
 def _not_open(campaign: Campaign, images: Sequence[tuple[Image, _T]]) -> list[tuple[Image, _T]]:
-    """Those of `images` that the campaign has not opened yet."""
+    """Return those of `images` that the campaign has not opened yet."""
     opened = OpenImage.objects.filter(campaign=campaign, image__in=[image.pk for image, _ in images])
     there = set(opened.values_list("image_id", flat=True))
     return [(image, about) for image, about in images if image.pk not in there]
 
 
 def analyse_task_tables(campaign: Campaign) -> None:
-    """Once the campaign's images are open: let the database plan for their questions."""
+    """Update the database's statistics after the campaign's images were opened."""
     database.analyse_tables(Task.objects.filter(campaign=campaign).count(), OpenImage, Task, Item)
 
 
@@ -267,7 +269,7 @@ def _tasks(
     questions: Iterable[tuple[OpenImage, Question | CountedQuestion, float | None]],
     at: datetime,
 ) -> list[Task]:
-    """Open tasks for the first questions of images, each with the share of a drawn one."""
+    """Return open tasks for the first questions of images, each with the share of a drawn one."""
     return Task.objects.bulk_create(
         Task(
             campaign=campaign,
@@ -284,14 +286,15 @@ def _tasks(
 
 
 def prioritise(*, campaign: Campaign, images: Sequence[int], priority: int) -> int:
-    """Give open images (ids of their `Image`) a priority; their open tasks follow. Returns how many."""
+    """Set the priority of open images (ids of their `Image`) and of their open tasks. Returns their
+    number."""
     with database.writing():
         ids: list[int] = []
         for some in chunks(images, _TOGETHER):
             rows = OpenImage.objects.filter(campaign=campaign, image__in=some)
             ids += rows.values_list("id", flat=True)
         position = OpenImage.objects.filter(pk=OuterRef("image")).values("position")
-        # Locked in the order of their ids, as everybody locks them; states stay where they are.
+        # Locked in the order of their ids, as everywhere; states do not change.
         for chunk in chunks(sorted(ids), _TOGETHER):
             rows = OpenImage.objects.filter(pk__in=chunk)
             locked = list(rows.order_by("id").select_for_update().values_list("id", flat=True))

@@ -1,7 +1,8 @@
-"""An image's fold, written back: with `image_rows`, the only writer of open images, tasks, items and moves.
+"""Computing an image's fold and writing it back. With `image_rows` this is the only writer of open images,
+tasks, items and moves.
 
-Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image
-again, compare with what was written last (`OpenImage.state`), write the difference. That column:
+Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image again, compare
+it with the last written state (`OpenImage.state`), write the difference. That column has:
 
     open     {key: [answers needed, votes given]}  questions that wait for votes
     drawn    [key, ...]                        questions that a second person is to answer, whatever
@@ -11,8 +12,8 @@ again, compare with what was written last (`OpenImage.state`), write the differe
                                                pending box or null, [[stage, outcome, next], ...]
     merged   [[...], ...]                      what merged and why, where the image is complete
 
-Everything here runs inside `sql.writing()` and, but for `state_of`, while holding the image's
-row lock, which it takes itself where it does not say otherwise.
+Everything here runs inside `database.writing()` and, except `state_of`, while holding the image's row lock,
+which functions take themselves unless they say otherwise.
 """
 
 import json
@@ -39,12 +40,12 @@ from annotation.protocol.state import ChainState, ImageState
 from annotation.protocol.terms import Box
 from annotation.queue import lease_terms, task_rows
 
-#: Folds kept by a process: opening one costs as much as folding an image once.
+#: Number of folds cached by a process: building one costs as much as folding an image once.
 CACHED_FOLDS = 1024
 
 
 class OpenImageRow(NamedTuple):
-    """What refolding needs of an OpenImage, read under its lock."""
+    """The values of an OpenImage that refolding needs, read under its lock."""
 
     id: int
     campaign: int
@@ -62,7 +63,7 @@ OPEN_IMAGE_COLUMNS = (
 )
 
 
-#: What stands in `state["withdrawn"]` for all questions of an image; else the keys of those withdrawn.
+#: The value of `state["withdrawn"]` for all questions of an image; else it lists the withdrawn keys.
 ALL_WITHDRAWN = "*"
 
 
@@ -75,7 +76,7 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImageDifference:
-    """What a fold made of an image, the statements that write it, and the kinds of what it asks again."""
+    """The fold of an image, the statements that write it, and the kinds of questions that it reopens."""
 
     state: ImageState
     statements: list[database.Statement]
@@ -83,23 +84,23 @@ class ImageDifference:
 
 
 def row_from(values: Sequence[Any]) -> OpenImageRow:
-    """A Row from its COLUMNS."""
+    """Build an OpenImageRow from its columns."""
     row = OpenImageRow._make(values)
     text: Any = row.state
     return row._replace(state=json.loads(text))
 
 
-#: The columns of a vote, of a judgment `j` and its worker `w`: as `_votes` takes them.
+#: The columns of a vote, of a judgment `j` and its worker `w`, in the form that `_votes` takes.
 _VOTE = """j.worker_id, j.name, j.key, w.pseudonym, w.kind, j.answer, j.flag, j.role,
            j.x_min, j.y_min, j.x_max, j.y_max"""
-#: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL's alone.
+#: All votes on an image (a parameter) as one value, for `votes_from`; PostgreSQL only.
 VOTES_AS_JSON = f"""(SELECT json_agg(json_build_array({_VOTE}) ORDER BY j.id)::text
      FROM annotation_judgment j JOIN annotation_worker w ON w.id = j.worker_id
      WHERE j.image_id = %s AND NOT j.withdrawn)"""
 
 
 def votes_of(cursor: Any, image: int) -> list[Vote]:
-    """All judgments of an open image that are not withdrawn, in the order in which they came."""
+    """Return all judgments of an open image that are not withdrawn, in order of arrival."""
     database.execute(
         cursor,
         f"""SELECT {_VOTE}
@@ -111,7 +112,7 @@ def votes_of(cursor: Any, image: int) -> list[Vote]:
 
 
 def votes_from(value: str | None) -> list[Vote]:
-    """What `votes_of` finds, from VOTES_AS_JSON, read by a statement that began under the image's lock."""
+    """Return the votes from VOTES_AS_JSON, read by a statement that began under the image's lock."""
     return _votes(json.loads(value or "[]"))
 
 
@@ -126,10 +127,11 @@ def _votes(rows: Iterable[Sequence[Any]]) -> list[Vote]:
 
 
 def fold_of(row: OpenImageRow) -> Fold | CountedFold:
-    """The image's fold, with its mentions, settings and rulings in force; or with questions only counted."""
+    """Return the image's fold, with its mentions, settings and rulings in force; or one with counted
+    questions only."""
     if row.rulings_version == 0:
         return _unruled(row.id, str(row.opened_at))
-    # Not kept: a ruling that is rolled back would leave its fold behind under a version used again.
+    # Not cached: a ruling that is rolled back would leave its fold behind under a version that is used again.
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT content FROM annotation_ruling WHERE image_id = %s AND withdrawn_at IS NULL ORDER BY id",
@@ -144,8 +146,8 @@ def fold_of(row: OpenImageRow) -> Fold | CountedFold:
 
 @lru_cache(maxsize=CACHED_FOLDS)
 def _unruled(image: int, opened_at: str) -> Fold | CountedFold:
-    """Neither mentions, questions nor settings change; but ids are used again by databases that are thrown
-    away, hence the time of opening."""
+    """Mentions, questions and settings never change; but ids are reused after databases are discarded, so the
+    time of opening is part of the key."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT mentions, questions, settings FROM annotation_openimage WHERE id = %s", [image]
@@ -177,13 +179,13 @@ def refold_image(image: int) -> ImageState:
 
 
 def state_of(image: OpenImage) -> ImageState:
-    """The fold of what is stored of an open image now; writes nothing."""
+    """Return the fold of an open image from its stored votes; writes nothing."""
     fold, judgments = stored_fold(image)
     return fold(judgments)
 
 
 def stored_fold(image: OpenImage) -> tuple[Fold | CountedFold, list[Judgment]]:
-    """The fold of an open image, and all judgments that count, as they are stored now."""
+    """Return the fold of an open image, and all stored judgments that count."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {OPEN_IMAGE_COLUMNS} FROM annotation_openimage o WHERE o.id = %s", [image.pk])
         row = row_from(cursor.fetchone())
@@ -198,11 +200,11 @@ def image_difference(
     at: datetime,
     placed: str = "",
 ) -> ImageDifference:
-    """Fold `votes` and find what has to be written; call while holding the image's lock.
+    """Fold `votes` and determine what has to be written; call it while holding the image's lock.
 
-    `draw` says which of the questions that it opens a second person is asked, whatever the first says;
-    `placed` is the key whose newest vote took a place that its task counts already. All is left to the
-    statements, to be sent after the judgment's own.
+    `draw` determines which of the questions that it opens a second person gets, whatever the first answers;
+    `placed` is the key whose newest vote took a place that its task counts already. Everything is written by
+    the statements, to be sent after the judgment's own.
     """
     fold = fold_of(row)
     state = fold(vote.judgment for vote in votes)
@@ -222,7 +224,7 @@ def image_difference(
         if key not in before:
             fresh.append(question)
             if key in row.state["checks"]:
-                # Closed first, so that a worker who claims its double check now is seen when it is counted.
+                # Closed first, so that a worker who claims its double check now is counted.
                 statements.append(task_rows.end_task(row.id, key, Task.WITHDRAWN))
             continue
         was, had = before[key]
@@ -230,7 +232,7 @@ def image_difference(
             statements.append(
                 task_rows.update_needed(row.id, key, votes_needed, votes_of_key[key] - had - (key == placed))
             )
-    # A question that comes back has been drawn, or not, as it opened: whether it does depends on answers.
+    # A reopened question was drawn, or not, when it first opened: whether it reopens depends on answers.
     answered = {vote.judgment.key for vote in votes}
     shares = draw.shares(question for question in fresh if question.key not in answered)
     drawn = list(dict.fromkeys([*drawn, *asked_outside(fresh, shares)]))
@@ -282,15 +284,16 @@ def _is_withdrawn(key: str, withdrawn: Sequence[str]) -> bool:
 
 
 def _without(state: ImageState, withdrawn: Sequence[str]) -> ImageState:
-    """The state without the questions that are withdrawn: nobody is asked them any more. Where none is left,
-    the image is complete, and its layer is what is settled."""
+    """Return the state without the withdrawn questions, which nobody is asked any more. If none remains, the
+    image is complete, and its layer has what is settled."""
     left = tuple(question for question in state.questions if not _is_withdrawn(question.key, withdrawn))
     result = state.result if left or state.result is not None else state.layer
     return replace(state, questions=left, result=result)
 
 
 def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
-    """Key -> id of the worker whose box it is about, for quality and coverage: they may not judge it."""
+    """Return key -> id of the worker whose box it is about, for quality and coverage: they may not judge
+    it."""
     ids = {vote.judgment.worker: vote.worker_id for vote in votes}
     voters: dict[str, set[str]] = {}
     for vote in votes:
@@ -304,7 +307,7 @@ def _drawers(state: ImageState, votes: Sequence[Vote]) -> dict[str, int]:
 
 
 def chain_of(chain: ChainState) -> dict[str, Any]:
-    """A chain as an open image's row stores it."""
+    """Return a chain as an open image's row stores it."""
     return {
         "m": [mention.id for mention in chain.mentions],
         "s": chain.stage,
@@ -317,13 +320,13 @@ def chain_of(chain: ChainState) -> dict[str, Any]:
 
 
 def chain_stages_of(chains: Iterable[ChainState]) -> dict[str, int]:
-    """How many chains are at each stage, as an open image's row stores it: in the order of the stages' names,
-    so that equal counts are equal texts."""
+    """Return the number of chains at each stage, as an open image's row stores it: sorted by stage, so that
+    equal counts are equal texts."""
     return dict(sorted(Counter(chain.stage for chain in chains).items()))
 
 
 def merged_of(state: ImageState) -> list[dict[str, Any]]:
-    """What merging did to an image's boxes, as its row stores it."""
+    """Return what merging did to an image's boxes, as its row stores it."""
     return [
         {"what": m.what, "chains": m.chains, "boxes": [corners(box) for box in m.boxes], "iou": m.iou}
         for m in state.merged
@@ -333,7 +336,7 @@ def merged_of(state: ImageState) -> list[dict[str, Any]]:
 def _moves(
     image: int, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], at: datetime
 ) -> list[database.Statement]:
-    """Steps taken back, and steps taken, since the last fold."""
+    """Return the statements for moves that were undone, and made, since the last fold."""
     old = {" ".join(chain["m"]): chain["moves"] for chain in before if chain["moves"]}
     new = {" ".join(chain["m"]): chain["moves"] for chain in after if chain["moves"]}
     statements: list[database.Statement] = []

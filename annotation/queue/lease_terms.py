@@ -1,4 +1,4 @@
-"""On what terms tasks are handed out: what leasing needs of a campaign and of a worker's trust state."""
+"""The terms of leases: the values of a campaign and of a worker's trust state that leasing needs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from annotation.queue.dispatch import NoTask, WorkerState
 
 
 class Terms(NamedTuple):
-    """What handing out needs of a campaign."""
+    """The values of a campaign that leasing needs."""
 
     id: int
     state: str
@@ -33,7 +33,7 @@ TERMS_COLUMNS = "c.id, c.state, c.reason, c.revision, c.seed, c.settings_version
 
 
 class CarriedSettings(NamedTuple):
-    """The settings that a lease carries: their version, and their text where they are no longer those of its
+    """The settings of a lease: their version, and their text where they are no longer those of its
     campaign."""
 
     version: int
@@ -47,7 +47,7 @@ CARRIED_SETTINGS_COLUMNS = """a.settings_version, CASE WHEN a.settings_version <
 
 
 class _HolderColumns(NamedTuple):
-    """A Holder without its trust state."""
+    """A WorkerState without its trust state."""
 
     id: int
     campaign: int
@@ -82,21 +82,21 @@ WORKER_STATE_COLUMNS = (
 
 
 def terms_from(values: Sequence[Any]) -> Terms:
-    """Terms from their COLUMNS."""
+    """Build Terms from their columns."""
     terms = Terms._make(values)
     text: Any = terms.settings
     return terms._replace(settings=settings_from(text))
 
 
 def terms_of_lease(terms: Terms, carried: CarriedSettings) -> Terms:
-    """The terms of a lease: the settings that it was given under hold until it ends."""
+    """Return the terms of a lease: the settings under which it was given apply until it ends."""
     if carried.text is None:
         return terms
     return terms._replace(version=carried.version, settings=settings_from(carried.text))
 
 
 def worker_state_from(values: Sequence[Any]) -> WorkerState:
-    """A WorkerState from its columns, WORKER_STATE_COLUMNS."""
+    """Build a WorkerState from its columns, WORKER_STATE_COLUMNS."""
     worker_columns, trust = database.split_row(values, _HolderColumns, worker_trust.TrustStateColumns)
     return WorkerState(
         id=worker_columns.id,
@@ -116,14 +116,14 @@ def worker_state_from(values: Sequence[Any]) -> WorkerState:
 
 
 def terms_of(cursor: Any, campaign: int) -> Terms:
-    """What leases of a campaign, by its row's id, are handed out under; one query."""
+    """Return the terms of a campaign's leases, by its row id; one query."""
     cursor.execute(f"SELECT {TERMS_COLUMNS} FROM annotation_campaign c WHERE c.id = %s", [campaign])
     return terms_from(cursor.fetchone())
 
 
 def terms_trust_rules(terms: Terms, kind: str, *, is_model: bool = False) -> TrustSettings:
-    """The campaign's trust settings as they come out for `kind`, with the control items that there are; for a
-    model annotator, whose boxes are judged whether or not there are any."""
+    """Return the campaign's effective trust settings for `kind`, with the existing control items; or for a
+    model annotator, whose boxes are judged with or without them."""
     if is_model:
         return model_trust(terms.settings.trust, terms.settings.model_annotator)
     return controls.trust_rules_in_force(
@@ -132,22 +132,23 @@ def terms_trust_rules(terms: Terms, kind: str, *, is_model: bool = False) -> Tru
 
 
 def double_checks(terms: Terms, image: str) -> DoubleChecks:
-    """The draw of the questions about an image (its key) that open under these terms."""
+    """Return the function that draws double checks among the questions about an image (its key) that open
+    under these terms."""
     return DoubleChecks(terms.seed, image, lambda kind: terms_trust_rules(terms, kind).double_check_share)
 
 
 def _in_a_test(holder: WorkerState) -> bool:
-    """Whether the worker is in the middle of a test, whose items may have been retired meanwhile."""
+    """Whether the worker has started a test, whose items may have been retired meanwhile."""
     return bool(holder.attempt) and qualification.test_under_way(Row.objects.get(pk=holder.id)) is not None
 
 
 def no_task_without_consent() -> NoTask:
-    """What keeps a worker out who has not agreed to the campaign's newest consent text."""
+    """Return the reason for a worker who has not agreed to the campaign's newest consent text."""
     return NoTask("no_consent", _("Before you begin, read how your answers will be used, and agree to it."))
 
 
 def why_no_lease(holder: WorkerState, terms: Terms) -> NoTask | None:
-    """What keeps this worker from the kind."""
+    """Return why this worker may not work on the kind, or None."""
     rules = terms_trust_rules(terms, holder.trust.kind, is_model=holder.is_model)
     return why_no_lease_by(rules, holder, terms, in_a_test=_in_a_test)
 
@@ -155,8 +156,8 @@ def why_no_lease(holder: WorkerState, terms: Terms) -> NoTask | None:
 def why_no_lease_by(
     rules: TrustSettings, holder: WorkerState, terms: Terms, *, in_a_test: Callable[[WorkerState], bool]
 ) -> NoTask | None:
-    """As `why_no_lease`, under the rules of the kind (`terms_trust_rules`); `in_a_test` says whether the
-    worker is in the middle of a test."""
+    """Like `why_no_lease`, under the rules of the kind (`terms_trust_rules`); `in_a_test` returns whether the
+    worker has started a test."""
     if holder.out:
         return NoTask(
             "blocked",

@@ -1,8 +1,8 @@
-"""A model annotator's turn: the open questions of an image that it has an answer to, leased and submitted one
-by one.
+"""Answers of model annotators: the open questions of an image for which one has an answer are leased and
+submitted one by one.
 
-It takes its turn as soon as an answer of a person has opened such a question, once that is committed, and
-again with the periodic jobs. Nothing is kept for it: a question that a person takes first is theirs.
+This happens as soon as a person's answer that opened such a question is committed, and in periodic jobs.
+Nothing is reserved: a question that a person takes first is theirs.
 """
 
 import logging
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 #: Stores an answer, as `submission.submit` does.
 Submit = Callable[..., Any]
-#: Open images looked at in one round.
+#: Number of open images processed in one round.
 IMAGES_PER_ROUND = 500
 
 
 class _Round:
-    """A model annotator at its turn, with what is found out once for all of it.
+    """A round of a model annotator, with the values that are computed once.
 
-    `kinds` are those at which it may draw now; the turn is `over` where there is none, and from the first
+    `kinds` are those in which it may draw now; the round is `over` where there are none, and after the first
     lease that it is refused.
     """
 
@@ -50,8 +50,8 @@ class _Round:
         self._verdicts: NewestVerdicts | None = None
 
     def open_tasks(self) -> QuerySet[Task]:
-        """The open questions that it may answer: neither those that it gave back, nor those that it answered
-        as often as it may."""
+        """Return the open questions that it may answer, without those that it returned or has answered as
+        often as it may."""
         assignments = Assignment.objects.filter(task=OuterRef("pk"), worker=self.model_annotator.worker_id)
         tries = self.settings.model_annotator.tries
         over = assignments.filter(~Q(state=Assignment.SUBMITTED) | Q(attempt__gte=tries - 1))
@@ -59,8 +59,7 @@ class _Round:
         return tasks.exclude(Exists(over))
 
     def leaves(self, kind: str, categories: Iterable[str]) -> bool:
-        """Whether people draw again for one of these categories
-        (`protocol.model_annotators.categories_left`)."""
+        """Whether one of these categories is left to people (`protocol.model_annotators.categories_left`)."""
         if self._verdicts is None:
             self._verdicts = NewestVerdicts(self.model_annotator, since=self.model_annotator.version)
         trust = model_trust(self.settings.trust, self.settings.model_annotator)
@@ -71,8 +70,8 @@ class _Round:
 
 
 def answer_open_image(image: int, submit: Submit) -> int:
-    """Answer what the campaign's model annotator can answer about an open image (its row's id); how many
-    answers."""
+    """Answer what the campaign's model annotator can answer about an open image (row id); return the number
+    of answers."""
     row = OpenImage.objects.select_related("campaign", "image").get(pk=image)
     if not settings_of(row.campaign.settings).model_annotator.takes(row.image.key, seed=row.campaign.seed):
         return 0
@@ -81,11 +80,12 @@ def answer_open_image(image: int, submit: Submit) -> int:
 
 
 def answer_waiting_images(campaign: Campaign, submit: Submit, *, at_most: int = IMAGES_PER_ROUND) -> int:
-    """The same for the campaign's open images that wait for it, at most so many; how many answers."""
+    """Do the same for the campaign's open images that wait for it, at most `at_most`; return the number of
+    answers."""
     annotator = model_at_work(campaign.pk)
     if annotator is None:
         return 0
-    campaign = annotator.campaign  # As it is now: a training run ago its settings may have been others.
+    campaign = annotator.campaign  # its current settings: they may have changed since the training run
     if not settings_of(campaign.settings).model_annotator.share:
         return 0
     round = _Round(campaign, annotator, submit)
@@ -104,10 +104,10 @@ def answer_waiting_images(campaign: Campaign, submit: Submit, *, at_most: int = 
 
 
 def _chosen(waiting: QuerySet[OpenImage], at_most: int) -> list[OpenImage]:
-    """So many of the images that wait, or all where they are no more.
+    """Return at most `at_most` of the waiting images.
 
-    Half are those that changed last: what the model annotator was not sure of before, it is not sure of now.
-    The rest begin anywhere, so that no number of images about which it says nothing keeps it from others.
+    Half of them are the most recently changed ones: where the model annotator was unsure before, it still is.
+    The rest start at a random image, so that images without an answer cannot block others forever.
     """
     chosen = list(waiting.order_by("-changed_at")[: at_most - at_most // 2])
     others = waiting.exclude(pk__in=[row.pk for row in chosen])
@@ -124,7 +124,7 @@ def _answer_image(row: OpenImage, round: _Round) -> int:
     annotator = round.model_annotator
     if round.over or not round.settings.model_annotator.takes(row.image.key, seed=row.campaign.seed):
         return 0
-    # Proposals of a later version are of a training run that is not over.
+    # Proposals of a later version belong to an unfinished training run.
     stored = ModelProposals.objects.filter(
         model_annotator=annotator, image=row, version=annotator.version
     ).first()
@@ -162,15 +162,15 @@ def _answer_image(row: OpenImage, round: _Round) -> int:
 
 
 def _answers(row: OpenImage, work: _Round, stored: ModelProposals) -> Iterator[tuple[Task, int, Answer]]:
-    """The open tasks about an image that the model annotator has an answer to, each with how many boxes it
-    drew for it before, and the answer."""
+    """Yield the open tasks about an image for which the model annotator has an answer, each with how many
+    boxes it drew for it before, and the answer."""
     mentions = {mention.id: mention for mention in map(mention_from, row.mentions)}
     proposals = proposals_from(stored.boxes)
     least = work.settings.model_annotator.least_chance
     # An image keeps the limits with which it was opened.
     tries = model_tries(work.settings.model_annotator, settings_of(row.settings).protocol.limits)
     assignments = Count("assignments", filter=Q(assignments__worker=work.model_annotator.worker_id))
-    # Before the answers: where another turn has drawn since, the lease is refused.
+    # Read before the answers: if another round has drawn since, the lease is refused.
     tasks = list(work.open_tasks().filter(image=row).annotate(attempts=assignments).order_by("pk"))
     drawings = drawing_answers(row.campaign, row) if tasks else []
     reported = {mention.key for mention in drawings if mention.reported}

@@ -1,11 +1,11 @@
-"""Relevance pages as one worker has them: a task's images and known images, shuffled for this worker.
+"""Relevance pages for one worker: a task's images and control images, shuffled for this worker.
 
-Known images are put on a page when it is leased (`PageControl` remembers which); some pages of a
-warm-up hold nothing else, and are of no task. Order and places come from the campaign's seed and
-the worker's pseudonym, so that the same page is shown again, and its answer read by place.
+Control images are put on a page when it is leased (`PageControl` stores which); some pages of a warm-up
+contain nothing else, and belong to no task. The order is determined by the campaign's seed and the worker's
+pseudonym, so that the same page can be displayed again, and its answer read by position.
 
-Call `enclose_control_images` and `store_control_images` inside `sql.writing()` while holding the worker's
-trust state.
+Call `enclose_control_images` and `store_control_images` inside `database.writing()` while holding the
+worker's trust state.
 
 Source: Hodosh et al. 2013, section 4.3.2; `protocol.paging`.
 """
@@ -32,14 +32,14 @@ from annotation.protocol.questions import BadJudgment
 from annotation.quality import controls
 from annotation.queue.dispatch import WorkerState
 
-#: The role of an item of the test: an image that is a page of its own.
+#: The role of a test item: an image that is a page by itself.
 _QUALIFICATION = Control.QUALIFICATION
 
 
 @dataclass(frozen=True, slots=True)
 class PageBlock:
     """One image of a page: the ids of image and captions ([image, place]), why each is there, and for a
-    known image its control, what is true, and whether it is still in use."""
+    control image its control, its gold answer, and whether it is still in use."""
 
     image: int
     captions: tuple[tuple[int, int], ...]
@@ -50,7 +50,8 @@ class PageBlock:
 
 
 def control_images_due(settings: CampaignSettings, *, seed: int, holder: WorkerState, held: int) -> int:
-    """How many images of the worker's next page are to be control items; `held` pages are in hand."""
+    """Return how many images of the worker's next page should be control images; the worker holds `held`
+    pages."""
     number = holder.trust.items // settings.page.images + held + 1
     return controls_on_page(
         settings.trust,
@@ -64,7 +65,7 @@ def control_images_due(settings: CampaignSettings, *, seed: int, holder: WorkerS
 
 
 class PlacedControlImage(NamedTuple):
-    """A known image for a page, and how many of its captions are shown there."""
+    """A control image for a page, and how many of its captions are displayed."""
 
     control: int
     captions: int
@@ -73,9 +74,9 @@ class PlacedControlImage(NamedTuple):
 def control_images_only(
     settings: CampaignSettings, *, seed: int, holder: WorkerState, revision: int, instead_of: int
 ) -> tuple[PlacedControlImage, ...]:
-    """Known images for a page that holds nothing else; none where too few are new to the worker.
+    """Return control images for a page without other images; none where too few are new to the worker.
 
-    The page is like that of the task `instead_of`: as many images, with as many captions each.
+    The page resembles that of the task `instead_of`: as many images, with as many captions each.
     """
     like = _like(instead_of)
     like += [like[_drawn_index(seed, holder, number, len(like))] for number in range(settings.page.controls)]
@@ -86,8 +87,8 @@ def control_images_only(
 def enclose_control_images(
     settings: CampaignSettings, *, seed: int, holder: WorkerState, revision: int, assignment: int, count: int
 ) -> None:
-    """Put `count` known images, or as many as there are, on the page just leased, each with as many
-    captions as one of those that are on it."""
+    """Put `count` control images, or as many as there are, on the page just leased, each with as many
+    captions as one of the page's images."""
     on_page = _like(Assignment.objects.values_list("task", flat=True).get(pk=assignment))
     like = [on_page[_drawn_index(seed, holder, number, len(on_page))] for number in range(count)]
     images = {block.image for block in on_page}
@@ -95,7 +96,7 @@ def enclose_control_images(
 
 
 def store_control_images(assignment: int, chosen: Sequence[PlacedControlImage]) -> None:
-    """Store which known images a page shows, and how many captions of each."""
+    """Store which control images a page has, and how many captions of each."""
     PageControl.objects.bulk_create(
         PageControl(assignment_id=assignment, control_id=placed.control, captions=placed.captions)
         for placed in chosen
@@ -103,13 +104,13 @@ def store_control_images(assignment: int, chosen: Sequence[PlacedControlImage]) 
 
 
 def _like(task: int | None) -> list[PageBlock]:
-    """The images that a task asks about: what control items are to be like."""
+    """Return the images that a task asks about, which control images have to resemble."""
     contents = Item.objects.filter(task=task).order_by("position").values_list("content", flat=True)
     return [_page_block(content) for content in contents]
 
 
 def _drawn_index(seed: int, holder: WorkerState, number: int, places: int) -> int:
-    """Which of a page's images the control item `number` is to be like."""
+    """Return the index of the page's image that the control image `number` should resemble."""
     return int(draw_number(seed, holder.pseudonym, "like", holder.trust.items, number) * places)
 
 
@@ -122,9 +123,9 @@ def _chosen(
     *,
     but: int = 0,
 ) -> tuple[PlacedControlImage, ...]:
-    """A known image that this worker has not met for each of `like`, each of another image, none of
+    """Choose for each of `like` a control image that this worker has not met, all different and none of
     `images`; as many as there are."""
-    # Whatever is true of them: to tick nothing, or everything, is wrong on each.
+    # Whatever the gold: ticking nothing, or everything, is wrong on each.
     pool = [
         Known(known_control.id, "")
         for known_control in controls.control_pool(holder.campaign, holder.trust.kind, revision)
@@ -165,7 +166,7 @@ def _chosen(
 
 
 def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[PageBlock, ...]:
-    """The page of an assignment, in the order in which its worker sees it."""
+    """Return the page of an assignment, in the order in which its worker sees it."""
     row = Assignment.objects.select_related("worker", "control").get(pk=assignment)
     if row.role == _QUALIFICATION and row.control is not None:
         return (_known(row.control, 0, seed, row.worker.pseudonym),)
@@ -203,7 +204,7 @@ def _page_block(content: Mapping[str, Any]) -> PageBlock:
 
 
 def _known(control: Control, size: int, seed: int, worker: str) -> PageBlock:
-    """A known image with `size` of its captions, or all of them."""
+    """Return a control image with `size` of its captions, or all of them."""
     (block,) = control.content["blocks"]
     display_order = displayed_positions(
         control.known, size or len(control.known), seed=seed, worker=worker, control=control.pk
@@ -238,7 +239,7 @@ def _names(block: PageBlock, true: bool) -> frozenset[str]:
 def _in_order(
     block: Block, made_from: Mapping[tuple[int, frozenset[tuple[int, int]]], PageBlock]
 ) -> PageBlock:
-    """The block that a shuffled one was made from, its captions in the shuffled order."""
+    """Return the original of a shuffled block, with its captions in the shuffled order."""
     order = [_caption(entry.caption) for entry in block.entries]
     control = made_from[int(block.image), frozenset(order)]
     positions = [control.captions.index(caption) for caption in order]
@@ -258,12 +259,12 @@ def _caption(name: str) -> tuple[int, int]:
 
 
 def page_content(page: Sequence[PageBlock]) -> dict[str, Any]:
-    """What a worker is shown, who is told neither role nor control."""
+    """Return the content for the worker, without roles and controls."""
     return {"blocks": [{"image": b.image, "captions": [list(c) for c in b.captions]} for b in page]}
 
 
 def page_ticks(page: Sequence[PageBlock], answer: Mapping[str, Any] | None) -> list[list[bool]]:
-    """The ticks of an answer, as many as the page has. Raises BadJudgment."""
+    """Return the ticks of an answer, in the shape of the page. Raises BadJudgment."""
     ticks: list[list[bool]] = (answer or {}).get("ticked", [])
     shape, sizes = [len(row) for row in ticks], [len(block.captions) for block in page]
     if shape != sizes:
@@ -272,9 +273,10 @@ def page_ticks(page: Sequence[PageBlock], answer: Mapping[str, Any] | None) -> l
 
 
 def page_answer(page: Sequence[PageBlock], ticks: Sequence[Sequence[bool]] | None) -> dict[str, Any]:
-    """The answer as its judgment keeps it: each pair judged, why it was there, and whether it was ticked.
+    """Return the answer as its judgment stores it: each judged pair, why it was there, and whether it was
+    ticked.
 
-    Of a page that was reported (`ticks` None) only what was on it.
+    For a reported page (`ticks` None) only its content.
     """
     return {
         "blocks": [

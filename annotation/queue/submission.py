@@ -1,6 +1,6 @@
-"""An answer comes in: judgment, refold, trust state, pay, and the next task, in one transaction.
+"""Storing an answer: judgment, refold, trust state, pay, and the next task, in one transaction.
 
-The only writer of judgments and flags. Whatever becomes of an answer, it is stored and paid:
+This is the only writer of judgments and flags. Every answer is stored and paid:
 
 - in time, it takes the place its lease held; the image is computed again;
 - late (the lease ran out or was returned), it takes a place that is left, is superseded where the
@@ -9,9 +9,9 @@ The only writer of judgments and flags. Whatever becomes of an answer, it is sto
 - a second time under the same token, nothing happens and the same is said again;
 - on a control item, it is graded where that still measures the worker, and stays outside every fold.
 
-Of somebody who was erased nothing is stored any more.
+Nothing is stored for a worker who was erased.
 
-What it reads, and under which locks: `submission_rows`.
+`submission_rows` reads the required rows and takes the locks.
 """
 
 import json
@@ -52,16 +52,17 @@ _LONGEST_TOKEN = 64
 
 
 class NotYours(LookupError):
-    """There is no such assignment of this worker."""
+    """This worker has no such assignment."""
 
 
 class Conflict(ValueError):
-    """The assignment was answered before, under another token; or the token was used for another one."""
+    """The assignment was answered before with another token, or the token was used for another assignment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer is stored. `repeated`: it was before. `counted`: False where superseded or extra now."""
+    """The answer is stored. `repeated`: it was stored before. `counted`: False if it is superseded or
+    extra."""
 
     assignment: int
     repeated: bool
@@ -70,7 +71,7 @@ class Receipt:
 
 
 class _Request(NamedTuple):
-    """What a worker sent, as `submit` takes it, and when it came."""
+    """A worker's submission, with the arguments of `submit`, and its time."""
 
     answer: Answer
     token: str
@@ -80,11 +81,11 @@ class _Request(NamedTuple):
 
 
 class _Answered(NamedTuple):
-    """What becomes of an answer: the statements that store it, still to be sent, and what comes next.
+    """The result of an answer: the statements that store it, still to be sent, and what comes next.
 
-    `terms` are the campaign's as of now, for the next task; the answer itself is taken, graded and paid under
-    those that its lease carries. `wakes`: the open image in which a model annotator may have something to
-    answer now.
+    `terms` are the campaign's current ones, for the next task; the answer itself is accepted, graded and paid
+    under those of its lease. `wakes`: the open image in which a model annotator may now have something to
+    answer.
     """
 
     terms: Terms
@@ -105,19 +106,18 @@ def submit(
     then: bool = True,
     schema: int = 1,
 ) -> Receipt:
-    """Store a worker's answer to what they hold, and take the next of the kind unless `then` is False.
+    """Store a worker's answer to an assignment, and take the next of the kind unless `then` is False.
 
-    `token` is the idempotency key, 1 to 64 characters: the same one again stores nothing twice.
-    `seconds` is the time the page saw activity; `holding` as in `leases.take`; `schema` the version
-    of the answer's form. Raises NotYours, Conflict, and BadJudgment where the question does not
-    take the answer; then nothing is stored.
+    `token` is the idempotency key, 1 to 64 characters: repeating it stores nothing twice. `seconds` is the
+    active time on the page; `holding` as in `take_lease`; `schema` the version of the answer's form. Raises
+    NotYours, Conflict, and BadJudgment where the question does not accept the answer; then nothing is stored.
     """
     if not 0 < len(token) <= _LONGEST_TOKEN:
         raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {_LONGEST_TOKEN}")
     try:
         with database.writing(), connection.cursor() as cursor:
             row = submission_rows.locked_row(cursor, assignment)
-            # Once the locks are held: an answer whose lease ran out while it waited for them came after that.
+            # After locking: an answer whose lease expired while it waited for the locks is late.
             at = database.now()
             if row is None or row.held.worker != worker:
                 raise NotYours(_("No such task is assigned to you: open your list of tasks."))
@@ -141,7 +141,7 @@ def submit(
                 else:
                     stored = _to_control(cursor, row, request)
             following: Lease | NoTask | None = None
-            # What was taken under an older consent text may be answered; no more is handed out under that.
+            # What was taken under an older consent text may be answered; nothing new is leased under that.
             if then and stored.holder.unagreed:
                 following = lease_terms.no_task_without_consent()
             if then and following is None:
@@ -162,8 +162,8 @@ def submit(
 
 
 def _let_model_answer(image: int) -> None:
-    """Give a model annotator its turn at an image, once the answer is stored. Not on commit: SQLite's turn to
-    write is still held then. Whatever goes wrong with it is no fault of the answer."""
+    """Let a model annotator answer about an image, after the answer is stored. Not in on_commit: SQLite's
+    write lock is still held then. Its errors do not affect the answer."""
     try:
         model_answers.answer_open_image(image, submit)
     except Exception:
@@ -171,7 +171,7 @@ def _let_model_answer(image: int) -> None:
 
 
 def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
-    """An answer on a task: stored, folded, paid."""
+    """Store an answer to a task: fold it and pay for it."""
     held, task, image, now, terms = row
     answer, at = request.answer, request.at
     drawer = task.barred if kind_of(held.kind).judges else None
@@ -186,7 +186,7 @@ def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
     if held.state != Assignment.LEASED:
         role, placed = _late(cursor, task)
     if role == q.DOUBLE_CHECK and held.key in image.state["open"]:
-        role = q.VOTE  # Asked again since the lease was given: the lease holds one of its places.
+        role = q.VOTE  # Reopened since the lease was given: the lease holds one of its places.
     name = _name_of(held, holder)
     judgment = Judgment(
         name,
@@ -248,8 +248,8 @@ def _to_task(cursor: Any, row: TaskRow, request: _Request) -> _Answered:
 def _withdrawn(
     cursor: Any, row: TaskRow, holder: WorkerState, content: AnswerContent, request: _Request
 ) -> _Answered:
-    """An answer of somebody whose judgments are withdrawn: stored as withdrawn, and paid but for a
-    model annotator's; its place is free again."""
+    """Store an answer of a worker whose judgments are withdrawn: as withdrawn, and paid except for a model
+    annotator; its place becomes free again."""
     held, terms, answer, at = row.held, row.terms, request.answer, request.at
     if held.state == Assignment.LEASED:
         cursor.execute("UPDATE annotation_task SET live = live - 1 WHERE id = %s", [row.task.id])
@@ -271,14 +271,14 @@ def _withdrawn(
 
 
 def _name_of(held: LeasedAssignment, holder: WorkerState) -> str:
-    """The name of an answer to a task. Only a model annotator answers one more than once."""
+    """Return the name of an answer to a task. Only a model annotator may answer one repeatedly."""
     attempt = held.attempt if holder.is_model else 0
     return judgment_name(held.image_key, holder.pseudonym, held.key, attempt)
 
 
 def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: WorkerState) -> None:
-    """Raise NotYours where a late answer is one more than the studies wanted that its worker came by: else
-    a worker who takes tasks and returns them would be owed for all of them."""
+    """Raise NotYours for a late answer beyond the limit of the worker's studies: otherwise a worker who takes
+    tasks and returns them would have to be paid for all of them."""
     if not holder.visitor or held.state == Assignment.LEASED:
         return
     if held.role != qualification.QUALIFICATION_ROLE and not visits.takes_late_answer(
@@ -288,7 +288,7 @@ def _check_visit(cursor: Any, held: LeasedAssignment, terms: Terms, holder: Work
 
 
 def _late(cursor: Any, task: TaskNow) -> tuple[str, bool]:
-    """The role of an answer whose lease is over, and whether it got a place."""
+    """Return the role of an answer whose lease has ended, and whether it got a place."""
     cursor.execute(
         "UPDATE annotation_task SET live = live + 1 WHERE id = %s AND state = 'open' AND live < needed",
         [task.id],
@@ -299,10 +299,10 @@ def _late(cursor: Any, task: TaskNow) -> tuple[str, bool]:
 
 
 def _to_control(cursor: Any, row: ControlRow, request: _Request) -> _Answered:
-    """An answer on a control item: graded, and paid unless it is of a test.
+    """Store an answer to a control item: grade it, and pay for it unless it belongs to a test.
 
-    One that was retired meanwhile measures nobody, and a late answer only where it unbalances nothing; either
-    counts as any other. A test is fixed once it has begun.
+    An item that was retired meanwhile measures nobody, and a late answer counts only where it does not
+    distort the balance; both are paid like others. A test is fixed once it has begun.
     """
     held, item, now, terms = row
     answer, at = request.answer, request.at
@@ -352,7 +352,7 @@ def _measures(held: LeasedAssignment, terms: Terms, stratum: str) -> bool:
 
 
 def _terms(cursor: Any, held: LeasedAssignment) -> tuple[Terms, WorkerState]:
-    """What the next task needs, where nothing was stored."""
+    """Return what the next task needs, where nothing was stored."""
     cursor.execute("SELECT campaign_id FROM annotation_assignment WHERE id = %s", [held.id])
     (campaign,) = cursor.fetchone()
     terms = lease_terms.terms_of(cursor, campaign)

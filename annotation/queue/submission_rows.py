@@ -1,8 +1,8 @@
-"""What storing an answer reads, under the locks that it needs: the assignment with its task or control
-item, who answers, who drew what they judge, and the votes on the image.
+"""The rows that storing an answer needs, with their locks: the assignment with its task or control item, the
+worker, the drawer of the judged box, and the votes on the image.
 
-Locks: image, task, assignment, the worker (shared, so that nobody erases them meanwhile), then the trust
-states concerned, by id.
+Lock order: image, task, assignment, the worker (shared, against erasure meanwhile), then the trust states by
+id.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from annotation.queue.lease_terms import CarriedSettings, Terms
 
 
 class TaskNow(NamedTuple):
-    """The task of an assignment, as it is now."""
+    """The current task of an assignment."""
 
     id: int
     state: str
@@ -41,7 +41,7 @@ _CONTROL = "k.known, k.active, k.stratum"
 
 
 class TaskRow(NamedTuple):
-    """An assignment of a task: `now` are the campaign's terms, `terms` those that the lease carries."""
+    """An assignment of a task: `now` are the campaign's terms, `terms` those of the lease."""
 
     held: LeasedAssignment
     task: TaskNow
@@ -60,7 +60,8 @@ class ControlRow(NamedTuple):
 
 
 def locked_row(cursor: Any, assignment: int) -> TaskRow | ControlRow | None:
-    """An assignment with its task or control item, locked; None for none, or one of an erased worker."""
+    """Return an assignment with its task or control item, locked; None for none, or one of an erased
+    worker."""
     return _task_row(cursor, assignment) or _control_row(cursor, assignment)
 
 
@@ -110,7 +111,7 @@ def _control_row(cursor: Any, assignment: int) -> ControlRow | None:
 
 
 class Holders(NamedTuple):
-    """Who answers, who drew what they judge, if anybody, and the votes on the image."""
+    """The worker, the drawer of the judged box, if any, and the votes on the image."""
 
     answering: WorkerState
     drawer: WorkerState | None
@@ -120,8 +121,8 @@ class Holders(NamedTuple):
 def holders_of(
     cursor: Any, held: LeasedAssignment, terms: Terms, drawer: int | None = None, image: int | None = None
 ) -> Holders:
-    """The worker's trust state for the kind, and the drawer's for drawing, locked in the order of their ids;
-    the votes on `image`, whose lock is held, in the same trip."""
+    """Return the worker's trust state for the kind, and the drawer's for drawing, locked in the order of
+    their ids, and the votes on `image`, whose lock is held, in one query."""
     also = " OR (s.worker_id = %s AND s.kind = %s)" if drawer is not None else ""
     along = image is not None and database.in_one_trip()
     database.execute(
@@ -141,14 +142,14 @@ def holders_of(
     holder = next(h for h in holders if h.worker == held.worker and h.trust.kind == held.kind)
     votes: list[image_state.Vote] = []
     if image is not None:
-        stored, *_columns = rows[0]  # Each row has all the votes.
+        stored, *_columns = rows[0]  # each row has all the votes
         votes = image_state.votes_from(stored) if along else image_state.votes_of(cursor, image)
     return Holders(holder, next((h for h in holders if h is not holder), None), votes)
 
 
 def drawn_since(cursor: Any, drawer: WorkerState, image: int, key: str) -> bool:
-    """Whether a model annotator drew the box that a question `key` is about since its trust state was given:
-    what it drew before it learnt again says nothing of what it knows now. As in `replay`."""
+    """Whether a model annotator drew the box of the question `key` after its trust state was reset: what it
+    drew before retraining does not measure what it knows now. As in `replay`."""
     cursor.execute(
         """SELECT 1 FROM annotation_judgment j JOIN annotation_truststate s ON s.id = %s
            WHERE j.image_id = %s AND j.name = %s AND j.worker_id = s.worker_id AND j.id > s.since""",

@@ -1,7 +1,8 @@
-"""The rows of tasks and items as a fold writes them: asked, asked again, asked twice, ended.
+"""The rows of tasks and items that a fold writes: opened, reopened, asked of a second person, ended.
 
-`refold_image` decides what is asked; here is how that is written beside claims, which count a task's places
-without waiting for its image's lock. Call all but `rank_of` inside `sql.writing()` while holding that lock.
+`refold_image` decides what is asked; this module writes it concurrently with claims, which count a task's
+places without waiting for its image's lock. Call everything except `rank_of` inside `database.writing()`
+while holding that lock.
 """
 
 import json
@@ -14,27 +15,29 @@ from annotation.models import Assignment, Judgment, Task
 from annotation.protocol.contents import question_content
 from annotation.protocol.questions import DOUBLE_CHECK, VOTE, Question
 
-#: The place of the highest priority's first image in the order of tasks.
+#: The rank of the first image with the highest priority.
 _PRIORITIES = 2**15
 _PLACES = 2**32
 
 
 def rank_of(*, priority: int, position: int) -> int:
-    """Tasks are handed out by rising rank: higher priority first, then the image's turn."""
+    """Return the rank; tasks are leased by increasing rank: higher priority first, then the image's
+    position."""
     return (_PRIORITIES - 1 - priority) * _PLACES + position
 
 
-#: Leases of a task that is asked again. Only where it was closed before: nobody can claim it then, so
-#: that the count holds although claims do not wait for the image's lock.
+#: The number of leases of a reopened task. Only for tasks that were closed: nobody can claim them, so the
+#: count is valid although claims do not wait for the image's lock.
 _LEASED = """(SELECT count(*) FROM annotation_assignment a
               WHERE a.task_id = annotation_task.id AND a.state = 'leased')"""
 
 
 def update_needed(image: int, key: str, total: int, more: int) -> database.Statement:
-    """An open task wants `total` answers, or as many as are given and out if those are more.
+    """Return the statement by which an open task needs `total` answers, or as many as are given and leased if
+    that is more.
 
-    `more` votes hold a place that it did not count. Reckoned from the row's own counter, which
-    claims raise meanwhile.
+    `more` votes hold a place that the task did not count. Computed from the row's own counter, which claims
+    increase meanwhile.
     """
     return (
         """UPDATE annotation_task SET live = live + %s,
@@ -45,8 +48,9 @@ def update_needed(image: int, key: str, total: int, more: int) -> database.State
 
 
 def ask_second_person(image: int, key: str, answers: int) -> list[database.Statement]:
-    """A task is to be asked of a second person; it has so many votes. Who holds it already is that person."""
-    # Closed first, so that a worker who claims it now is seen when leases are counted.
+    """Return the statements by which a second person is asked; the task has `answers` votes. A worker who
+    holds it already is that person."""
+    # Closed first, so that a worker who claims it now is counted among the leases.
     return [
         end_task(image, key, Task.SETTLED),
         (
@@ -59,7 +63,7 @@ def ask_second_person(image: int, key: str, answers: int) -> list[database.State
 
 
 def end_task(image: int, key: str, state: str) -> database.Statement:
-    """A task is asked no more; `state` says how it ended."""
+    """Return the statement that ends a task; `state` says how."""
     return "UPDATE annotation_task SET state = %s WHERE image_id = %s AND key = %s", [state, image, key]
 
 
@@ -74,11 +78,10 @@ def open_tasks(
     rank: int,
     at: datetime,
 ) -> list[database.Statement]:
-    """Open tasks for `questions`, or open again those that were asked before, with what they show.
+    """Return statements that open tasks for `questions`, or reopen earlier ones, with their contents.
 
-    `answers` are votes by key, `drawers` the one worker who may not judge, by key; `shares` those of
-    drawn questions, by key. To be sent when the lease that is being handed in has ended, since leases are
-    counted.
+    `answers` are votes by key, `drawers` the worker who may not judge, by key; `shares` those of drawn
+    questions, by key. Send them after the submitted lease has ended, since leases are counted.
     """
     created = database.sql_time(at)
     values: list[Any] = []
@@ -98,7 +101,7 @@ def open_tasks(
             created,
         ]
     places = ", ".join(["(%s, %s, %s, %s, 'open', 'vote', %s, %s, %s, %s, %s, %s)"] * len(questions))
-    # A task asked again has its item already.
+    # A reopened task has its item already.
     items = ", ".join(
         ["((SELECT t.id FROM annotation_task t WHERE t.image_id = %s AND t.key = %s), 0, %s)"]
         * len(questions)
@@ -125,9 +128,9 @@ def open_tasks(
 
 
 def count_checks(images: Sequence[int]) -> None:
-    """Count again the places of questions about these open images (ids) that wait for a double check.
+    """Recount the places of questions about these open images (ids) that wait for a double check.
 
-    The fold leaves those alone: call it wherever votes are withdrawn, or restored.
+    The fold ignores those: call it wherever votes are withdrawn or restored.
     """
     waiting = Task.objects.filter(image__in=images, state=Task.OPEN, role=DOUBLE_CHECK)
     for task in waiting.select_for_update(no_key=True).order_by("pk"):

@@ -1,11 +1,11 @@
-"""How much a platform's study still wants of a worker who came by it.
+"""How many answers a crowd platform's study still accepts from a worker who came through it.
 
-What counts towards a visit are the answers handed in since it began, those of tests apart. Nothing is handed
-out beyond what its study wants, nor once it has ended, whether a page asks or a program. A worker who came
-several times may have more as long as one of these visits goes on and has room.
+Answers submitted since a visit began count towards it, except those of tests. Nothing is leased beyond the
+study's limit, nor after its end, for pages and programs alike. A worker with several visits may have more
+while one of them is active and below its limit.
 
-Nothing is locked here: to be called while holding the worker's trust state of the kind. Of several kinds
-asked for in the same moment each may get one.
+Nothing is locked here: call it while holding the worker's trust state of the kind. Simultaneous requests for
+several kinds may get one each.
 """
 
 from typing import Any
@@ -16,10 +16,11 @@ from annotation.models import Assignment, Visit
 from annotation.quality.qualification import QUALIFICATION_ROLE
 from annotation.queue.dispatch import NoTask
 
-#: The code of a `NoTask` that says that the worker's studies want no more of them.
+#: The code of a `NoTask` that says that the worker's studies accept no more answers.
 NONE_WANTED = "done"
 
-#: What the study of a visit `v` of a worker `i` still wants, besides the states of assignments that follow.
+#: The condition that the study of a visit `v` of a worker `i` accepts more than the assignments in the states
+#: that follow.
 _LEFT = f"""SELECT 1 FROM annotation_identity i JOIN annotation_visit v ON v.identity_id = i.id
     JOIN annotation_study y ON y.id = v.study_id
     WHERE i.worker_id = %s AND y.campaign_id = %s AND y.answers_required > (
@@ -35,20 +36,20 @@ _TAKES_LATE = _LEFT.format(or_state="") + " LIMIT 1"
 
 
 def may_have_more(cursor: Any, *, worker: int, campaign: int) -> bool:
-    """Whether a visit of the worker's goes on whose study wants more than is answered and in hand."""
+    """Whether a visit of the worker is active whose study accepts more than is answered and leased."""
     cursor.execute(_MAY_HAVE_MORE, [worker, campaign])
     return cursor.fetchone() is not None
 
 
 def takes_late_answer(cursor: Any, *, worker: int, campaign: int) -> bool:
-    """Whether an answer whose lease is over is one that a study of the worker's asked for, though the visit
-    may have ended since."""
+    """Whether a late answer belongs to what a study of the worker's asked for, though the visit may have
+    ended since."""
     cursor.execute(_TAKES_LATE, [worker, campaign])
     return cursor.fetchone() is not None
 
 
 def no_task_beyond_visit() -> NoTask:
-    """What a worker is told whose studies want no more of them."""
+    """Return the reason for a worker whose studies accept no more answers."""
     return NoTask(
         NONE_WANTED, _("Your study does not ask you for more answers here. Go back to your platform.")
     )

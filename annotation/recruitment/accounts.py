@@ -193,8 +193,8 @@ def erase_me(request: HttpRequest) -> HttpResponse:
             )
         if user.has_staff_role:
             raise PhraseboxError(_("Your account has a staff role: ask an admin to revoke it first."))
-        also = {name: request.POST.get(name) == "yes" for name in ("texts", "reasons")}
-        pseudonyms.erase_worker(worker=worker, by_themselves=True, **also)
+        texts, reasons = (request.POST.get(name) == "yes" for name in ("texts", "reasons"))
+        pseudonyms.erase_worker(worker=worker, by_themselves=True, texts=texts, reasons=reasons)
         gone = True
     if not gone:
         return redirect("account")

@@ -1,7 +1,7 @@
-"""Tokens of the API: made and revoked by their owner, and found by what a program sends.
+"""API tokens: created and revoked by their owner, and looked up by the secret that a program sends.
 
-A secret is shown once, where it is made; what is stored is its digest. A secret has 256 random bits, so a
-digest without salt and without delay is safe, and finding it is one look into an index.
+A secret is displayed once, when it is created; its digest is stored. A secret has 256 random bits, so a
+digest without salt and without delay is safe, and a lookup is one index access.
 """
 
 import hashlib
@@ -24,21 +24,21 @@ from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
 from annotation.selectors.corpora import ScopeRequest
 from phrasebox.errors import PhraseboxError
 
-#: How every secret begins, so that scanners of code find one that was published.
+#: The prefix of every secret, so that code scanners find published ones.
 TOKEN_PREFIX = "phrasebox_"
-#: Characters of a secret; what is longer is none.
+#: The maximum length of a secret.
 LONGEST_SECRET = 128
-#: Days that a token may be good for.
+#: The maximum validity of a token in days.
 LONGEST_TOKEN_DAYS = 366
-#: Tokens that an account may have at a time.
+#: The maximum number of tokens of an account.
 MOST_TOKENS = 50
-#: How exactly it is kept when a token was used: one row is written an hour, not one a call.
+#: The precision of a token's last use: one write per hour instead of one per call.
 _USED_STEP = timedelta(hours=1)
 
 
 def tokens_of(account: Account, *roles: str) -> QuerySet[ApiToken]:
-    """The tokens of an account, those that have expired among them; to a call under a token for a corpus or a
-    campaign, that token alone."""
+    """Return the tokens of an account, including expired ones; for a call with a token limited to a corpus or
+    a campaign, only that token."""
     rows = ApiToken.objects.filter(account_id=account.pk).select_related("corpus", "campaign")
     return rows if account.limit == WHOLE_SERVER else rows.filter(pk__in=[account.token])
 
@@ -70,7 +70,7 @@ class MakeTokenRequest(ScopeRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """A token's secret, which is not shown again."""
+    """A token's secret, which is not displayed again."""
 
     number: int
     name: str
@@ -87,8 +87,8 @@ class RevokeTokenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenSummary:
-    """A token, but for its secret, which is shown once where it is made. `hint` is how the secret begins, and
-    `used_at` is to the hour."""
+    """A token without its secret, which is displayed once, when it is created. `hint` is how the secret
+    begins, and `used_at` is to the hour."""
 
     number: int
     name: str
@@ -102,7 +102,7 @@ class TokenSummary:
 
 
 def list_tokens(request: TokensRequest, context: OperationContext) -> Listing:
-    """The tokens of the caller."""
+    """Return the tokens of the caller."""
     return Listing(tokens_of(context.actor), "-pk", _summary)
 
 
@@ -117,7 +117,7 @@ def _summary(token: ApiToken) -> TokenSummary:
 
 
 class CreatedToken(NamedTuple):
-    """A new token, and its secret, which nobody can find out afterwards."""
+    """A new token, and its secret, which cannot be recovered later."""
 
     token: ApiToken
     secret: str
@@ -132,10 +132,10 @@ def make_api_token(
     corpus: Corpus | None = None,
     campaign: Campaign | None = None,
 ) -> CreatedToken:
-    """Make a token for `account`, good for `days` days, for reading alone or for writing too.
+    """Create a token for `account`, valid for `days` days, read-only or for writing too.
 
-    `corpus` or `campaign` limits it to what hangs on that. Raises PhraseboxError: without a role of staff
-    there is nothing that a token could open.
+    `corpus` or `campaign` limits its scope. Raises PhraseboxError for an account without a role of staff,
+    since its token would give access to nothing.
     """
     name = name.strip()
     scope = Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)
@@ -150,7 +150,7 @@ def make_api_token(
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     with database.writing():
         now = database.now()
-        # Two requests at once must not get past the limit together.
+        # Two requests at once must not exceed the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if ApiToken.objects.filter(account=account, expires_at__gt=now).count() >= MOST_TOKENS:
             raise PhraseboxError(
@@ -180,7 +180,7 @@ def make_api_token(
 
 
 def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken:
-    """Make a token of the caller. Raises ApiTokenError."""
+    """Create a token of the caller. Raises ApiTokenError."""
     limit = request.rows()
     row, secret = make_api_token(
         account=context.actor,
@@ -194,7 +194,7 @@ def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken
 
 
 def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None:
-    """Make a token void at once."""
+    """Revoke a token at once."""
     with database.writing():
         row = tokens_of(context.actor).get(pk=request.token)
         record(actor=context.actor, act="revoke_token", campaign=row.campaign, token=row.pk, name=row.name)
@@ -202,7 +202,8 @@ def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None
 
 
 def token_of_secret(secret: str) -> ApiToken | None:
-    """The token of that secret, with its account; None where it is void, has expired or never was one."""
+    """Return the token with that secret, with its account; None where it was revoked, has expired or never
+    existed."""
     if not secret.startswith(TOKEN_PREFIX) or len(secret) > LONGEST_SECRET or not secret.isascii():
         return None
     now = database.now()
@@ -217,12 +218,13 @@ def token_of_secret(secret: str) -> ApiToken | None:
 
 
 def account_under(token: ApiToken) -> Account:
-    """The account of a token as the token lets it act: with its roles of now, within the token's limit.
+    """Return the account of a token with the permissions of the token: its current roles, within the token's
+    limit.
 
-    Read again at every call, so that a role that was revoked is gone with the next one.
+    Read at every call, so that a revoked role is gone with the next one.
     """
     account = token.account
-    # Narrowed in memory alone: nothing that acts for an account saves it.
+    # Restricted in memory only: code that acts for an account never saves it.
     account.token, account.limit = token.pk, token.scope
     account.granted = held_within(account, token.scope)
     account.is_superuser = False
@@ -230,7 +232,7 @@ def account_under(token: ApiToken) -> Account:
 
 
 def held_within(account: Account, limit: Scope) -> frozenset[Granted]:
-    """What `account` was granted of staff's roles, as far as it lies within `limit`."""
+    """Return the staff roles of `account` within `limit`."""
     staff = RoleGrant.objects.filter(account=account).exclude(role=ANNOTATOR)
     rows: list[tuple[str, int | None, int | None, int | None]] = list(
         staff.values_list("role", "corpus", "campaign", "campaign__corpus")
@@ -248,21 +250,22 @@ def held_within(account: Account, limit: Scope) -> frozenset[Granted]:
 
 
 def _whole(limit: Scope) -> Scope:
-    """A limit with the corpus that its campaign belongs to, as roles for corpora cover it."""
+    """Return a limit with the corpus of its campaign, since roles for corpora cover campaigns."""
     if limit.campaign is None:
         return limit
     return Scope(Campaign.objects.values_list("corpus", flat=True).get(pk=limit.campaign), limit.campaign)
 
 
 def prune_api_tokens() -> None:
-    """Delete tokens that expired a month ago; until then their owner sees that they did."""
+    """Delete tokens that expired a month ago; until then their owner sees that they expired."""
     with database.writing():
         ApiToken.objects.filter(expires_at__lt=database.now() - timedelta(days=30)).delete()
 
 
 def digest_of_secret(secret: str) -> str:
-    """What is stored of a secret: its SHA-256, in hexadecimal.
+    """Return the stored digest of a secret: its SHA-256, in hexadecimal.
 
-    Of tokens and recovery codes, whose random bits need neither salt nor delay; it outlasts the server's key.
+    For tokens and recovery codes, whose random bits need neither salt nor delay; it is independent of the
+    server's key.
     """
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,6 +1,7 @@
-"""What a researcher needs to approve and pay people on a crowd platform: its ids of submissions and people.
+"""Lists with which a researcher approves and pays people on a crowd platform: its ids of submissions and
+people.
 
-They lead to persons, so that each list that is drawn up is a line of the audit.
+The ids identify people, so each list is recorded in the audit log.
 """
 
 import csv
@@ -24,21 +25,21 @@ from annotation.workers.platform_visits import ENDED, MTURK, PROLIFIC, PROVIDERS
 from phrasebox.errors import PhraseboxError
 from phrasebox.spreadsheets import escape_formula
 
-#: What is drawn up of a platform: submissions to approve, or people to give a bonus.
+#: The kinds of lists for a platform: submissions to approve, or people who get a bonus.
 SUBMISSIONS, BONUSES = "submissions", "bonuses"
 LISTS = {
     SUBMISSIONS: gettext_lazy("Submissions to approve"),
     BONUSES: gettext_lazy("What is due, as bonuses"),
 }
 ListName = Annotated[str, OneOf(lambda: LISTS)]
-#: How many visits are read at once.
+#: Number of visits read at once.
 _PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A visit that can be approved on its platform: its ids there, our pseudonym, and what the worker is due
-    beside it, in millionths of the currency. `answers` were given since it began."""
+    """A visit that can be approved on its platform: its ids there, our pseudonym, and the additional amount
+    due to the worker, in millionths of the currency. `answers` were given since it began."""
 
     submission: str
     participant: str
@@ -59,7 +60,7 @@ class PlatformListRequest(CampaignRequest):
 
 
 def export_platform_list(request: PlatformListRequest, context: OperationContext) -> NewFile:
-    """The list, as CSV. Writing it raises PhraseboxError where the campaign has no study there."""
+    """Return the list as CSV. Writing it raises PhraseboxError where the campaign has no study there."""
     campaign = request.row()
 
     def write(path: Path) -> None:
@@ -76,14 +77,14 @@ def export_platform_list(request: PlatformListRequest, context: OperationContext
 
 
 def platforms_of(campaign: Campaign) -> list[str]:
-    """The platforms on which a campaign is offered."""
+    """Return the platforms on which a campaign is offered."""
     providers = set(Study.objects.filter(campaign=campaign).values_list("provider", flat=True))
     return [name for name in PROVIDERS if name in providers]
 
 
 def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submission]:
-    """The visits that were completed and whose people the platform confirmed, or cannot confirm; in the order
-    in which they came. Those that the platform ended are left out.
+    """Return completed visits whose people the platform confirmed, or cannot confirm, in order of arrival.
+    Those that the platform ended are excluded.
 
     Raises PhraseboxError where the campaign has no study there.
     """
@@ -130,12 +131,12 @@ def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submiss
 def write_approvals(
     *, campaign: Campaign, provider: str, what: str, file: IO[str], actor: Account | None = None
 ) -> int:
-    """Write what a platform's own page takes, and note in the audit that these ids were handed out; how many
-    lines that are, heads left out.
+    """Write the list in the format of the platform's own page, and record in the audit log that these ids
+    were handed out; return the number of lines without headers.
 
-    Of `SUBMISSIONS`, Prolific takes one id a line; of `BONUSES`, "participant,amount". MTurk's are tables
-    with heads: assignments to approve, and for each worker what `SendBonus` takes. Amounts are what is due,
-    cut to the digits of the currency; who is due less has no line.
+    For `SUBMISSIONS`, Prolific takes one id per line; for `BONUSES`, "participant,amount". MTurk takes tables
+    with headers: assignments to approve, and for each worker the fields of `SendBonus`. Amounts are what is
+    due, truncated to the digits of the currency; smaller amounts have no line.
     """
     submissions = submissions_to_approve(campaign=campaign, provider=provider)
     reason = _("Work on %(campaign)s") % {"campaign": campaign.name}
@@ -170,12 +171,13 @@ def write_approvals(
 
 
 def _owed_to_people(submissions: list[Submission], smallest: int) -> list[tuple[Submission, int]]:
-    """The last submission of each person of the platform, and what is due, cut to `smallest`, to all workers
-    that they are here, in millionths: who comes by another browser may be another one."""
+    """Return the last submission of each person of the platform, and the amount due, truncated to `smallest`,
+    to all of that person's workers here, in millionths: a person who uses another browser may be another
+    worker."""
     people: dict[str, dict[str, Submission]] = {}
     for row in submissions:
         workers = people.setdefault(row.participant, {})
-        # Taken out first, so that the last submission comes last.
+        # Removed first, so that the last submission is appended.
         workers.pop(row.worker, None)
         workers[row.worker] = row
     return [

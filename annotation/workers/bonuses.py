@@ -1,4 +1,4 @@
-"""Bonuses: what a worker is due on top of what their answers earned."""
+"""Bonuses: amounts due to a worker in addition to the pay for answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from annotation.workers.payments import check_real, checked_reason, currency_of,
 from annotation.workers.requests.paying import Reason
 from phrasebox.errors import PhraseboxError
 
-#: The highest bonus, in millionths: an amount that is larger was mistyped.
+#: The highest bonus, in millionths: a larger amount was mistyped.
 HIGHEST_BONUS = 100_000 * 1_000_000
-#: Within this, the same bonus again is a form that was sent twice.
+#: Within this time, an identical bonus is a form that was submitted twice.
 _DUPLICATE_WITHIN = timedelta(minutes=1)
 
 
@@ -74,14 +74,14 @@ class NewBonuses:
 
 
 def list_bonuses(request: BonusesRequest, context: OperationContext) -> Listing:
-    """The bonuses of a campaign."""
+    """Return the bonuses of a campaign."""
     campaign = request.row()
     rows = Bonus.objects.filter(campaign=campaign).select_related("worker", "given_by")
     return Listing(rows, "-pk", partial(_bonus_summary, currency=currency_of(campaign)))
 
 
 def give_bonuses(request: BonusRequest, context: OperationContext) -> NewBonuses:
-    """Give bonuses. Raises PhraseboxError, and Invalid for an amount that is none."""
+    """Give bonuses. Raises PhraseboxError, and Invalid for an invalid amount."""
     campaign = request.row()
     workers, currency = chosen_workers(request, campaign), currency_of(campaign)
     bonuses = give_bonus(
@@ -124,8 +124,8 @@ def give_bonus(
     """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
     with everything else.
 
-    Raises PhraseboxError: on an amount that is none, without a reason, for model annotators, where answers
-    are simulated, and where the actor gave one of them the same a moment ago.
+    Raises PhraseboxError for an invalid amount, without a reason, for model annotators, where answers are
+    simulated, and where the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
     currency = currency_of(campaign)
@@ -136,7 +136,7 @@ def give_bonus(
         )
     with database.writing():
         check_real(Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk))
-        # Erasing waits for the campaign too: nobody is owed anything once they are nobody.
+        # Erasing a worker waits for the campaign, too: nothing can be due to an erased worker.
         rows = Worker.objects.filter(
             pk__in=workers, trust_states__campaign=campaign, erased_at=None
         ).distinct()
@@ -174,7 +174,7 @@ def give_bonus(
 
 
 def withdraw_bonus(*, campaign: Campaign, bonus: int, reason: str, actor: Account | None = None) -> Bonus:
-    """Take a bonus back, by its number, that has not been paid. Withdrawn again it stays as it is.
+    """Withdraw an unpaid bonus, by its number. Withdrawing it again changes nothing.
 
     Raises PhraseboxError where it has been paid, without a reason, and where the campaign has no such bonus.
     """

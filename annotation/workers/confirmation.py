@@ -1,19 +1,19 @@
-"""Whether those who come from a crowd platform are who their address says they are.
+"""Confirming that people who come from a crowd platform are the participants that their address names.
 
-Anybody can write an address. So people who come by one are unconfirmed until the platform says that the
-submission is theirs: by its signed link, a webhook, or its API (`prolific_api`). Until then they have a
-worker of their own, with nothing of what that participant did before, and get neither code nor pay:
+Anybody can type an address. So visitors are unconfirmed until the platform says that the submission is
+theirs: by its signed link, a webhook, or its API (`prolific_api`). Until then they have a new worker, without
+that participant's earlier work, and get neither code nor pay:
 
     waiting      we can ask the platform, which has not said anything yet
     confirmed    it says so: the worker is the participant's, or becomes one with whom they were before
     refused      it says that the submission is somebody else's, or somebody else proved it; for good
     unverified   we cannot ask: nothing about them is sure, and a code is all that they get
 
-A browser that is signed in as somebody who claims to be that participant goes on as the same worker.
+A browser that is signed in as a worker who claims to be that participant continues as the same worker.
 
-Several may claim one submission. None of them is in the way of another: the confirmed one has it, the others
-are refused. Locks: the study, by which all that is about its submissions goes one after the other, then
-visits, then images and the rest (`joining`).
+Several people may claim one submission without blocking each other: the confirmed one gets it, the others are
+refused. Locks: the study, which serialises everything about its submissions, then visits, then images and the
+rest (`joining`).
 """
 
 import logging
@@ -37,15 +37,15 @@ from annotation.workers.prolific_api import Away, Link, SubmissionReport
 
 _log = logging.getLogger(__name__)
 
-#: How often joining is tried where somebody works meanwhile, and seconds between, longer each time.
+#: How often merging is tried while somebody is working, and the seconds between tries, which increase.
 TRIES, PAUSE = 12, 0.03
-#: For how long the API is asked about a visit; how long after the last time, at first and later; how many
-#: visits in one turn; after how many seconds the person who looks at their page makes us ask at once.
+#: How long the API is queried about a visit; the intervals between queries, first and later; the number of
+#: visits per run; and the seconds after which a person's page triggers a query at once.
 ASKING_PERIOD, YOUNG = timedelta(days=7), timedelta(days=1)
 _SOON, LATER = timedelta(seconds=50), timedelta(hours=1)
 MOST_REQUESTS = 20
 _AT_ONCE = timedelta(seconds=8)
-#: How long reports are kept: no submission lasts for more than a day.
+#: How long reports are kept: no submission lasts longer than a day.
 _REPORT_LIFETIME = timedelta(days=3)
 
 _T = TypeVar("_T")
@@ -53,10 +53,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Somebody comes to a study with a submission, and says that they are `participant`.
+    """A visitor of a study with a submission, who claims to be `participant`.
 
-    `account` is signed in in their browser by such an address, `link` what their link proves; with
-    `spoilt` it carries a signature that proves nothing.
+    `account` is signed in in their browser through such an address, `link` is what their link proves; with
+    `spoilt` it carries an invalid signature.
     """
 
     study: Study
@@ -72,7 +72,7 @@ class Arrival:
 
 
 def ways_to_confirm(provider: str) -> list[str]:
-    """How a platform can confirm who comes, as this server is set up; none where it cannot."""
+    """Return how a platform can confirm visitors in this server's configuration; empty where it cannot."""
     if provider != PROLIFIC:
         return []
     ways = [
@@ -90,10 +90,10 @@ def is_new(arrival: Arrival) -> bool:
 
 
 def arrive(arrival: Arrival) -> Visit:
-    """The visit of who comes, made when they come for the first time. Raises VisitError.
+    """Return the visit of an arrival, created for the first one. Raises VisitError.
 
-    Refused where the submission is known to be somebody else's, or over on the platform, or the account may
-    do more than work.
+    Refused where the submission is known to be somebody else's, or has ended on the platform, or the account
+    may do more than work.
     """
     by, submission = _ask_platform(arrival)
     visit = _again(lambda: _arrived(arrival, by, submission))
@@ -105,16 +105,17 @@ def arrive(arrival: Arrival) -> Visit:
 def note_submission(
     *, provider: str, report: SubmissionReport, submission: str, at: datetime, by: str = Visit.WEBHOOK
 ) -> bool:
-    """Note whose a submission is, as a platform says, and how it stands. Whether that changed a visit.
+    """Record a platform's report about a submission's participant and status. Return whether that changed a
+    visit.
 
-    What was known before, and older news, changes nothing. Where the submission has ended, what the worker
-    has in hand is given back, unless they are here by another one.
+    Known and older reports change nothing. If the submission has ended, the worker's leases are returned,
+    unless the worker has another visit.
     """
     return _again(lambda: _heard(provider, report, submission, at, by))
 
 
 def ask_platform(visit: Visit) -> None:
-    """Ask the platform's API now whose a visit is that waits, unless that was done a moment ago."""
+    """Query the platform's API about a waiting visit now, unless that was done a moment ago."""
     before = database.now() - _AT_ONCE
     due = Visit.objects.filter(_to_ask(), pk=visit.pk).filter(Q(asked_at=None) | Q(asked_at__lt=before))
     if settings.PROLIFIC_API_TOKEN and due.update(asked_at=database.now()):
@@ -125,7 +126,7 @@ def ask_platform(visit: Visit) -> None:
 
 
 def ask_waiting() -> None:
-    """Ask the API about those who wait. Where it is away, the rest waits for the next turn."""
+    """Query the API about waiting visits. If it is unavailable, the rest waits for the next run."""
     if not settings.PROLIFIC_API_TOKEN:
         return
     now = database.now()
@@ -145,10 +146,10 @@ def ask_waiting() -> None:
 
 
 def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: Account | None = None) -> bool:
-    """Note that a researcher saw on the platform that a submission to `study` is of `participant`; whether
-    that changed a visit, theirs or somebody's. Raises VisitError.
+    """Record that a researcher saw on the platform that a submission to `study` belongs to `participant`;
+    return whether that changed any visit. Raises VisitError.
 
-    Who else claims that submission, in this study or another, is refused: it is of one.
+    Other claims to that submission, in this study or another, are refused: it belongs to one person.
     """
     claims = Visit.objects.filter(study=study, external_id=submission, participant=participant)
     visit = claims.values_list("pk", flat=True).first()
@@ -164,7 +165,7 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
         before = known.exists()
         changed = _heard(study.provider, report, submission, database.now(), Visit.HAND, study=study)
         if not before and known.exists():
-            # By its number: ids of a platform would stay when the person is erased.
+            # By its number: the platform's ids would remain after the person is erased.
             record(actor=actor, act="confirm_visit", campaign=study.campaign, visit=visit)
         return changed
 
@@ -172,7 +173,7 @@ def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: A
 
 
 def prune_platform_reports() -> None:
-    """Forget what platforms told a few days ago."""
+    """Delete old reports of platforms."""
     with database.writing():
         PlatformReport.objects.filter(at__lt=database.now() - _REPORT_LIFETIME).delete()
 
@@ -186,7 +187,7 @@ def _to_ask() -> Q:
 
 def _ask(visit: Visit) -> None:
     report = prolific_api.submission(visit.external_id)
-    # One that they do not know may come to be, and a place that nobody has taken is nobody's.
+    # An unknown participant may appear later, and an untaken place belongs to nobody.
     if report is not None and report.participant:
         note_submission(
             provider=PROLIFIC, report=report, submission=visit.external_id, at=database.now(), by=Visit.API
@@ -194,7 +195,8 @@ def _ask(visit: Visit) -> None:
 
 
 def _ask_platform(arrival: Arrival) -> tuple[str, SubmissionReport | None]:
-    """What the platform says of a submission, and how it did: a signed link, what it told before, its API."""
+    """Return the way by which the platform confirms a submission, and its report: a signed link, an earlier
+    report, its API."""
     provider = arrival.study.provider
     before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
     if (link := arrival.link) is not None:
@@ -224,13 +226,14 @@ def _matches(report: SubmissionReport, participant: str, study: Study) -> bool:
 
 
 def _again(act: Callable[[], _T]) -> _T:
-    """Do what may join workers in a transaction of its own, once more where somebody worked meanwhile."""
+    """Run a function that may merge workers in its own transaction, and again if somebody worked
+    meanwhile."""
     for left in reversed(range(TRIES)):
         try:
             with database.writing():
                 return act()
         except (joining.ProvisionalWorkerMoved, DatabaseError):
-            # In a transaction of somebody else's there is nothing to be tried again.
+            # Inside another transaction a retry is impossible.
             if not left or connection.in_atomic_block:
                 raise
             sleep(PAUSE * (TRIES - left))
@@ -245,7 +248,7 @@ def _somebody_elses() -> str:
 
 
 def _arrived(arrival: Arrival, by: str, report: SubmissionReport | None) -> Visit | str:
-    """The visit, or why there is none."""
+    """Return the visit, or why there is none."""
     provider = arrival.study.provider
     rows = _locked(provider, arrival.submission, arrival.study)
     study = Study.objects.select_related("campaign").get(pk=arrival.study.pk)
@@ -294,13 +297,14 @@ def _ended() -> str:
 def _unconfirmed(
     arrival: Arrival, study: Study, claims: list[Visit], by: str, report: SubmissionReport | None
 ) -> Visit | str:
-    """The visit where the submission is nobody's yet; it is theirs with the platform's `report`."""
+    """Return the visit for a submission without a confirmed owner; it belongs to the visitor with the
+    platform's `report`."""
     claim = next((row for row in claims if row.verification in Visit.OPEN), None)
     if claim is not None and claim.reported in ENDED:
         return _ended()
     stranger = None
     if arrival.link is not None and claim is not None and not arrival.is_at(claim):
-        # Who came without a signed link may be anybody.
+        # A visitor without a signed link may be anybody.
         stranger, claim = claim, None
     known = _known(study.provider, arrival.participant)
     if known is not None and report is not None and (why := _shut_out(known.account)):
@@ -324,20 +328,21 @@ def _unconfirmed(
 
 
 def _shut_out(account: Account | None) -> str:
-    """Why nobody comes into an account by an address; "" where they may."""
+    """Return why nobody may use an account through an address; "" where they may."""
     if account is not None and account.is_active and not account.has_staff_role:
         return ""
     return _("This account cannot sign in through a platform. Sign in with its password instead.")
 
 
 def _known(provider: str, participant: str) -> Identity | None:
-    """Whom the platform confirmed as `participant`, or who came as such before that was asked."""
+    """Return whom the platform confirmed as `participant`, or who came as such before confirmation was
+    required."""
     identity = Identity.objects.select_related("account", "worker")
     return identity.filter(provider=provider, external_id=participant).first()
 
 
 def _identity_for(arrival: Arrival, study: Study, confirmed: Identity | None) -> Identity:
-    """As whom somebody works: as who they are, as who they are in this browser, or as somebody new."""
+    """Return the identity of a visitor: the confirmed one, the one in this browser, or a new one."""
     if confirmed is not None:
         return confirmed
     identity = (
@@ -350,7 +355,7 @@ def _identity_for(arrival: Arrival, study: Study, confirmed: Identity | None) ->
 
 
 def _is_claimed(identity: Identity, provider: str, participant: str) -> bool:
-    """Whether somebody works already as who says that they are `participant`."""
+    """Whether somebody who claims to be that `participant` works already."""
     if identity.provider != provider:
         return False
     if identity.external_id:
@@ -361,7 +366,7 @@ def _is_claimed(identity: Identity, provider: str, participant: str) -> bool:
 
 def _begun(arrival: Arrival, study: Study, identity: Identity) -> Visit:
     assert identity.account is not None
-    # Once: from whom the role was taken it stays taken.
+    # Only once: if the role was revoked, it stays revoked.
     if not Visit.objects.filter(identity=identity, study__campaign=study.campaign_id).exists():
         pseudonyms.may_work_on(account=identity.account, campaign=study.campaign)
     return Visit.objects.create(
@@ -392,7 +397,7 @@ def _heard(
     *,
     study: Study | None = None,
 ) -> bool:
-    """`study` is the one that the submission is known to be of; without it the `report` says which."""
+    """`study` is the known study of the submission; without it the `report` says which."""
     if by == Visit.WEBHOOK:
         _store_report(provider, report, submission, at)
     rows = _locked(provider, submission)
@@ -403,7 +408,7 @@ def _heard(
     ]
     changed = False
     for row in rows:
-        row.refresh_from_db(fields=["verification", "identity"])  # the one before may have changed it
+        row.refresh_from_db(fields=["verification", "identity"])  # the previous visit may have changed it
         if row.verification in Visit.OPEN:
             changed = True
             if row in theirs:
@@ -417,7 +422,7 @@ def _heard(
 
 
 def _locked(provider: str, submission: str, study: Study | None = None) -> list[Visit]:
-    """All that claim a submission, locked with their studies, and with `study`; in the order they came."""
+    """Return all claims to a submission, locked with their studies, and with `study`; in order of arrival."""
     visits = Visit.objects.filter(study__provider=provider, external_id=submission)
     concerned = Q(pk__in=visits.values("study")) | Q(pk=study.pk if study is not None else 0)
     list(Study.objects.select_for_update(no_key=True).filter(concerned).order_by("pk"))
@@ -426,7 +431,7 @@ def _locked(provider: str, submission: str, study: Study | None = None) -> list[
 
 
 def _store_report(provider: str, report: SubmissionReport, submission: str, at: datetime) -> None:
-    """Keep what a platform told, for a visit that comes later with that submission."""
+    """Store a platform's report, for a visit that arrives later with that submission."""
     named = {"participant": report.participant, "status": report.status, "at": at}
     row, created = PlatformReport.objects.select_for_update().get_or_create(
         provider=provider, submission=submission, defaults=named
@@ -436,7 +441,7 @@ def _store_report(provider: str, report: SubmissionReport, submission: str, at: 
 
 
 def _note(visit: Visit, status: str, at: datetime) -> bool:
-    """Note how a submission stands; where it has ended, what was in hand is given back. False: no news."""
+    """Record a submission's status; if it has ended, leases are returned. False: nothing new."""
     if visit.reported == status or (visit.reported_at is not None and at < visit.reported_at):
         return False
     visit.reported, visit.reported_at = status, at
@@ -447,17 +452,17 @@ def _note(visit: Visit, status: str, at: datetime) -> bool:
 
 
 def _confirm(visit: Visit, by: str) -> None:
-    """The platform says that a visit is of who came: they are that participant from now on."""
+    """The platform says that a visit belongs to the visitor, who is that participant from now on."""
     same = Visit.objects.filter(study__provider=visit.study.provider, external_id=visit.external_id)
     same = same.exclude(pk=visit.pk).select_related("identity__account", "study__campaign")
     known = _known(visit.study.provider, visit.participant)
     identity = visit.identity
     if same.filter(verification=Visit.CONFIRMED).exists():
-        # Of this study or of another one: a submission is of one study.
+        # In this study or another one: a submission belongs to one study.
         _refuse(visit, by)
         return
     if identity.external_id not in ("", visit.participant):
-        # They are somebody else.
+        # They are a different person.
         _refuse(visit, by)
         return
     if known is not None and known.pk != identity.pk:
@@ -475,7 +480,7 @@ def _confirm(visit: Visit, by: str) -> None:
 
 
 def _refuse(visit: Visit, by: str) -> None:
-    """The visit is not of the person who came, for good. Without another visit they are put out."""
+    """The visit does not belong to the visitor, finally. Without another visit they are signed out."""
     visit.verification, visit.verified_by, visit.verified_at = Visit.REFUSED, by, database.now()
     visit.save(update_fields=["verification", "verified_by", "verified_at"])
     if platform_visits.has_other_visit(visit):

@@ -1,8 +1,8 @@
-"""Links that make the person who opens them a worker: made, opened, accepted, revoked.
+"""Invitation links that make people workers: created, opened, accepted, revoked.
 
-A link holds the number of its row, signed: nothing that lets anybody in is stored, and no link can be
-made without the server's key. The person who accepts gets an account, either of a name and password of their
-own, or at once, under the pseudonym, with a code in the place of a password.
+A link holds the number of its row, signed: nothing that gives access is stored, and no link can be forged
+without the server's key. A person who accepts gets an account, with a chosen name and password, or at once
+under the pseudonym, with a code instead of a password.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from phrasebox.errors import PhraseboxError
 
 _PROVIDER = "invite"
 MOST_USES = 100_000
-#: Groups of a code, and letters of each: 80 bits.
+#: The number of groups of a code, and letters of each: 80 bits.
 _GROUPS, _LETTERS = 4, 4
 _SIGNER = Signer(salt="annotation.invitation")
 
@@ -76,8 +76,8 @@ class RevokeInvitationRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationLink:
-    """A link that makes the person who opens it a worker of the campaign. `uses`: how many may come, null for
-    any number; `over` says why it lets in nobody any more."""
+    """A link that makes people workers of the campaign. `uses`: how many may accept it, null for any number;
+    `over` is why it is no longer valid."""
 
     number: int
     campaign: str
@@ -92,13 +92,13 @@ class InvitationLink:
 
 
 def list_invitations(request: InvitationsRequest, context: OperationContext) -> Listing:
-    """The links of a campaign."""
+    """Return the links of a campaign."""
     rows = Invitation.objects.filter(campaign__name=request.campaign).select_related("campaign")
     return Listing(rows, "-pk", lambda row: _link(row, context))
 
 
 def create_invitation(request: MakeInvitationRequest, context: OperationContext) -> InvitationLink:
-    """Make a link. Raises InvitationError."""
+    """Create a link. Raises InvitationError."""
     end = request.until
     row = make_invitation(
         campaign=request.row(),
@@ -112,7 +112,7 @@ def create_invitation(request: MakeInvitationRequest, context: OperationContext)
 
 
 def end_invitation(request: RevokeInvitationRequest, context: OperationContext) -> None:
-    """Revoke a link. Raises Invalid where the campaign has none of that number."""
+    """Revoke a link. Raises Invalid where the campaign has none with that number."""
     rows = Invitation.objects.select_related("campaign").filter(campaign__name=request.campaign)
     row = rows.filter(pk=min(request.invitation, database.LARGEST_ID)).first()
     if row is None:
@@ -140,7 +140,7 @@ def make_invitation(
     language: str = "",
     actor: Account | None = None,
 ) -> Invitation:
-    """A new link to a campaign. `uses`: how many may come by it, None for any number."""
+    """Create a link to a campaign. `uses`: how many people may accept it, None for any number."""
     if campaign.state == Campaign.CLOSED:
         raise PhraseboxError(_("This campaign is closed: you can no longer invite anybody to it."))
     if expires_at is not None and expires_at <= database.now():
@@ -159,7 +159,7 @@ def make_invitation(
 
 
 def revoke_invitation(*, invitation: Invitation, actor: Account | None = None) -> bool:
-    """End a link; people who came by it stay. False where it was revoked before."""
+    """Revoke a link; people who came through it stay. Returns False where it was revoked before."""
     with database.writing():
         ended = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=database.now())
         if ended:
@@ -170,12 +170,13 @@ def revoke_invitation(*, invitation: Invitation, actor: Account | None = None) -
 
 
 def invitation_token(invitation: Invitation) -> str:
-    """What the link's address ends with."""
+    """Return the last part of the link's address."""
     return _SIGNER.sign(str(invitation.pk))
 
 
 def open_invitation(token: str) -> Invitation:
-    """The invitation of a link. Raises PhraseboxError where it lets nobody in: why, and whom to ask."""
+    """Return the invitation of a link. Raises PhraseboxError where it is not valid, with the reason and whom
+    to ask."""
     try:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
@@ -191,7 +192,7 @@ def open_invitation(token: str) -> Invitation:
 
 
 def why_over(invitation: Invitation) -> str:
-    """Why an invitation lets nobody in any more, and whom to ask; "" where it does."""
+    """Return why an invitation is no longer valid, and whom to ask; "" where it is."""
     if invitation.revoked_at is not None:
         return _("This invitation was revoked. Ask the sender for a new one.")
     if invitation.expires_at is not None and invitation.expires_at <= database.now():
@@ -206,11 +207,11 @@ def why_over(invitation: Invitation) -> str:
 def accept_invitation(
     *, invitation: Invitation, version: int, username: str = "", password: str = ""
 ) -> tuple[Account, str]:
-    """Make an account for somebody who came by a link and agreed to the consent text of `version`.
+    """Create an account for a person who opened a link and agreed to the consent text of `version`.
 
-    Returns it with its code, which is "" where they chose a name and password. Raises PhraseboxError
-    where others were faster, StaleText where there is a newer text, IntegrityError where the name is taken;
-    then nothing has happened.
+    Returns it with its code, which is "" if they chose a name and password. Raises PhraseboxError where
+    others used up the link first, StaleText where there is a newer text, IntegrityError where the name is
+    taken; then nothing has changed.
     """
     code = "" if username else "-".join(pseudonyms.draw_pseudonym(_LETTERS) for _group in range(_GROUPS))
     with database.writing():
@@ -228,9 +229,9 @@ def accept_invitation(
 
 
 def join_by_invitation(*, invitation: Invitation, account: Account) -> bool:
-    """Make an account that is there already an annotator of the invitation's campaign; that is one use.
+    """Make an existing account an annotator of the invitation's campaign, which is one use.
 
-    False where it is one already. Raises PhraseboxError where others were faster.
+    Returns False where it is one already. Raises PhraseboxError where others used up the link first.
     """
     with database.writing():
         locked = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)

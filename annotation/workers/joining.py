@@ -1,20 +1,20 @@
-"""Two workers who are one person become one, once a platform has said who somebody is that worked before.
+"""Merging two workers who are one person, after a platform has confirmed who a visitor with earlier work is.
 
 All of the provisional worker's rows move to the known one, in one transaction, and nothing that was
-acknowledged is lost: answers, pay, reports, consents, tests. What one person may not have done twice is put
-right as if the researcher had withdrawn it:
+acknowledged is lost: answers, pay, reports, consents, tests. What one person may not do twice is treated as
+if the researcher had withdrawn it:
 
 - Where both answered one question, or one judged the other's box, the later answer (or the one that is
   withdrawn already) is withdrawn. It is kept and paid; its assignment's `attempt` tells it apart.
 - Where one answered as a task what the other met as a control item or in a test, the answer to the task
   is withdrawn.
-- What one of them has in hand of such a question is taken back.
+- Leases of either on such a question are returned.
 - All images concerned are computed again, by the path that withdrawing takes.
-- TrustStates are told again from the answers of both. Tests of both count. Who was suspended as either stays
-  suspended, and what was withdrawn stays withdrawn.
+- Trust states are computed again from the answers of both. Tests of both count. A worker who was suspended as
+  either stays suspended, and what was withdrawn stays withdrawn.
 
-Locks: images, tasks and assignments, trust states, each in the order of their ids; then the worker, whom
-nobody else can then write to. What was begun meanwhile shows as `ProvisionalWorkerMoved`: try again.
+Locks: images, tasks and assignments, trust states, each in the order of their ids; then the worker, to whom
+nobody else can then write. If work was begun meanwhile, `ProvisionalWorkerMoved` is raised: try again.
 """
 
 from collections import defaultdict
@@ -51,20 +51,20 @@ from annotation.queue import image_state, task_rows
 from annotation.selectors.same_question import seen_as_control
 from annotation.workers import sessions
 
-#: What a trust state knows of a test.
+#: What a trust state stores about a test.
 _TEST = ("examined_right", "examined_items")
 
 
 class ProvisionalWorkerMoved(Exception):
-    """The provisional worker began something new while they were to be joined: nothing was done."""
+    """The provisional worker began something new during the merge: nothing was changed."""
 
 
 def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool = True) -> None:
-    """Make one worker of two; the known one stays. Raises ProvisionalWorkerMoved; call inside
+    """Merge two workers; the known one stays. Raises ProvisionalWorkerMoved; call inside
     `database.writing()`.
 
-    Sessions of the provisional worker go on as the known one. `by_platform`: a crowd platform said that they
-    are one, else a researcher saw it there.
+    Sessions of the provisional worker continue as the known one. `by_platform`: a crowd platform confirmed
+    it, else a researcher saw it there.
     """
     was, stays = provisional.worker, known.worker
     sessions.hand_over(_account_of(provisional), _account_of(known))
@@ -86,7 +86,7 @@ def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool =
     task_rows.count_checks(images)
     trust_replay.replay_rows(rows(stays.pk))
     for campaign in Campaign.objects.filter(pk__in=campaigns).order_by("pk"):
-        # Processes remember what each worker earned.
+        # Processes cache the earnings of each worker.
         raise_revision(campaign)
     _forget(provisional, known)
     because = AuditEntry.PLATFORM if by_platform else ""
@@ -99,8 +99,8 @@ def _account_of(identity: Identity) -> Any:
 
 
 def _images(was: int, stays: int) -> list[int]:
-    """The open images that the provisional worker has a part in, by their ids, and those of which the known
-    one had a question that the other met as a control item."""
+    """Return the open images (ids) with work of the provisional worker, and those of which the known one had
+    a question that the other met as a control item."""
     held = Assignment.objects.filter(worker=was, task__isnull=False).values_list("task__image", flat=True)
     drawn = Task.objects.filter(barred=was).values_list("image", flat=True)
     known = Task.objects.filter(pk__in=_met_otherwise(had=stays, met=was)).values_list("image", flat=True)
@@ -108,7 +108,7 @@ def _images(was: int, stays: int) -> list[int]:
 
 
 def _met_otherwise(*, had: int, met: int) -> list[int]:
-    """The tasks that a worker had and whose question another one, or the same, met as a control item."""
+    """Return the tasks that the worker `had` and whose question the worker `met` met as a control item."""
     worker_ids: list[int] = []
     kinds = Assignment.objects.filter(worker=met, control__isnull=False).values_list("kind", flat=True)
     with connection.cursor() as cursor:
@@ -123,7 +123,8 @@ def _met_otherwise(*, had: int, met: int) -> list[int]:
 
 
 def _lock(was: int, stays: int, images: list[int]) -> Any:
-    """Lock what will change. A function that names the trust states to be told again, once all has moved."""
+    """Lock everything that will change. Return a function that lists the trust states to compute again after
+    the move."""
 
     def locked(query: Any) -> list[int]:
         return list(
@@ -153,7 +154,7 @@ def _lock(was: int, stays: int, images: list[int]) -> Any:
 
 
 def _judged_by(workers: Iterable[int], images: list[int]) -> set[int]:
-    """Whose boxes these workers judged on these images: of them a verdict may be withdrawn."""
+    """Return the workers whose boxes these workers judged on these images: such verdicts may be withdrawn."""
     worker_ids = set[int]()
     for judging, judged_kind in judging_kinds():
         judged = Judgment.objects.filter(worker__in=workers, image__in=images, kind=judging)
@@ -171,7 +172,7 @@ def _judged_by(workers: Iterable[int], images: list[int]) -> set[int]:
 
 
 def _move(was: int, stays: int) -> None:
-    """Let the known worker have everything; of two answers to one question the later one is withdrawn."""
+    """Move everything to the known worker; of two answers to one question the later one is withdrawn."""
     Task.objects.filter(barred=was).update(barred=stays)
     _tokens_apart(was, stays)
     _tests_apart(was, stays)
@@ -186,7 +187,7 @@ def _move(was: int, stays: int) -> None:
     for mine in list(
         assignments.filter(control__isnull=False).exclude(role=qualification.QUALIFICATION_ROLE)
     ):
-        # A control item that was met twice: both answers count, as of two items.
+        # A control item that was met twice: both answers count, as for two items.
         met = Assignment.objects.filter(worker=stays, control=mine.control_id).aggregate(Max("attempt"))
         if met["attempt__max"] is not None:
             mine.attempt = met["attempt__max"] + 1
@@ -201,10 +202,10 @@ def _move(was: int, stays: int) -> None:
 
 
 def _settle_twice(mine: Assignment, theirs: list[Assignment]) -> None:
-    """One task that both have had: one answer stays, and what was not answered goes."""
+    """Resolve one task that both have had: one answer stays, and unanswered assignments are removed."""
     for their_row in theirs:
         if their_row.state != Assignment.SUBMITTED:
-            # Of two that nobody answered the one is kept whose page is open.
+            # Of two unanswered ones, the one whose page is open is kept.
             _take_away(their_row)
     answered = [row for row in theirs if row.state == Assignment.SUBMITTED]
     if not answered:
@@ -222,7 +223,7 @@ def _settle_twice(mine: Assignment, theirs: list[Assignment]) -> None:
 
 
 def _order(row: Assignment) -> tuple[bool, int]:
-    """By this the answer that stays comes first: valid ones, then earlier ones."""
+    """The sort key by which the answer that stays comes first: valid ones, then earlier ones."""
     return min(
         (withdrawn, pk)
         for withdrawn, pk in Judgment.objects.filter(assignment=row).values_list("withdrawn", "pk")
@@ -230,20 +231,21 @@ def _order(row: Assignment) -> tuple[bool, int]:
 
 
 def _set_aside(row: Assignment, attempt: int) -> None:
-    """Void the answer of an assignment, kept apart from the one that counts."""
+    """Withdraw the answer of an assignment, stored apart from the one that counts."""
     Assignment.objects.filter(pk=row.pk).update(attempt=attempt)
     Judgment.objects.filter(assignment=row).update(withdrawn=True)
 
 
 def _take_away(row: Assignment) -> None:
-    """Delete a lease without an answer; its place is free again."""
+    """Delete a lease without an answer; its place becomes free."""
     if row.state == Assignment.LEASED and row.task_id is not None:
         Task.objects.filter(pk=row.task_id).update(live=F("live") - 1)
     row.delete()
 
 
 def _tokens_apart(was: int, stays: int) -> None:
-    """A token is one answer of one worker: where both sent the same one, the provisional one's is another."""
+    """A token identifies one answer of one worker: where both used the same one, the provisional one's is
+    changed."""
     theirs = Assignment.objects.filter(worker=stays).exclude(token="").values("token")
     for row in list(Assignment.objects.filter(worker=was, token__in=theirs)):
         row.token = f"joined-{row.pk}"
@@ -251,26 +253,27 @@ def _tokens_apart(was: int, stays: int) -> None:
 
 
 def _tests_apart(was: int, stays: int) -> None:
-    """Count the provisional worker's tests on from those of the known one."""
+    """Number the provisional worker's tests after those of the known one."""
     taken = {
         (row.campaign_id, row.kind): row.attempt
         for row in TrustState.objects.filter(worker=stays, attempt__gt=0)
     }
     for (campaign, kind), before in taken.items():
         tests = Assignment.objects.filter(campaign=campaign, kind=kind, role=qualification.QUALIFICATION_ROLE)
-        # What of an unfinished test nobody answered is asked no more, where another one was begun since.
+        # The unanswered items of an unfinished test are dropped, if another one was begun since.
         if tests.filter(worker=was).exists():
             tests.filter(worker=stays, attempt=before - 1).exclude(state=Assignment.SUBMITTED).delete()
         tests.filter(worker=was).update(attempt=F("attempt") + before)
 
 
 def _withdraw_own_boxes(worker: int, images: list[int]) -> None:
-    """Void what the person said of their own boxes, and take back what they hold of that kind."""
+    """Withdraw the person's verdicts on their own boxes, and return such leases."""
     _withdraw_answers(worker, Assignment.objects.filter(task__barred=worker, task__image__in=images))
 
 
 def _withdraw_known(worker: int, images: list[int]) -> None:
-    """Void what the person answered and also met as a control item, and take back what they hold of it."""
+    """Withdraw the person's answers to questions that they also met as control items, and return such
+    leases."""
     met = _met_otherwise(had=worker, met=worker)
     _withdraw_answers(worker, Assignment.objects.filter(task__in=met, task__image__in=images))
 
@@ -285,7 +288,7 @@ def _withdraw_answers(worker: int, rows: QuerySet[Assignment]) -> None:
 
 
 def _withdraw_with_the_worker(worker: int, images: list[int]) -> None:
-    """Whose judgments of a kind are withdrawn, of them all that come with the join are too."""
+    """If a worker's judgments of a kind are withdrawn, withdraw those that the merge adds, too."""
     for row in TrustState.objects.filter(worker=worker, withdrawn_at__isnull=False):
         Judgment.objects.filter(
             campaign=row.campaign_id, worker=worker, kind=row.kind, image__in=images, withdrawn=False
@@ -317,10 +320,10 @@ def _merge_trust_states(was: int, stays: int) -> None:
 
 
 def _forget(provisional: Identity, known: Identity) -> None:
-    """Let nothing be left of the provisional worker but what was theirs."""
+    """Delete everything of the provisional worker that was not moved."""
     account = _account_of(provisional)
     been_to = Visit.objects.filter(identity=known).values_list("study__campaign", flat=True)
-    # From whom a role was taken it stays taken: of a campaign that they came to before.
+    # A revoked role stays revoked, for a campaign that they came to before.
     for grant in RoleGrant.objects.filter(account=account).exclude(campaign__in=set(been_to)):
         RoleGrant.objects.get_or_create(
             account=_account_of(known), role=grant.role, corpus=grant.corpus, campaign=grant.campaign

@@ -1,4 +1,4 @@
-"""Messages of researchers to workers: a notice on the worker's next page, until they have read it."""
+"""Messages of researchers to workers: a notice on the worker's pages until it is read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from annotation.models import Account, Campaign, Worker, WorkerMessage
 from annotation.selectors.corpora import campaigns_in
 from phrasebox.errors import PhraseboxError
 
-#: Characters of a message, at most.
+#: The maximum length of a message.
 LONGEST_MESSAGE = 2_000
-#: Messages that are shown of a worker, the newest.
+#: The number of newest messages displayed for a worker.
 NEWEST_MESSAGES = 10
 
 
@@ -28,8 +28,8 @@ def send_messages(
 ) -> list[WorkerMessage]:
     """Send each of these workers of a campaign the same message, all or none.
 
-    Raises PhraseboxError on an empty or a long text, and where nobody is named who can read it: model
-    annotators and those who were erased cannot.
+    Raises PhraseboxError for an empty or too long text, and where none of them can read it: model annotators
+    and erased workers cannot.
     """
     text = "\n".join(line.rstrip() for line in text.replace("\0", "").splitlines()).strip()
     if not text:
@@ -50,25 +50,25 @@ def send_messages(
             WorkerMessage.objects.create(campaign=campaign, worker_id=worker, text=text, sent_by=actor)
             for worker in names
         ]
-        # Its words are not kept for ever: they may name somebody who is erased later.
+        # Its text is not logged: it may name somebody who is erased later.
         record(actor=actor, act="message_workers", campaign=campaign, workers=list(names.values()))
     return messages
 
 
 def unread_of_account(account: int) -> list[WorkerMessage]:
-    """What the worker of an account was told and has not read yet, the oldest first."""
+    """Return the unread messages to the worker of an account, the oldest first."""
     messages = WorkerMessage.objects.filter(worker__identity__account=account, read_at__isnull=True)
     return list(messages.select_related("campaign").order_by("pk"))
 
 
 def messages_to(campaign: Campaign, worker: int) -> list[WorkerMessage]:
-    """The newest messages to a worker of a campaign, the newest first."""
+    """Return the newest messages to a worker of a campaign, the newest first."""
     messages = WorkerMessage.objects.filter(campaign=campaign, worker=worker)
     return list(messages.select_related("sent_by").order_by("-pk")[:NEWEST_MESSAGES])
 
 
 def received_by(account: Account, *roles: str) -> QuerySet[WorkerMessage]:
-    """What researchers told an account that works here; to a call under a token, what that is limited to."""
+    """Return the messages to an account that works here; for a call with a token, within its limit."""
     rows = WorkerMessage.objects.filter(worker__identity__account_id=account.pk)
     if account.limit != WHOLE_SERVER:
         rows = rows.filter(campaign__in=campaigns_in(account.limit))
@@ -95,7 +95,7 @@ class ReadMessageRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessage:
-    """What a researcher told you; `read_at` is null until you say that you have read it."""
+    """A message of a researcher to you; `read_at` is null until you mark it as read."""
 
     number: int
     campaign: str
@@ -105,12 +105,12 @@ class ReceivedMessage:
 
 
 def list_received_messages(request: ReceivedMessagesRequest, context: OperationContext) -> Listing:
-    """The messages to the caller."""
+    """Return the messages to the caller."""
     return Listing(received_by(context.actor), "-pk", _received)
 
 
 def read_message(request: ReadMessageRequest, context: OperationContext) -> None:
-    """Note that a message was read."""
+    """Record that a message was read."""
     with database.writing():
         WorkerMessage.objects.filter(pk=request.message, read_at=None).update(read_at=database.now())
 

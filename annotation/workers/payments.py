@@ -1,10 +1,9 @@
-"""What workers are due, what they were paid, and the ledger of both.
+"""Amounts due to workers, payments to them, and the ledger of both.
 
-Due is what a worker's answers earned and what bonuses they were given, less what was paid out; nobody is paid
-more than that. How they are paid is somebody else's affair: a payout records that it was done, under a
-reference by which the same payment is known again; one that was recorded by mistake is voided, and stays in
-the ledger. Who came from a crowd platform that has not confirmed who they are is not paid until it has.
-Simulated answers are never paid.
+Due is what a worker's answers earned plus bonuses, minus what was paid; nobody is paid more than that.
+Payments are made elsewhere: a payout records that one was made, under a reference that identifies it; one
+that was recorded by mistake is voided, and stays in the ledger. People from a crowd platform are not paid
+until it has confirmed who they are. Simulated answers are never paid.
 """
 
 import csv
@@ -30,18 +29,18 @@ from phrasebox.errors import PhraseboxError
 from phrasebox.spreadsheets import escape_formula
 from phrasebox.text_files import decimal_number
 
-#: Lines of the ledger read at once.
+#: Number of lines of the ledger read at once.
 LEDGER_LINES_PER_QUERY = 2_000
-#: Characters of a reference and of a reason, at most.
+#: The maximum lengths of a reference and of a reason.
 LONGEST_REFERENCE, LONGEST_PAYMENT_REASON = 100, 200
-#: The largest amount that is read, in millionths: no payment is that large, and all are stored exactly.
+#: The largest accepted amount, in millionths: no payment is that large, and all are stored exactly.
 LARGEST_AMOUNT = 10**18
 _COLUMNS = ("at", "worker", "entry", "kind", "role", "seconds", "amount", "currency", "reference", "settings")
 
 
 @dataclass(slots=True)
 class KindDue:
-    """A worker's answers of one kind: how many, in how many seconds, and what they earned."""
+    """A worker's answers of one kind: their number, their seconds, and their earnings."""
 
     answers: int = 0
     seconds: float = 0.0
@@ -49,15 +48,15 @@ class KindDue:
 
     @property
     def hourly(self) -> int | None:
-        """What an hour of this work earned, in millionths; None where no time was taken."""
+        """The earnings per hour of this work, in millionths; None without any time."""
         return hourly(self.earned, self.seconds)
 
 
 @dataclass(slots=True)
 class Due:
-    """A worker's account in a campaign, in millionths of its currency. Seconds are idle-trimmed.
+    """A worker's account in a campaign, in millionths of its currency. Seconds exclude idle time.
 
-    `held`: the crowd platform has not confirmed who they are, so that they are not paid.
+    `held`: the crowd platform has not confirmed who they are, so they are not paid.
     """
 
     worker: int
@@ -69,43 +68,42 @@ class Due:
 
     @property
     def answers(self) -> int:
-        """How many answers are paid, of all kinds."""
+        """The number of paid answers, of all kinds."""
         return sum(kind.answers for kind in self.kinds.values())
 
     @property
     def seconds(self) -> float:
-        """The seconds that all answers took."""
+        """The seconds of all answers."""
         return sum(kind.seconds for kind in self.kinds.values())
 
     @property
     def earned(self) -> int:
-        """What all answers earned, in millionths."""
+        """The earnings of all answers, in millionths."""
         return sum(kind.earned for kind in self.kinds.values())
 
     @property
     def due(self) -> int:
-        """What was earned or given and is not paid yet, in millionths; below 0 where more was paid."""
+        """The earnings and bonuses not yet paid, in millionths; below 0 if more was paid."""
         return self.earned + self.bonuses - self.paid
 
     @property
     def hourly(self) -> int | None:
-        """What an hour of work earned; None where no time was counted."""
+        """The earnings per hour of work; None without any time."""
         return hourly(self.earned, self.seconds)
 
 
 def currency_of(campaign: Campaign) -> str:
-    """The currency in which a campaign pays."""
+    """Return the currency in which a campaign pays."""
     return settings_of(campaign.settings).pay.currency
 
 
 def usual_reference(campaign: Campaign) -> str:
-    """The reference of a payment today, unless another is given."""
+    """Return the default reference of a payment made today."""
     return f"{campaign.name}-{database.now():%Y-%m-%d}"[:LONGEST_REFERENCE]
 
 
 def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
-    """The account of one worker, or of all who answered anything or were given a bonus, in the order in which
-    they came."""
+    """Return the account of one worker, or of all with an answer or a bonus, in order of arrival."""
     lines, lines_of_bonuses = earned(campaign, worker=worker), bonuses(campaign, worker=worker)
     concerned = sorted({line.worker for line in lines} | set(lines_of_bonuses))
     names = dict(Worker.objects.filter(pk__in=concerned).values_list("pk", "pseudonym"))
@@ -124,16 +122,15 @@ def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
 
 
 def unconfirmed(workers: Iterable[int]) -> set[int]:
-    """Those of these workers who came from a crowd platform that has not confirmed who they are, or that
-    says that they are somebody else."""
+    """Return those of these workers who came from a crowd platform that has not confirmed who they are, or
+    that says that they are somebody else."""
     claims = Visit.objects.filter(identity=OuterRef("pk"), verification__in=(Visit.WAITING, Visit.REFUSED))
     unsure = Identity.objects.filter(Exists(claims), external_id="", worker__in=list(workers))
     return set(unsure.values_list("worker", flat=True))
 
 
 def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
-    """The campaigns that owe this worker an amount that can be paid, with it; none yet where they are
-    `held`."""
+    """Return the campaigns that owe this worker a payable amount, with it; none while they are `held`."""
     campaigns = Campaign.objects.filter(trust_states__worker=worker, simulated=False).distinct()
     unpaid_campaigns = [(campaign, due_accounts(campaign=campaign, worker=worker)) for campaign in campaigns]
     return [
@@ -146,14 +143,14 @@ def unpaid(*, worker: int) -> list[tuple[Campaign, int]]:
 def pay(
     *, worker: int, campaign: Campaign, amount: int, reference: str = "", actor: Account | None = None
 ) -> Payout:
-    """Record that `amount` (millionths) was paid. The same `reference` again is the same payment.
+    """Record that `amount` (millionths) was paid. Repeating it with the same `reference` is the same payment.
 
-    Raises PhraseboxError on more than is due, on a reference that stands for another amount, and where
+    Raises PhraseboxError for more than is due, for a reference that stands for another amount, and where
     answers are simulated.
     """
     _check_reference(reference)
     with database.writing():
-        # One at a time: of two who pay the same worker, the second finds it paid.
+        # Serialised: of two who pay the same worker, the second finds it paid.
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         check_real(row)
         currency = currency_of(campaign)
@@ -198,7 +195,7 @@ def pay(
 
 
 def _paid_out(payout: Payout, pseudonym: str) -> Payout:
-    """Store a payout that was checked, with its line of the audit, which names the worker's `pseudonym`."""
+    """Store a checked payout and its audit entry, which names the worker's `pseudonym`."""
     payout.save()
     record(
         actor=payout.paid_by,
@@ -218,11 +215,11 @@ def pay_all_due(
     workers: Collection[int] | None = None,
     actor: Account | None = None,
 ) -> list[Payout]:
-    """Record that everybody was paid what they were due, or these `workers`, all or none. What is less than
-    the last digit of the currency stays due.
+    """Record that all workers, or these `workers`, were paid what is due to them, all or none. Amounts below
+    the last digit of the currency stay due.
 
-    Workers who were paid under this `reference` before are skipped, so that it may be done again; so are
-    those who are not confirmed (`Due.held`).
+    Workers who were paid under this `reference` before are skipped, so that it may be repeated; so are those
+    who are not confirmed (`Due.held`).
     """
     if not reference:
         raise PhraseboxError(_("Paying several workers needs a reference that identifies the payment."))
@@ -251,16 +248,16 @@ def pay_all_due(
 
 
 def payouts_in_force(campaign: Campaign) -> QuerySet[Payout]:
-    """The payouts of a campaign that were not voided."""
+    """Return the payouts of a campaign that were not voided."""
     return Payout.objects.filter(campaign=campaign, voided_at__isnull=True)
 
 
 def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account | None = None) -> Payout:
-    """Note that a payout, by its number, was not made after all: what it paid is due again, and its reference
+    """Record that a payout, by its number, was not made after all: its amount is due again, and its reference
     is free.
 
-    Voided again it stays as it is. Raises PhraseboxError without a reason, and where the campaign has no such
-    payout.
+    Voiding it again changes nothing. Raises PhraseboxError without a reason, and where the campaign has no
+    such payout.
     """
     reason = checked_reason(reason)
     with database.writing():
@@ -287,7 +284,7 @@ def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account 
 
 
 def checked_reason(reason: str) -> str:
-    """A reason without spaces at its ends; raises PhraseboxError where there is none, or a long one."""
+    """Return a reason without surrounding spaces; raises PhraseboxError where it is empty or too long."""
     reason = " ".join(reason.split())
     if not reason:
         raise PhraseboxError(_("Give a reason: it stays in the history."))
@@ -299,7 +296,7 @@ def checked_reason(reason: str) -> str:
 
 
 def check_real(campaign: Campaign) -> None:
-    """Raise PhraseboxError where a campaign's answers are simulated: nobody is paid for those."""
+    """Raise PhraseboxError where a campaign's answers are simulated, since these are not paid."""
     if campaign.simulated:
         raise PhraseboxError(
             _("The answers of campaign “%(name)s” are simulated: nobody is paid for them.")
@@ -313,27 +310,27 @@ def _check_reference(reference: str) -> None:
 
 
 def micros_of(text: str, currency: str) -> int:
-    """An amount as people write it, in millionths: "12.50". Raises Invalid, also where it has more digits
-    than its currency."""
+    """Return an amount as people write it ("12.50") in millionths. Raises Invalid, also where it has more
+    digits than its currency."""
     smallest = smallest_amount(currency)
     try:
-        # Decimal reads 1_000 and digits of other scripts too.
+        # Decimal accepts 1_000 and digits of other scripts, too.
         exact = Decimal(text if decimal_number(text) is not None else "nan") * MICROS
         if exact.is_finite() and abs(exact) <= LARGEST_AMOUNT and exact % smallest == 0:
             return int(exact)
     except ArithmeticError:
-        pass  # no number, or one beyond all that decimals hold
+        pass  # not a number, or too large for a decimal
     example = amount_text(12 * MICROS, currency)
     digits = currency_digits(currency)
     raise invalid("amount", "decimal", currency=currency, digits=digits, example=example)
 
 
 def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
-    """Every line of the ledger, as COLUMNS: answers in the order of their leases, then bonuses, then payouts.
+    """Yield every line of the ledger, in the order of COLUMNS: answers in the order of their leases, then
+    bonuses, then payouts.
 
-    Read page by page. Amounts are in units of the currency; payouts are negative, so that the
-    amounts of a worker add up to what is due. What was voided or withdrawn has a second line that takes the
-    first one back.
+    Read page by page. Amounts are in units of the currency; payouts are negative, so that a worker's amounts
+    add up to what is due. What was voided or withdrawn has a second line that cancels the first.
     """
     currency = currency_of(campaign)
     names = dict(Worker.objects.filter(trust_states__campaign=campaign).values_list("pk", "pseudonym"))
@@ -376,12 +373,12 @@ def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
 def _line(
     at: datetime, who: str, entry: str, amount: int, currency: str, reference: str
 ) -> tuple[object, ...]:
-    """A line that is no answer."""
+    """Return a line that is no answer."""
     return _at(at), who, entry, "", "", "", units(amount), currency, reference, ""
 
 
 def write_ledger(campaign: Campaign, file: IO[str]) -> int:
-    """Write the ledger as CSV for a spreadsheet; how many lines there are below the heads."""
+    """Write the ledger as CSV for a spreadsheet; return the number of lines without the header."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
     count = 0

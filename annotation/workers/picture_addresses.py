@@ -1,4 +1,4 @@
-"""Signed addresses of pictures: one is good for an hour, and for one session or token only."""
+"""Signed URLs of pictures: valid for an hour, and for one session or token only."""
 
 import time
 
@@ -10,30 +10,30 @@ from django.urls import reverse
 from annotation.task_types.practice.scenes import SCENE_PICTURES as EXAMPLES
 from annotation.workers.api_tokens import digest_of_secret
 
-#: Seconds that an address is good for, at most; and the step in which its time is told.
+#: The maximum validity of a URL in seconds, and the step to which its time is rounded.
 PICTURE_LIFETIME = 3600
 LIFETIME_STEP = 900
-#: What an address can show: the file itself, or a small copy for grids.
+#: The variants of a picture: the file itself, or a small copy for grids.
 FULL, SMALL = "full", "small"
-#: How the header of a program begins that sends its token: a worker's, or one of the REST API.
+#: The prefixes of a program's authorisation header: with a worker's token, or one of the REST API.
 _TOKEN, _BEARER = "Token ", "Bearer "
 
 
 class _SteppedSigner(TimestampSigner):
-    """Rounds the time down, so that one picture has one address for a while."""
+    """Rounds the time down, so that a picture keeps its URL for a while."""
 
     def timestamp(self) -> str:
         return b62_encode(int(time.time()) // LIFETIME_STEP * LIFETIME_STEP)
 
 
 def picture_secret(request: HttpRequest) -> str | None:
-    """What nobody else sends: the key of a session, or a program's token."""
+    """Return the secret of the sender: the key of a session, or a program's token."""
     header = request.headers.get("Authorization", "")
     return header if header.startswith((_TOKEN, _BEARER)) else request.session.session_key
 
 
 def required_of(secret: str) -> dict[str, str]:
-    """What must be there for such a secret to show anything, as `may_look` takes it."""
+    """Return the conditions under which such a secret gives access, as arguments of `may_look`."""
     if secret.startswith(_BEARER):
         return {"program": digest_of_secret(secret.removeprefix(_BEARER).strip())}
     if secret.startswith(_TOKEN):
@@ -42,17 +42,17 @@ def required_of(secret: str) -> dict[str, str]:
 
 
 def picture_signer(request: HttpRequest) -> TimestampSigner:
-    """What signs for the sender of a request alone."""
+    """Return the signer for the sender of a request only."""
     return _SteppedSigner(salt=f"annotation.picture.{picture_secret(request)}")
 
 
 def signed_picture_address(request: HttpRequest, name: str, size: str = FULL) -> str:
-    """The address under which the sender of `request` may fetch picture `name` (of `Image.picture`).
+    """Return the URL under which the sender of `request` may fetch picture `name` (of `Image.picture`).
 
-    A picture of examples and practice is a static file, which anybody may see.
+    Pictures of examples and practice are public static files.
     """
     if name.startswith(EXAMPLES):
         return static(name)
-    # A call of the API says itself whose it is.
+    # A call of the API has its own account.
     account = getattr(request, "account_id", None) or request.user.pk
     return reverse("picture", args=[picture_signer(request).sign(f"{size}-{account}-{name}")])

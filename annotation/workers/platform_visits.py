@@ -1,14 +1,14 @@
-"""Visits from crowd platforms: somebody comes to work on a study, and goes back with a code.
+"""Visits from crowd platforms: people come to work on a study, and return with a code.
 
-A visit is one submission of the platform's. What counts towards it are the answers handed in since it
-began, those of tests apart. It ends in one of three ways:
+A visit is one submission of the platform. Answers submitted since it began count towards it, except those of
+tests. It ends in one of three ways:
 
     complete      the study's answers are given, or some were and there is nothing left
     screened out  a test was failed or the worker suspended, or there was nothing from the beginning
     reported      the platform says that the submission was returned, timed out or rejected
 
-The last gives back what the worker has in hand; a code is for the first two, and for those whom the platform
-has confirmed where we can ask it (`confirming`, which begins visits).
+The last one returns the worker's leases; the first two give a code, if the platform has confirmed the person
+or cannot be asked (`confirmation`, which begins visits).
 """
 
 from collections.abc import Mapping
@@ -30,25 +30,25 @@ from phrasebox.errors import PhraseboxError
 PROLIFIC, MTURK = "prolific", "mturk"
 PROVIDERS = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
 PlatformName = Annotated[str, OneOf(lambda: PROVIDERS)]
-#: Platforms that name their studies.
+#: Platforms that identify their studies.
 NAMING = (PROLIFIC,)
 ENDED = Visit.OVER
-#: How a visit stands: there is work; it may end, with the answers given, after a test that was failed
-#: or a suspension, or because there was nothing from the beginning.
+#: The state of a visit: there is work; or it may end, since the answers are given, after a failed test or a
+#: suspension, or because there was no work from the beginning.
 WORKING, DONE, SCREENED_OUT, NOTHING = "working", "done", "out", "nothing"
-#: Reasons for which a worker is kept out of a kind, and those that are nobody's doing.
+#: Reasons for which a worker is excluded from a kind, and those that are nobody's fault.
 _BARRED = ("suspended", "blocked", "too_few_tasks", "too_few_approved", "test_failed", "too_many_tests")
 _NO_WORK = ("none_open", "all_judged", "busy", "unjudged", "check_first", "paused", "closed")
 MOST_ANSWERS_REQUIRED = 10_000
 
 
 class VisitError(PhraseboxError):
-    """A study or a visit that cannot be so; one line with the remedy."""
+    """An invalid study or visit; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitProgress:
-    """How far a visit is. `again`: a test that was failed may be taken again instead of ending it."""
+    """The progress of a visit. `again`: a failed test may be repeated instead of ending the visit."""
 
     visit: Visit
     answered: int
@@ -57,18 +57,18 @@ class VisitProgress:
 
     @property
     def answers_required(self) -> int:
-        """How many answers the study wants of a visitor."""
+        """The number of answers that the study requests of a visitor."""
         return self.visit.study.answers_required
 
     @property
     def may_end(self) -> bool:
-        """Whether nothing is left to do but to go back."""
+        """Whether nothing is left to do but return to the platform."""
         return self.state != WORKING and not self.again
 
     @property
     def code(self) -> str:
-        """What the platform is told; "" while there is work, while the platform has not confirmed who works
-        where we can ask it, and where the study has no such code."""
+        """The code for the platform; "" while there is work, while the platform could confirm the person but
+        has not, and where the study has no such code."""
         study = self.visit.study
         if not self.visit.counts:
             return ""
@@ -85,7 +85,7 @@ def save_study(
     screen_out_code: str = "",
     actor: Account | None = None,
 ) -> Study:
-    """A campaign's study on a platform; the same one again is changed. Raises VisitError."""
+    """Create a campaign's study on a platform, or change an existing one. Raises VisitError."""
     if provider not in PROVIDERS:
         raise VisitError(
             _("There is no platform “%(name)s”; known: %(known)s.")
@@ -123,7 +123,7 @@ def save_study(
 
 
 def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Study:
-    """The study by which somebody comes. Raises VisitError where nobody has told us of it."""
+    """Return the study of a visitor. Raises VisitError where it is unknown."""
     study = Study.objects.filter(provider=provider, campaign=campaign, external_id=external_id).first()
     if study is None:
         raise VisitError(_("This study has not been added here yet. Ask its researchers to add it."))
@@ -131,7 +131,7 @@ def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Stu
 
 
 def current_visit(session: Mapping[str, Any], account: Any) -> Visit | None:
-    """The visit that a session is for, where it is the account's own."""
+    """Return the visit of a session, if it belongs to the account."""
     number = session.get(sessions.VISIT)
     if number is None:
         return None
@@ -140,14 +140,15 @@ def current_visit(session: Mapping[str, Any], account: Any) -> Visit | None:
 
 
 def left_of_visit(visit: Visit, *, holding: int = 0) -> int:
-    """How many answers are still wanted, besides what is in hand; 0 where no more is handed out."""
+    """Return how many answers are still requested, besides the `holding` leases; 0 where nothing more is
+    leased."""
     if visit.outcome or visit.reported in ENDED or visit.verification == Visit.REFUSED:
         return 0
     return max(0, visit.study.answers_required - answers_of_visit(visit) - holding)
 
 
 def answers_of_visit(visit: Visit) -> int:
-    """The answers that count towards a visit."""
+    """Return the number of answers that count towards a visit."""
     done = Assignment.objects.filter(
         campaign=visit.study.campaign_id,
         worker=visit.identity.worker_id,
@@ -158,7 +159,7 @@ def answers_of_visit(visit: Visit) -> int:
 
 
 def visit_progress(visit: Visit) -> VisitProgress:
-    """How far a visit is, and whether it may end."""
+    """Return the progress of a visit, and whether it may end."""
     answered = answers_of_visit(visit)
     if visit.outcome:
         return VisitProgress(visit, answered, DONE if visit.outcome == Visit.COMPLETE else SCREENED_OUT)
@@ -184,7 +185,7 @@ def _open(offer: AvailableTask) -> bool:
 
 
 def finish_visit(visit: Visit) -> VisitProgress:
-    """End a visit that may end, and give back what is in hand; ended before, it stays as it ended."""
+    """End a visit that may end, and return its leases; one that has ended stays unchanged."""
     with database.writing():
         visit_row = Visit.objects.select_for_update(of=("self",)).select_related(
             "identity", "study__campaign"
@@ -205,7 +206,7 @@ def finish_visit(visit: Visit) -> VisitProgress:
 
 
 def has_other_visit(visit: Visit) -> bool:
-    """Whether the worker is at work in the same campaign by another visit."""
+    """Whether the worker has another active visit to the same campaign."""
     visits = Visit.objects.filter(
         identity=visit.identity_id, study__campaign=visit.study.campaign_id, outcome=""
     )
@@ -214,7 +215,7 @@ def has_other_visit(visit: Visit) -> bool:
 
 
 def release(visit: Visit) -> None:
-    """Give back what the visitor has in hand."""
+    """Return the visitor's leases."""
     worker = visit.identity.worker_id
     held = Assignment.objects.filter(
         worker=worker, campaign=visit.study.campaign_id, state=Assignment.LEASED

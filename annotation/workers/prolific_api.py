@@ -1,13 +1,13 @@
-"""What Prolific itself says of who comes: links that it signed, and its API. The edge of the world.
+"""Prolific's confirmation of visitors: its signed links, and its API. This module makes the network calls.
 
-A signed link ("secured external URL") carries `prolific_token`, a JWT (RS256). Of it are checked: the
-signature, by Prolific's public keys; `exp`; `aud`, which must be of our host; `iss`, where there is one; and
-that the three ids in `prolific` are those of the address.
+A signed link ("secured external URL") carries `prolific_token`, a JWT (RS256). Checked are: the signature,
+with Prolific's public keys; `exp`; `aud`, which must be our host; `iss`, if present; and that the three ids
+in `prolific` are those of the address.
 
-Source: Prolific's API reference, "Retrieve JSON Web Key Set" (what of a token is to be verified) and
-"Retrieve a submission" (`participant`, `study_id`, `parent_study_id`, `status`); https://docs.prolific.com,
-read in November 2026. What the claims are called beyond `exp`, `aud` and `prolific` is not told there
-(docs/entry.md says what we take for granted).
+Source: Prolific's API reference, "Retrieve JSON Web Key Set" (what to verify in a token) and "Retrieve a
+submission" (`participant`, `study_id`, `parent_study_id`, `status`); https://docs.prolific.com, read in
+November 2026. It does not name the claims other than `exp`, `aud` and `prolific` (docs/entry.md lists our
+assumptions).
 """
 
 import hashlib
@@ -30,32 +30,31 @@ from django.conf import settings
 _log = logging.getLogger(__name__)
 
 PROLIFIC_API = "https://api.prolific.com"
-#: Whose tokens these are: this host, or one below it.
+#: The issuer of the tokens: this host, or a subdomain.
 ISSUER = "prolific.com"
-#: Seconds that Prolific gets to answer while somebody waits for a page.
+#: Seconds to wait for Prolific while somebody waits for a page.
 _PATIENCE = 2.5
-#: Bytes of an answer that are read, and characters of a token; theirs have a few hundred.
+#: The maximum size in bytes of a response, and length of a token; theirs have a few hundred characters.
 LARGEST, _LONGEST_TOKEN = 200_000, 8_000
 #: Seconds by which two clocks may differ.
 LEEWAY = 30
-#: Seconds for which keys are kept, and after which an unknown key, or keys that did not come, are asked for
-#: again.
+#: Seconds for which keys are cached, and after which an unknown key, or a failed download, is retried.
 KEYS_LIFETIME, ASK_AGAIN = 12 * 3600, 60
 #: The names of the ids in an address and in a token.
 PARTICIPANT, STUDY, SUBMISSION = "PROLIFIC_PID", "STUDY_ID", "SESSION_ID"
 
 
 class BadLink(ValueError):
-    """A link that Prolific did not sign, or not for this, or not just now; one line for our logs."""
+    """A link without a valid signature of Prolific for this purpose and time; one line for our logs."""
 
 
 class Away(Exception):
-    """Prolific did not answer, or nothing that can be read."""
+    """Prolific did not respond, or not with anything readable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The ids that Prolific signed; `digest` tells one link from another."""
+    """The ids that Prolific signed; `digest` identifies the link."""
 
     participant: str
     study: str
@@ -65,8 +64,8 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionReport:
-    """What Prolific says of a submission, `at` a time unless it is now. `studies`: its study, and that one's
-    parent if it has one; none where that is not told."""
+    """Prolific's report about a submission, for the time `at` or for now. `studies`: its study, and its
+    parent study if there is one; empty where unknown."""
 
     participant: str
     studies: tuple[str, ...]
@@ -75,7 +74,7 @@ class SubmissionReport:
 
 
 def read_link(token: str, *, host: str) -> Link:
-    """The ids of a signed link that leads to `host`. Raises BadLink, and Away where there are no keys now."""
+    """Return the ids of a signed link to `host`. Raises BadLink, and Away where the keys are unavailable."""
     if len(token) > _LONGEST_TOKEN:
         raise BadLink("the token is too long")
     try:
@@ -110,7 +109,7 @@ def read_link(token: str, *, host: str) -> Link:
 
 
 def submission(number: str) -> SubmissionReport | None:
-    """What Prolific says of a submission, None where it knows none of that id. Raises Away."""
+    """Return Prolific's report about a submission, None for an unknown one. Raises Away."""
     status, body = _fetch(
         f"{PROLIFIC_API}/api/v1/submissions/{quote(number, safe='')}/",
         {"Authorization": f"Token {settings.PROLIFIC_API_TOKEN}"},
@@ -126,7 +125,7 @@ def submission(number: str) -> SubmissionReport | None:
             for name in ("study_id", "parent_study_id")
             if submission_data.get(name)
         )
-        # Until somebody has taken the place there is no participant.
+        # There is no participant until somebody has taken the place.
         return SubmissionReport(
             str(submission_data.get("participant") or ""),
             studies,
@@ -137,12 +136,12 @@ def submission(number: str) -> SubmissionReport | None:
 
 
 def normalised_status(text: str) -> str:
-    """A status in one spelling: they write AWAITING REVIEW, AWAITING_REVIEW and TIMED-OUT."""
+    """Normalise a status: they write AWAITING REVIEW, AWAITING_REVIEW and TIMED-OUT."""
     return text.upper().replace("_", "-")[:40]
 
 
 def _fetch(address: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
-    """Status and body of a GET. Follows no redirection, which would take the token along. Raises Away."""
+    """Return status and body of a GET. Follows no redirects, which would pass on the token. Raises Away."""
     request = Request(address, headers={"Accept": "application/json", **headers})
     try:
         with _opener.open(request, timeout=_PATIENCE) as answer:
@@ -162,7 +161,7 @@ _opener = build_opener(_Nowhere)
 
 
 class _Keys:
-    """Prolific's public keys, by their ids; fetched when they are needed, and kept by the process."""
+    """Prolific's public keys by id; fetched on demand, and cached by the process."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -173,7 +172,7 @@ class _Keys:
         self.at = self.tried = float("-inf")
 
     def get(self, name: str) -> Any:
-        """The key of that id, None where there is none. Raises Away."""
+        """Return the key with that id, None where there is none. Raises Away."""
         with self.lock:
             now = monotonic()
             old = name not in self.keys or now - self.at > KEYS_LIFETIME
@@ -209,7 +208,7 @@ def _key(name: str) -> Any:
 
 
 def _read_keys(document: Any) -> dict[str, Any]:
-    """The keys for signatures by RS256 of a key set, by their ids. Raises Away where it is none."""
+    """Return a key set's keys for RS256 signatures, by id. Raises Away where it is invalid."""
     try:
         entries = [entry for entry in document["keys"] if entry.get("kty") == "RSA"]
         return {str(entry["kid"]): jwt.PyJWK(entry, algorithm="RS256").key for entry in entries}
@@ -218,7 +217,7 @@ def _read_keys(document: Any) -> dict[str, Any]:
 
 
 def _host(audience: object) -> str:
-    """The host, and the port where one is named, of an address or of a bare domain."""
+    """Return the host, with the port if given, of a URL or of a bare domain."""
     text = str(audience).lower()
     try:
         return urlsplit(text if "//" in text else f"//{text}").netloc

@@ -1,13 +1,12 @@
-"""Who works under which pseudonym, and how a person is forgotten.
+"""Pseudonyms of workers, and erasing a person.
 
-A worker is a pseudonym; `Identity` alone says who it is. Erasing deletes account, sessions,
-identity and what the worker wrote beside their answers; the answers stay under the pseudonym, which
-then leads to nobody. On request, the words of their answers go too, and the reasons that staff typed about
-them.
+A worker is a pseudonym; only `Identity` says who it is. Erasing deletes account, sessions, identity and the
+worker's comments; the answers stay under the pseudonym, which then identifies nobody. On request, the texts
+of their answers are deleted too, and the reasons that staff typed about them.
 
-Every erasure is noted in a file beside the database, `erasures.txt` in DATA_DIR: a backup that is
-older than an erasure brings the person back, and `erase_again` lets them go once more. The file
-holds pseudonyms and times only.
+Every erasure is recorded in a file beside the database, `erasures.txt` in DATA_DIR: restoring a backup that
+is older than an erasure restores the person, and `erase_again` erases them again. The file contains only
+pseudonyms and times.
 """
 
 import os
@@ -54,25 +53,25 @@ from annotation.workers import payments, sessions
 from phrasebox.errors import PhraseboxError
 
 ERASURES = "erasures.txt"
-#: What a line of it ends with where the worker's own words were erased too, or reasons of staff.
+#: The last word of a line if the worker's own texts were erased too, or reasons of staff.
 _TEXTS, _REASONS = "texts", "reasons"
-#: What staff types about workers, by table.
+#: The fields with staff's texts about workers, by table.
 _REASON_FIELDS: dict[Any, tuple[str, ...]] = {
     Bonus: ("reason", "withdrawn_reason"),
     Payout: ("void_reason",),
     TrustState: ("reason", "withdrawn_reason"),
 }
-#: How pseudonyms begin, and no name that anybody chooses.
+#: The prefix of pseudonyms, which no chosen name may have.
 PREFIX = "w-"
-#: Letters and digits of pseudonyms: none that is taken for another.
+#: The letters and digits of pseudonyms, without ones that look alike.
 _ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 _LENGTH = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What erasing a worker deleted; `texts` are answers whose words are gone, `reasons` what staff had typed
-    about them. `already`: they were erased before, and nothing was left to do."""
+    """What erasing a worker deleted; `texts` is the number of answers whose texts were deleted, `reasons`
+    that of staff's texts about them. `already`: they were erased before, and nothing was left to do."""
 
     pseudonym: str
     account: bool
@@ -84,8 +83,8 @@ class Erased:
 
 
 class Erasure(NamedTuple):
-    """A line of the list of erasures: whom, and whether what they wrote and what staff typed about them went
-    too."""
+    """A line of the list of erasures: the worker, and whether their texts and staff's texts about them were
+    deleted too."""
 
     pseudonym: str
     texts: bool
@@ -93,12 +92,12 @@ class Erasure(NamedTuple):
 
 
 def worker_of(account: Account) -> Worker:
-    """The worker that an account works as; made, under a fresh pseudonym, on first sight."""
+    """Return the worker of an account, created under a new pseudonym on first use."""
     worker = Worker.objects.filter(identity__account=account).first()
     if worker is not None:
         return worker
     with database.writing():
-        # The account's row is the lock: two tabs that come first at once are one worker.
+        # The account's row is the lock: two tabs that arrive at once get one worker.
         Account.objects.select_for_update().get(pk=account.pk)
         worker = Worker.objects.filter(identity__account=account).first()
         if worker is None:
@@ -108,7 +107,7 @@ def worker_of(account: Account) -> Worker:
 
 
 def new_worker() -> Worker:
-    """A worker under a pseudonym that is drawn, so that nothing about the person leads to it."""
+    """Create a worker under a random pseudonym, which is not derived from the person."""
     while True:
         name = PREFIX + draw_pseudonym(_LENGTH)
         try:
@@ -119,7 +118,7 @@ def new_worker() -> Worker:
 
 
 def draw_pseudonym(length: int) -> str:
-    """Letters and digits that nobody guesses, and that are read aloud and typed without mistakes."""
+    """Return random letters and digits that cannot be guessed, and are easy to read aloud and type."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
@@ -131,10 +130,10 @@ def create_annotator(
     username: str = "",
     password: str | None = None,
 ) -> Account:
-    """Make an account with the role annotator for `campaign`, at work under a fresh pseudonym.
+    """Create an account with the role annotator for `campaign`, under a new pseudonym.
 
-    Without `username` the account is called like the pseudonym; without `password` nobody signs in by one.
-    Raises IntegrityError where the name, or the provider's `external_id`, is taken.
+    Without `username` the account is named like the pseudonym; without `password` it has none. Raises
+    IntegrityError where the name, or the provider's `external_id`, is taken.
     """
     with database.writing():
         worker = new_worker()
@@ -145,12 +144,12 @@ def create_annotator(
 
 
 def may_work_on(*, account: Account, campaign: Campaign) -> bool:
-    """Make `account` an annotator of `campaign`, which it came for. False where it is one already."""
+    """Make `account` an annotator of `campaign`. Returns False where it is one already."""
     return RoleGrant.objects.get_or_create(account=account, role=ANNOTATOR, corpus=None, campaign=campaign)[1]
 
 
 def worker_called(name: str) -> Worker:
-    """The worker of that pseudonym, or whose account is called so. Raises Invalid."""
+    """Return the worker with that pseudonym, or whose account has that name. Raises Invalid."""
     worker = (
         Worker.objects.filter(pseudonym=name).first()
         or Worker.objects.filter(identity__account__username=name).first()
@@ -168,13 +167,13 @@ def erase_worker(
     texts: bool = False,
     reasons: bool = False,
 ) -> Erased:
-    """Forget who a worker is: by `actor`, by the command line, or `by_themselves`, whom no line may name.
+    """Erase a worker's identity: by `actor`, by a command, or `by_themselves`, which no log entry may name.
 
-    Refused while payment is due, and for accounts with a staff role.
-    With `texts` the captions and descriptions that they wrote go too; the answers stay, without words. With
-    `reasons` so do the words of staff about them: of bonuses, payments, suspensions and withdrawals. What
-    they hold is returned first. An answer that arrives meanwhile is stored before, and what it is worth is
-    then due, or not at all. Once erased, doing it again finds nothing to do.
+    Raises PhraseboxError while payment is due, and for accounts with a staff role. With `texts` the captions
+    and descriptions that they wrote are deleted too; the answers stay, without texts. With `reasons` so are
+    staff's texts about them: of bonuses, payments, suspensions and withdrawals. Their leases are returned
+    first. An answer that arrives meanwhile is stored before, and its pay is then due, or it is not stored at
+    all. Repeating it changes nothing.
     """
     if worker.kind == Worker.MODEL:
         raise PhraseboxError(
@@ -188,9 +187,9 @@ def erase_worker(
 
 
 def erase_again(*, actor: Account | None = None) -> list[Erased]:
-    """Erase everybody whom the list of erasures names and a restored backup brought back.
+    """Erase everybody on the list of erasures whom a restored backup brought back.
 
-    Payment that such a backup believes to be due was paid before they were erased.
+    Payment that such a backup considers due was paid before they were erased.
     """
     listed: dict[str, Erasure] = {}
     for name, texts, reasons in erasures():
@@ -202,7 +201,7 @@ def erase_again(*, actor: Account | None = None) -> list[Erased]:
 
 
 def erasures() -> Iterator[Erasure]:
-    """The list of erasures, oldest first."""
+    """Yield the list of erasures, oldest first."""
     path = erasures_file()
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -211,7 +210,7 @@ def erasures() -> Iterator[Erasure]:
 
 
 def merge_erasures(listed: str) -> None:
-    """Add to the list of erasures what the text of another one names, at once or not at all."""
+    """Add the entries of another list of erasures, atomically."""
     path = erasures_file()
     existing = path.read_text(encoding="utf-8") if path.exists() else ""
     lines = {line for text in (existing, listed) for line in text.splitlines() if line.strip()}
@@ -229,22 +228,22 @@ def merge_erasures(listed: str) -> None:
 
 
 def erasures_file() -> Path:
-    """The list of everybody who was erased, in DATA_DIR."""
+    """Return the path of the list of erasures, in DATA_DIR."""
     return Path(settings.DATA_DIR) / ERASURES
 
 
 def has_written(worker: Worker) -> bool:
-    """Whether anything is stored that a worker wrote as an answer."""
+    """Whether any text is stored that a worker wrote as an answer."""
     return any(map(_texts, _written(worker)))
 
 
 def has_reasons(worker: Worker) -> bool:
-    """Whether anything is stored that staff typed about a worker."""
+    """Whether any text is stored that staff typed about a worker."""
     return any(rows.exists() for rows, _field in _typed(worker)) or _audited_reasons(worker).exists()
 
 
 def _typed(worker: Worker) -> Iterator[tuple[QuerySet[Any], str]]:
-    """The rows with words of staff about a worker, and the field that holds them."""
+    """Yield the rows with staff's texts about a worker, and the field that holds them."""
     for model, fields in _REASON_FIELDS.items():
         for field in fields:
             rows: QuerySet[Any] = model.objects.filter(worker=worker)
@@ -257,7 +256,7 @@ def _audited_reasons(worker: Worker) -> QuerySet[AuditEntry]:
 
 
 def _erase_reasons(worker: Worker) -> int:
-    """Take the words of staff about a worker out of their rows, and out of the audit; how many."""
+    """Delete staff's texts about a worker from their rows, and from the audit log; return their number."""
     erased = sum(rows.update(**{field: AuditEntry.ERASED_REASON}) for rows, field in _typed(worker))
     for line in _audited_reasons(worker):
         line.about["reason"] = AuditEntry.ERASED_REASON
@@ -272,13 +271,13 @@ def _written(worker: Worker) -> QuerySet[Judgment]:
 
 
 def _texts(judgment: Judgment) -> list[dict[str, Any]]:
-    """The parts of an answer that hold words of the worker's own: a caption, the regions described."""
+    """Return the parts of an answer with the worker's own text: a caption, the described regions."""
     content = judgment.content or {}
     return [part for part in (content, *content.get("regions", ())) if part.get("text")]
 
 
 def _erase_texts(worker: Worker) -> int:
-    """Take the words out of what a worker wrote; of how many answers."""
+    """Delete the texts in a worker's answers; return the number of answers."""
     emptied = []
     for judgment in _written(worker):
         parts = _texts(judgment)
@@ -315,15 +314,16 @@ def _erase(
         because = AuditEntry.THEMSELVES if by_themselves else ""
         record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note, because=because)
         if note:
-            # Before the commit: noted in vain does no harm, erased without a note may come undone.
+            # Before the commit: a superfluous entry is harmless, an unrecorded erasure may be undone by a
+            # restore.
             for name in names:
                 _note(erasure._replace(pseudonym=name), worker.erased_at)
     return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written, typed)
 
 
 def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
-    """Return what a worker holds, and lock who they are: from then on nothing is stored or owed that is
-    theirs, and no role granted. Raises PhraseboxError where they have just become another worker.
+    """Return a worker's identity and account, locked: from then on nothing of theirs is stored or due, and no
+    role granted. Raises PhraseboxError where they were just merged into another worker.
 
     Locks, in the order of `confirmation` and `joining`: studies, visits, campaigns, images, tasks and
     assignments; then the worker, which answers share; then identity and account.
@@ -368,7 +368,7 @@ def _refuse_staff(worker: Worker, account: Account | None) -> None:
 
 
 def _remains(worker: Worker, erasure: Erasure) -> bool:
-    """Whether anything that erasing deletes is there."""
+    """Whether anything that erasing deletes exists."""
     return (
         worker.erased_at is None
         or (erasure.texts and has_written(worker))
@@ -380,8 +380,8 @@ def _remains(worker: Worker, erasure: Erasure) -> bool:
 
 
 def _forget_visits(identity: Identity | None) -> list[str]:
-    """Delete what platforms told of somebody's submissions; the pseudonyms that they had before the platform
-    confirmed them, under which an older backup knows them."""
+    """Delete platforms' reports on somebody's submissions; return the pseudonyms that they had before the
+    platform confirmed them, which an older backup may contain."""
     if identity is None:
         return []
     visits = Visit.objects.filter(identity=identity)
@@ -393,7 +393,7 @@ def _forget_visits(identity: Identity | None) -> list[str]:
 
 
 def _note(erasure: Erasure, erased_at: datetime | None) -> None:
-    """Append a worker to the list of erasures, and see that it is on the disk."""
+    """Append a worker to the list of erasures, and flush it to the disk."""
     path = erasures_file()
     path.parent.mkdir(parents=True, exist_ok=True)
     when = erased_at.isoformat(timespec="seconds") if erased_at else ""

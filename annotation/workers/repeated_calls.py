@@ -1,8 +1,8 @@
-"""Calls of the API that are done once, however often they are sent.
+"""API calls that run once, however often they are sent (idempotency keys).
 
-A program that got no answer cannot know whether its call was done. It sends the call again under the same key
-of its own choice, and gets the answer of the first. Keys belong to an account, a route and what the token is
-for, and are kept for a day. A call that failed changed nothing, and leaves its key free.
+A program that got no response cannot know whether its call succeeded. It sends the call again under the same
+key, which it chose, and gets the first response. Keys belong to an account, a route and the scope of the
+token, and are stored for a day. A call that failed changed nothing, and leaves its key free.
 """
 
 import hashlib
@@ -17,24 +17,24 @@ from django.db.models import QuerySet
 from annotation.common import database
 from annotation.models import Account, RepeatableCall
 
-#: The header under whose value a call is done once.
+#: The header with the key.
 KEY_HEADER = "Idempotency-Key"
-#: For how long a key is kept.
+#: How long a key is stored.
 KEY_LIFETIME = timedelta(hours=24)
-#: Rows deleted in one turn.
+#: Number of rows deleted in one run.
 _MOST_PRUNED = 5_000
 
 
 class KeyReused(ValueError):
-    """The key stands for another call."""
+    """The key belongs to another call."""
 
 
 class StillAtWork(ValueError):
-    """The same call is being done just now, or was cut off while it was."""
+    """The same call is running, or was interrupted."""
 
 
 class CallAnswer(NamedTuple):
-    """What a call was answered: status, JSON as text and the address it pointed to ("" for none)."""
+    """The response of a call: status, JSON as text and its Location ("" for none)."""
 
     status: int
     body: str
@@ -42,7 +42,7 @@ class CallAnswer(NamedTuple):
 
 
 class CallKey(NamedTuple):
-    """A call and the key that it was sent under. `digest` is of its address and body."""
+    """A call and its key. `digest` is of its address and body."""
 
     account: Account
     route: str
@@ -51,19 +51,20 @@ class CallKey(NamedTuple):
 
 
 def digest_of_call(address: str, body: bytes) -> str:
-    """What tells two calls under one key apart."""
+    """Return the digest that distinguishes two calls under one key."""
     return hashlib.sha256(address.encode() + b"\n" + body).hexdigest()
 
 
 def done_once(
     call: CallKey, work: Callable[[], CallAnswer], *, secret: str = "", own_transactions: bool = False
 ) -> tuple[CallAnswer, bool]:
-    """What a call is answered, and whether it was so before; `work` is done unless it was done under the key.
+    """Return the response of a call, and whether it is a repeated one; calls `work` unless it was done under
+    the key.
 
-    `secret` is a field of the answer that is stored nowhere: the same call gets null there. Work within
-    `own_transactions` takes long, or several of them: its key is taken before, and kept after. Other work is
-    one transaction with its key, and a caller that sends it meanwhile waits for its end. Raises KeyReused and
-    StillAtWork.
+    `secret` is a field of the response that is never stored: a repeated call gets null there. Work with
+    `own_transactions` takes long, or several transactions: its key is taken before, and stored after it.
+    Other work is one transaction with its key, and a simultaneous repeated call waits for its end. Raises
+    KeyReused and StillAtWork.
     """
     if own_transactions:
         before = _begin(call)
@@ -88,7 +89,7 @@ def _of_call(call: CallKey) -> QuerySet[RepeatableCall]:
 
 
 def _begin(call: CallKey) -> CallAnswer | None:
-    """Take the key; None where the call is to be done now, else what it was answered before."""
+    """Take the key; return None if the call is to run now, else the earlier response."""
     now = database.now()
     _of_call(call).filter(created_at__lte=now - KEY_LIFETIME).delete()
     try:
@@ -98,7 +99,7 @@ def _begin(call: CallKey) -> CallAnswer | None:
             )
     except IntegrityError:
         earlier = _of_call(call).first()
-        if earlier is None:  # given back this very moment
+        if earlier is None:  # released at this moment
             raise StillAtWork from None
         if earlier.digest != call.digest:
             raise KeyReused from None
@@ -109,13 +110,13 @@ def _begin(call: CallKey) -> CallAnswer | None:
 
 
 def _end(call: CallKey, answer: CallAnswer, secret: str) -> None:
-    """Keep what the call was answered."""
+    """Store the response of a call."""
     body = json.dumps({**json.loads(answer.body), secret: None}) if secret else answer.body
     _of_call(call).update(status=answer.status, body=body, location=answer.location)
 
 
 def prune_repeated_calls() -> None:
-    """Delete the calls whose keys are kept no longer, some at a time."""
+    """Delete calls whose keys have expired, some at a time."""
     while True:
         with database.writing():
             old = RepeatableCall.objects.filter(created_at__lte=database.now() - KEY_LIFETIME)

@@ -1,4 +1,4 @@
-"""Who is signed in where: ending it at once, and forgetting what has ended by itself."""
+"""Sign-in sessions: ending them, and deleting expired ones."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,31 +13,31 @@ from annotation.common import database
 from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account, ApiToken, RoleGrant
 
-#: Under which a session keeps the visit that it is for. It is set where somebody comes by the address of a
-#: crowd platform, and nowhere else, so it marks those sessions too.
+#: The session key of the visit. It is only set for people who come through the address of a crowd platform,
+#: so it also marks these sessions.
 VISIT = "visit"
-#: Under which a session keeps that its account has to set up a second factor before anything else.
+#: The session key that says that the account has to set up a second factor first.
 SET_UP_FIRST = "set_up_second_factor"
-#: Seconds for which a password that was given counts.
+#: Seconds for which an entered password counts.
 CONFIRM_SECONDS = 5 * 60
-#: Under which a session keeps when the password was given last, in seconds since 1970.
+#: The session key of the time when the password was last entered, in seconds since 1970.
 CONFIRMED_AT = "confirmed_at"
-#: Rows deleted in one statement.
+#: Number of rows deleted in one statement.
 _CHUNK = 500
 
 
 class EndedAccess(NamedTuple):
-    """What ending somebody's access deleted."""
+    """What ending an account's access deleted."""
 
     sessions: int
     tokens: int
 
 
 def end_access(account: Account) -> EndedAccess:
-    """Sign `account` out everywhere and void its tokens, at once: to be called where a role is taken away,
-    and where an account is deactivated or erased.
+    """Sign `account` out everywhere and revoke its tokens, at once: call it when a role is revoked, and when
+    an account is deactivated or erased.
 
-    With them go the addresses of pictures, which hold for a session or a token that is there.
+    This also invalidates URLs of pictures, which require an existing session or token.
     """
     with database.writing():
         sessions = _sessions_of(account)
@@ -49,7 +49,7 @@ def end_access(account: Account) -> EndedAccess:
 
 
 def hand_over(old: Account, new: Account) -> int:
-    """Turn the sessions of `old` into sessions of `new`, which is the same person; how many there were."""
+    """Turn the sessions of `old` into sessions of `new`, who is the same person; return their number."""
     sessions = _sessions_of(old)
     for session in list(Session.objects.select_for_update().filter(pk__in=sessions).order_by("pk")):
         data = session.get_decoded()
@@ -60,7 +60,8 @@ def hand_over(old: Account, new: Account) -> int:
 
 
 def _sessions_of(account: Account) -> list[str]:
-    """The stored keys of an account's sessions. A session's owner stands inside it, so all are looked at."""
+    """Return the stored keys of an account's sessions. The owner is inside the session data, so all sessions
+    are read."""
     return [
         session.pk
         for session in Session.objects.iterator()
@@ -69,18 +70,18 @@ def _sessions_of(account: Account) -> list[str]:
 
 
 def by_address(session: Mapping[str, Any]) -> bool:
-    """Whether a session was opened by an address of a crowd platform: it may only work."""
+    """Whether a session was opened through an address of a crowd platform: it may only work."""
     return VISIT in session
 
 
 def sets_up_first(session: Mapping[str, Any]) -> bool:
-    """Whether a session opens nothing but the setting up of a second factor."""
+    """Whether a session may only set up a second factor."""
     return bool(session.get(SET_UP_FIRST))
 
 
 def may_look(account: int, *, session: str = "", token: str = "", program: str = "") -> bool:
-    """Whether this session, this token of a worker, or the API's token with this digest, still lets the
-    account look at anything; one query."""
+    """Whether this session, this token of a worker, or the API token with this digest, still gives the
+    account read access; one query."""
     now = timezone.now()
     if program:
         held = Exists(ApiToken.objects.filter(digest=program, account=account, expires_at__gt=now))
@@ -93,16 +94,16 @@ def may_look(account: int, *, session: str = "", token: str = "", program: str =
 
 
 def prune_sessions() -> None:
-    """Delete the sessions that are over."""
+    """Delete expired sessions."""
     database.delete_in_steps(Session.objects.filter(expire_date__lt=timezone.now()))
 
 
 def mark_confirmed(session: Any) -> None:
-    """The account that is signed in here has just given their password."""
+    """Record that the signed-in account has just entered its password."""
     session[CONFIRMED_AT] = int(database.now().timestamp())
 
 
 def recently_confirmed(session: Mapping[str, Any]) -> bool:
-    """Whether the password of the account that is signed in here was given within the last minutes."""
+    """Whether the signed-in account entered its password within the last minutes."""
     at = session.get(CONFIRMED_AT)
     return isinstance(at, int) and 0 <= database.now().timestamp() - at <= CONFIRM_SECONDS

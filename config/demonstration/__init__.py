@@ -1,1 +1,1 @@
-"""What the demonstration is made of, besides the commands that it calls."""
+"""The parts of the demonstration, besides the commands that it calls."""

@@ -1,7 +1,7 @@
-"""The evaluation's half of the demonstration: systems, a batch and its qrels, a report, and a second batch.
+"""The evaluation part of the demonstration: systems, a batch and its qrels, a report, and a second batch.
 
-Every step stands as soon as it is done, and finds itself done when it is asked for again, so what was
-killed goes on where it ended. The report comes last and tells that all is there.
+Every step is stored when it is done, and skipped when it is requested again, so that an interrupted run
+continues where it stopped. The report comes last and marks that everything exists.
 """
 
 from collections.abc import Iterator
@@ -18,45 +18,45 @@ from annotation.selectors.records import stream_records
 from config.demonstration import files
 from evaluation.models import Batch, Report, Run
 
-#: Whose images are trained on, become the control items on every page, and are ranked.
+#: The splits for training, for the control items on every page, and for ranking.
 TRAIN, KNOWN, SPLIT = "train", "val", "test"
-#: With fewer of each nothing can be trained, nor is there anything worth comparing.
+#: With fewer images in each split nothing can be trained or compared.
 LEAST_IMAGES = 10
 _PROTOCOL = "any of five"
 _SYSTEMS = ("chance", "near", "kcca", "oracle")
-#: Judges: good people mostly and two whom control items find out; and the few who are asked in their place.
+#: Judges: mostly good ones, and two whom control items detect; and the few who are asked instead of these.
 _WORKERS, MIX = 10, ["careful=6", "average=2", "random=1", "always_yes=1"]
 INSTEAD, INSTEAD_MIX = 5, ["careful=1"]
-#: Items pooled of each ranking, by batch, and the least BLEU_pre: less than usual, since in so small a corpus
-#: captions share few words, and what nobody judged tells nothing.
+#: Number of items pooled from each ranking, by batch, and the lowest BLEU_pre: less than usual, since
+#: captions of so small a corpus share few words, and unjudged pairs show nothing.
 DEPTHS = {"first": 5, "second": 8}
 _THRESHOLD = 0.1
-#: Of the table that is printed; pages and report have more.
+#: Measures of the printed table; pages and report have more.
 _MEASURES = ("R@1", "S@1", "S@5", "R-precision", "nDCG@10")
 DEMO_ROUNDS = 10_000
 
 
 class Call(Protocol):
-    """Runs a command by its name, having said how one would type it."""
+    """Prints a command as one would type it, and runs it."""
 
     def __call__(self, command: str, *args: Any, quiet: bool = ..., **options: Any) -> None: ...
 
 
 @dataclass(frozen=True)
 class DemoNames:
-    """What things are called; a corpus of unusual size or seed has a `suffix` behind all names."""
+    """The names used; a corpus of unusual size or seed has a `suffix` after all names."""
 
     corpus: str
     suffix: str
 
     @property
     def gold(self) -> str:
-        """The name of the judgments that follow from the generated scenes."""
+        """The name of the judgments derived from the generated scenes."""
         return f"gold{self.suffix}"
 
     @property
     def qrels(self) -> str:
-        """The name of the qrels that the batches' answers make."""
+        """The name of the qrels from the batches' answers."""
         return f"pooled{self.suffix}"
 
     @property
@@ -70,16 +70,17 @@ class DemoNames:
         return tuple(f"{system}{self.suffix}" for system in _SYSTEMS)
 
     def batch(self, which: str) -> str:
-        """The name of the batch called `which`."""
+        """Return the name of the batch `which`."""
         return f"{which}{self.suffix}"
 
     def runs(self, direction: str) -> list[str]:
-        """The names of all systems' runs of a direction."""
+        """Return the names of all systems' runs of a direction."""
         return [f"{system}-{direction}" for system in self.systems]
 
 
 def make_demo_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Call) -> bool:
-    """Make what is not there yet, with files in `folder`; False where the corpus is too small for it."""
+    """Create what does not exist yet, with files in `folder`; return False where the corpus is too small for
+    it."""
     if Report.objects.filter(name=names.report).exists():
         return True
     corpus = corpus_named(names.corpus)
@@ -105,7 +106,7 @@ def make_demo_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Cal
 
 
 def _upload_systems(names: DemoNames, demo: files.Files, call: Call) -> None:
-    """Two systems trained, two brought, all of them ranked."""
+    """Train two systems, upload two, and rank with all of them."""
     for system, called in zip(_SYSTEMS, names.systems, strict=True):
         if system in demo.recipes:
             sources = {"recipe": str(demo.recipes[system]), "features": str(demo.features)}
@@ -117,7 +118,8 @@ def _upload_systems(names: DemoNames, demo: files.Files, call: Call) -> None:
 
 
 def _judge(names: DemoNames, demo: files.Files, seed: int, call: Call) -> None:
-    """A batch from its pool to its qrels, and a deeper one whose bad judges are not replaced yet."""
+    """Take a batch from its pool to its qrels, and open a deeper one whose bad judges are not replaced
+    yet."""
     call("import_judgments", names.corpus, demo.judgments, format="table", name=names.gold, quiet=True)
     first, second = names.batch("first"), names.batch("second")
     judges: dict[str, Any] = {"recorded": names.gold, "patience": 0, "quiet": True}
@@ -159,7 +161,7 @@ def _closed(campaign: str) -> bool:
 
 
 def demo_addresses(names: DemoNames, address: str) -> Iterator[str]:
-    """What is there, and at which address."""
+    """Yield what was created, and its addresses."""
     first, second = names.batch("first"), names.batch("second")
     for what, path in (
         (f"systems {', '.join(names.systems)}, and their runs", ""),

@@ -1,8 +1,7 @@
-"""The files that the evaluation's half of the demonstration starts from, made from a corpus with gold.
+"""The input files of the evaluation part of the demonstration, made from a corpus with gold.
 
-Features of the pictures and recipes that use them lie where the pages offer them to the person who trains a
-system; the scores of two systems "made elsewhere", and what the gold says of each pair, lie beside the
-corpus.
+Features of the pictures and recipes that use them are where the training page lists them; the scores of two
+systems "made elsewhere", and gold judgments of each pair, are beside the corpus.
 """
 
 import csv
@@ -27,11 +26,11 @@ class Described:
 
 
 def described(records: Sequence[ImageRecord]) -> Described:
-    """Which captions fit which pictures: a judge lets one thing of a caption be missing.
+    """Return which captions fit which pictures: one object of a caption may be missing.
 
-    Things are known by their head nouns, as any caption of the picture calls them. Judges are told that small
-    mistakes are allowed, so one thing may be missing where two others are there; a picture's own captions
-    are always right. Records need their gold layers.
+    Objects are identified by their head nouns in any caption of the picture. Judges are told that small
+    mistakes are allowed, so one object may be missing if two others are there; a picture's own captions are
+    always right. Records need their gold layers.
     """
     seen = [{mention.head for mention in _mentions(record)} for record in records]
     captions, fits = [], []
@@ -52,13 +51,13 @@ def _mentions(record: ImageRecord) -> list[Mention]:
     return [mention for chain in record.layer.chains for mention in chain.mentions]
 
 
-#: Pictures are described by the colours of so many fields a side.
+#: Pictures are described by the colours of that many fields per side.
 FIELDS = 6
-#: Recipes by name: what of the literature they extend. The image's side becomes those colours.
+#: Recipes by name, with the published recipe that they extend. The image side is replaced by those colours.
 RECIPES = {"near": "NN5-F1-idf", "kcca": "BoW5"}
-#: Systems made elsewhere: how much the gold weighs in their scores; the rest is drawn.
+#: Systems made elsewhere, with the weight of the gold in their scores; the rest is random.
 UPLOADED_SYSTEMS = {"chance": 0.0, "oracle": 2.0}
-#: Votes on record of each pair, all alike.
+#: The number of recorded votes of each pair, all equal.
 _VOTES = 3
 _SETTINGS = """\
 # Visitors of the demonstration start without a qualification test.
@@ -74,7 +73,7 @@ per_item = { relevance = 0.25 }
 
 @dataclass(frozen=True)
 class Files:
-    """Where they are; recipes and scores by the system's name."""
+    """The paths; recipes and scores by the system's name."""
 
     features: Path
     recipes: dict[str, Path]
@@ -86,10 +85,10 @@ class Files:
 def make_demo_files(
     records: Sequence[ImageRecord], *, split: str, seed: int, sources: Path, folder: Path, suffix: str = ""
 ) -> Files:
-    """Write them, the same for the same records: pages offer those in `sources`, the rest goes into `folder`.
+    """Write the files, deterministically: those in `sources` are listed by pages, the rest is in `folder`.
 
-    Scores and judgments are of the images of `split`. Features are called by the `suffix`, since those of
-    several corpora lie beside each other. Records need their pictures and gold layers.
+    Scores and judgments are for the images of `split`. Names of features have the `suffix`, since those of
+    several corpora are in one folder. Records need their pictures and gold layers.
     """
     demo = Files(
         sources / "features" / f"colours{suffix}.npz",
@@ -118,7 +117,8 @@ def make_demo_files(
 
 
 def _colours(record: ImageRecord) -> NDArray[np.float32]:
-    """A picture's colours, coarsely: FIELDS by FIELDS by red, green and blue, from 0 to 1, as one vector."""
+    """Return a picture's coarse colours: FIELDS by FIELDS by red, green and blue, from 0 to 1, as one
+    vector."""
     assert record.picture is not None
     with Image.open(record.picture) as picture:
         picture.draft("RGB", (8 * FIELDS, 8 * FIELDS))

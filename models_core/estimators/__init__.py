@@ -1,1 +1,1 @@
-"""What learns: one file or folder for each method."""
+"""Learning methods: one module or package for each."""

@@ -1,7 +1,7 @@
-"""What every method that learns is to the rest: the data it is given, how it scores, and how it is found.
+"""The interfaces of learning methods: their data, their scores, and their registry.
 
-A method is a module of this package, or of a package that `METHOD_PACKAGES` of the server names. It makes a
-`Method` and hands it to `register_method`; nothing else knows it by name.
+A method is a module of this package, or of a package in the server's setting `METHOD_PACKAGES`. It creates a
+`Method` and passes it to `register_method`; no other module refers to it by name.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from phrasebox.registry import registering
 from phrasebox.scoring.tiles import Scores
 
 Matrix = NDArray[np.float64]
-#: An image asks for captions, or a caption for images.
+#: Images are queries for captions, or captions are queries for images.
 RankDirection = Literal["annotation", "search"]
 DIRECTIONS: tuple[RankDirection, ...] = ("annotation", "search")
 
 
 @dataclass(frozen=True)
 class RaggedRows:
-    """Items of several rows each: those of item i are `values[begin[i]:end[i]]`, and may be none.
+    """Items with several rows each: those of item i are `values[begin[i]:end[i]]`, possibly none.
 
-    `values` has shape (rows, numbers), or (rows,) where a row is one number; it may be mapped from a file.
+    `values` has shape (rows, numbers), or (rows,) where a row is one number; it may be memory-mapped.
     """
 
     values: NDArray[Any]
@@ -51,17 +51,17 @@ class RaggedRows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers that `item` and `padded` give."""
+        """The number type of the results of `item` and `padded`."""
         return self.values.dtype
 
     @property
     def counts(self) -> NDArray[np.intp]:
-        """How many rows each item has, shape (items,)."""
+        """The number of rows of each item, shape (items,)."""
         return self.end - self.begin
 
     @classmethod
     def of_counts(cls, values: NDArray[Any], counts: ArrayLike) -> RaggedRows:
-        """Items whose rows follow each other, `counts` of them each. Raises ValueError for another sum."""
+        """Build items with consecutive rows, `counts` of them each. Raises ValueError for another sum."""
         rows = np.asarray(counts, np.intp)
         if rows.sum() != len(values):
             raise ValueError(f"items have {rows.sum()} rows; expected {len(values)}")
@@ -69,16 +69,16 @@ class RaggedRows:
         return cls(values, end - rows, end)
 
     def take(self, chosen: ArrayLike) -> RaggedRows:
-        """Those items, in this order; no row is copied."""
+        """Return these items, in this order; no row is copied."""
         places = np.asarray(chosen, np.intp)
         return replace(self, begin=self.begin[places], end=self.end[places])
 
     def item(self, index: int) -> NDArray[Any]:
-        """The rows of an item."""
+        """Return the rows of an item."""
         return self.values[self.begin[index] : self.end[index]]
 
     def joined(self) -> NDArray[Any]:
-        """The rows of all items, one after the other: copied only where they do not lie so."""
+        """Return the rows of all items, one after the other: copied only if they are not contiguous."""
         if not len(self):
             return self.values[:0]
         if np.array_equal(self.begin[1:], self.end[:-1]):
@@ -86,10 +86,11 @@ class RaggedRows:
         return np.concatenate([self.values[a:b] for a, b in zip(self.begin, self.end, strict=True)])
 
     def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The first of each items that are alike, ascending, and for each item its place among these.
+        """Return the first of each group of identical items, ascending, and for each item the position of its
+        group.
 
-        Alike are items of the same rows to the bit. Of an item whose first row no other has, nothing else is
-        read.
+        Identical items have bitwise the same rows. If no other item has an item's first row, its other rows
+        are not read.
         """
         begins = np.minimum(self.begin, max(0, len(self.values) - 1))
         heads = [
@@ -111,8 +112,8 @@ class RaggedRows:
         return np.asarray(firsts, np.intp), which
 
     def padded(self, chosen: ArrayLike) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Rows of those items side by side, shape (items, longest, numbers), and where they are rows, shape
-        (items, longest); the rest is 0. No other row is read."""
+        """Return rows of these items side by side, shape (items, longest, numbers), and a mask of the actual
+        rows, shape (items, longest); the rest is 0. No other row is read."""
         places = np.asarray(chosen, np.intp)
         counts = self.counts[places]
         there = np.arange(max(1, counts.max(initial=0))) < counts[:, None]
@@ -124,9 +125,9 @@ class RaggedRows:
 
 @dataclass(frozen=True)
 class UnitRows(RaggedRows):
-    """Items whose rows get length 1 when they are looked at, in single precision; rows of zeros stay.
+    """Items whose rows are normalised to length 1 when they are read, in single precision; zero rows stay.
 
-    So nothing of a mapped file is copied before it is needed.
+    So nothing of a memory-mapped file is copied before it is needed.
     """
 
     @property
@@ -135,19 +136,19 @@ class UnitRows(RaggedRows):
         return np.dtype(np.float32)
 
     def item(self, index: int) -> NDArray[Any]:
-        """The rows of an item, with length 1."""
+        """Return the rows of an item, with length 1."""
         return rows_of_length_1(np.asarray(super().item(index), np.float32))
 
     def joined(self) -> NDArray[Any]:
-        """The rows of all items, with length 1."""
+        """Return the rows of all items, with length 1."""
         return rows_of_length_1(np.asarray(super().joined(), np.float32))
 
 
 def rows_of_length_1(rows: NDArray[Any]) -> NDArray[Any]:
-    """The rows divided by their lengths, in their own precision; rows of zeros stay."""
+    """Return the rows divided by their lengths, in their own precision; zero rows stay."""
     if not rows.size:
         return rows
-    # Powers of two change no digit, and keep squares from overflowing and from vanishing.
+    # Scaling by powers of two changes no digit, and prevents overflow and underflow of the squares.
     largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
     scaled = np.ldexp(rows, -np.frexp(largest)[1][:, None])
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
@@ -158,7 +159,7 @@ def rows_of_length_1(rows: NDArray[Any]) -> NDArray[Any]:
 class WordNumbers(RaggedRows):
     """Sentences as numbers of their words, from 0 to `vocabulary` - 1.
 
-    `vectors` are the words' vectors where some are given, shape (vocabulary, numbers).
+    `vectors` are the words' vectors, if there are any, shape (vocabulary, numbers).
     """
 
     vocabulary: int = 0
@@ -172,37 +173,38 @@ class TagNumbers(WordNumbers):
 
 @dataclass(frozen=True)
 class EdgeNumbers(WordNumbers):
-    """Sentences as their dependency edges: a row is the number of the relation, from 0 to `relations` - 1, of
-    the word depended on, and of the word itself."""
+    """Sentences as their dependency edges: a row has the number of the relation, from 0 to `relations` - 1,
+    of the head, and of the word itself."""
 
     relations: int = 0
 
 
-#: One kind of item, described: a row for each. Of kernels, a column for each training item. A method that
-#: takes regions or words is given RaggedRows (left out here, or each other method had to ask).
+#: Descriptions of one kind of item: a row for each. Kernels have a column for each training item. Methods
+#: that take regions or words get RaggedRows (omitted from this alias, or every other method would have to
+#: check for it).
 View: TypeAlias = NDArray[Any] | sparse.csr_matrix
 IMAGE_VIEW, CAPTION_VIEW = "images", "captions"
-#: Further kinds of items: regions of the images (RaggedRows), and phrases of the captions (PhraseRows).
+#: Additional kinds of items: regions of the images (RaggedRows), and phrases of the captions (PhraseRows).
 REGION_VIEW, PHRASE_VIEW = "regions", "phrases"
-#: What a method takes of a kind of item: its kernel with the training items, its own features, those of its
-#: regions, the numbers of its words, of its dependency edges or of its ranked tags, vectors of phrases
-#: (`PhraseRows`), or, of captions, vectors that somebody gives.
+#: The form in which a method takes a kind of item: its kernel with the training items, its own features,
+#: those of its regions, the numbers of its words, of its dependency edges or of its ranked tags, vectors of
+#: phrases (`PhraseRows`), or, for captions, vectors supplied by the user.
 Form = Literal["kernel", "vectors", "regions", "words", "edges", "tags", "phrases", "given"]
-#: What a method makes of new items: an order of them for each query, a sentence for each image, scores of an
-#: image's regions for each phrase, or an order of tags for each image.
+#: What a method predicts for new items: a ranking for each query, a sentence for each image, scores of an
+#: image's regions for each phrase, or a ranking of tags for each image.
 Prediction = Literal["rankings", "captions", "localizations", "tags"]
-#: What a method learns captions of: images, or regions of images with the words that are said of each.
+#: The items with captions that a method learns from: images, or regions of images with the words about each.
 CaptionedItem = Literal["images", "regions"]
-#: What a method does with regions of training images and the phrases that are said of them: nothing; it
-#: learns from them beside images and captions; or it looks at regions and phrases of what it ranks, too.
+#: How a method uses regions of training images and the phrases about them: not at all; as training data
+#: besides images and captions; or also regions and phrases of the items that it ranks.
 Grounding = Literal["none", "training", "ranking"]
-#: What was learned: arrays by name, and settings that fit JSON.
+#: The learned state: arrays by name, and JSON-serialisable settings.
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Items of several kinds, described, and how they belong together.
+    """Descriptions of several kinds of items, and the links between them.
 
     `views` has a row for each item of a kind. `links[("captions", "images")]` is the row of each caption's
     image, shape (captions,).
@@ -213,12 +215,12 @@ class Dataset:
 
     @property
     def images(self) -> View:
-        """The images, a row each."""
+        """The images, one row each."""
         return self.views[IMAGE_VIEW]
 
     @property
     def captions(self) -> View:
-        """The captions, a row each."""
+        """The captions, one row each."""
         return self.views[CAPTION_VIEW]
 
     @property
@@ -228,17 +230,17 @@ class Dataset:
 
 
 class SumPairs(Protocol):
-    """Adds up pairs in the place of `covariances.sums_of_pairs`."""
+    """Sums pairs instead of `covariances.sums_of_pairs`."""
 
     def __call__(self, images: View, captions: View, image_of: NDArray[np.intp], *, described: Any) -> Any:
-        """The `PairedSums` over all captions with their images; `described` is a `RowMap`, or None."""
+        """Return the `PairedSums` over all captions with their images; `described` is a `RowMap`, or None."""
 
 
 @dataclass(frozen=True)
 class FitContext:
-    """What a fit may use besides its data: a random generator, a device, somebody who is told how far it is,
-    and further data by the names of `Method.needs`, such as "weak". `sum_pairs`, where there is one, adds up
-    covariances in the place of `covariances.sums_of_pairs`. `checkpoints` keep what is half learned."""
+    """What a fit may use besides its data: a random generator, a device, a progress callback, and additional
+    data by the names in `Method.needs`, such as "weak". `sum_pairs`, if given, sums covariances instead of
+    `covariances.sums_of_pairs`. `checkpoints` store intermediate states."""
 
     seed: int = 0
     device: str = CPU
@@ -248,13 +250,14 @@ class FitContext:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def rng(self, phase: str) -> np.random.Generator:
-        """Random generator of this phase alone: a phase that is not done again shifts no draw of another."""
+        """Return the random generator of this phase alone: skipping one phase does not change the draws of
+        another."""
         digest = hashlib.sha256(phase.encode()).digest()[:8]
         return np.random.default_rng([self.seed, int.from_bytes(digest)])
 
 
-#: How much there is to learn from, by the names below: images, captions, and numbers of a row of each; images
-#: held out; further pairs (weak ones, or regions with phrases); and different words or tags.
+#: The amounts of training data, by the names below: images, captions, and numbers per row of each; held-out
+#: images; additional pairs (weak ones, or regions with phrases); and different words or tags.
 Amounts: TypeAlias = Mapping[str, int]
 TRAINING_IMAGES, TRAINING_CAPTIONS, HELD_OUT = "training images", "training captions", "held-out images"
 IMAGE_NUMBERS, CAPTION_NUMBERS = "numbers of an image", "numbers of a caption"
@@ -267,20 +270,21 @@ WORDS = "different words"
 
 
 class Retriever(Protocol):
-    """What scores images with captions. Learned attributes end in an underscore."""
+    """Scores images with captions. Learned attributes end in an underscore."""
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Self:
-        """Learn from `train`; settings are chosen on `validation`, never on what is tested."""
+        """Learn from `train`; settings are chosen on `validation`, never on test data."""
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """Rows are queries: images for annotation, captions for search; columns what they ask for."""
+        """Return scores: rows are queries, images for annotation and captions for search; columns are the
+        items."""
 
     def state(self) -> State:
-        """What was learned; `Method.load` takes it back, to the bit."""
+        """Return the learned state; `Method.load` restores it bit for bit."""
 
 
 def no_estimate(settings: Any, amounts: Amounts) -> float:
-    """Nothing is known of the memory that a method takes."""
+    """Return 0: the memory of the method is unknown."""
     return 0.0
 
 
@@ -291,29 +295,28 @@ def several_values(settings: Any) -> bool:
 
 
 def no_check(text: Any, image: Any) -> None:
-    """Every setting of both sides is taken."""
+    """Accept every setting of both sides."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to score images with captions, found by name in `METHODS`.
+    """A method that scores images with captions, registered by name in `METHODS`.
 
-    `settings` is a frozen dataclass, whose fields are the keys of a recipe's table and whose descriptions
-    are the help on the page. `takes` says in which form each kind of item is wanted. A method that `learns`
-    nothing is not fitted; one that `selects` chooses settings on held-out images, unless its settings leave
-    nothing that it `chooses`. Where `comparable` is
-    false, scores compare within a query only. `check` raises BadField for settings of the two sides that it
-    cannot use. `recipes` are recipes of this method by name, as plain data. `table` is what a recipe calls
-    its settings, `stored` what a stored system calls what was learned. `source` names the paper. `needs`
-    names further data that it learns from; one that `needs_words` learns from word vectors too. What
-    `predicts` rankings is a Retriever, what predicts captions a Captioner (see `captioners`), of `items`,
-    what predicts localizations a Localizer (see `localizers`), what predicts tags an ImageTagger (see
-    `taggers`). Held-out images are described by `all_captions` of theirs, or by one each. Several processes
-    can learn one `by_processes` together. With `grounding` it finds regions with phrases of the training
-    images in the context, as "regions". `phases` are those that `fit` tells of, in order, each with its share
-    of the time that learning takes, on any scale; one may come again. They move the progress bar of a job.
-    Rows of a length (root of their summed squares) within `lengths` can be learned from and scored: `inputs`
-    refuses others. `memory` is how many bytes `fit` takes, about, by its settings and the `Amounts` of data.
+    `settings` is a frozen dataclass, whose fields are the keys of a recipe's table and whose descriptions are
+    the help on the page. `takes` is the form of each kind of item. A method that does not `learn` is not
+    fitted; one that `selects` chooses settings on held-out images, if its settings leave anything to choose
+    (`chooses`). Unless `comparable`, scores can only be compared within a query. `check` raises BadField for
+    settings of the two sides that it cannot use. `recipes` are recipes of this method by name, as plain data.
+    `table` is the name of its settings in a recipe, `stored` that of its learned state in a stored system.
+    `source` names the paper. `needs` names additional training data; with `needs_words` it uses word vectors
+    too. A method that `predicts` rankings is a Retriever; one that predicts captions, of `items`, is a
+    Captioner; one that predicts localizations is a Localizer; one that predicts tags is an ImageTagger (see
+    `predictors`). Held-out images have `all_captions` or one each. With `by_processes` several processes can
+    train together. With `grounding` the context has regions with phrases of the training images, as
+    "regions". `phases` are those that `fit` reports, in order, each with its share of the training time, on
+    any scale; a phase may be repeated. They move the progress bar of a job. Rows must have a length (root of
+    their summed squares) within `lengths`: `inputs` rejects others. `memory` returns roughly how many bytes
+    `fit` takes, from its settings and the `Amounts` of data.
     """
 
     name: str
@@ -352,31 +355,31 @@ METHODS: dict[str, Method] = {}
 
 
 def register_method(method: Method) -> Method:
-    """Enter a method under its name; ValueError where another has it."""
+    """Register a method under its name; raises ValueError where another one has it."""
     if METHODS.get(method.name, method) != method:
         raise ValueError(f"two methods are called {method.name!r}; give one another name")
     METHODS[method.name] = method
     return method
 
 
-#: Make a method, as `Method` takes it, and enter it.
+#: Create a method from the arguments of `Method`, and register it.
 add_method = registering(register_method, Method)
 
 
 def method_named(name: str) -> Method:
-    """The method of this name; raises BadField, listing those there are."""
+    """Return the method of this name; raises BadField listing the existing ones."""
     if not isinstance(name, str) or name not in METHODS:
         raise BadField("method", name, f"one of {', '.join(METHODS)}")
     return METHODS[name]
 
 
 def checked_numbers(values: ArrayLike, name: str) -> Matrix:
-    """Finite real numbers as float64; raises ValueError naming the first entry that is none."""
+    """Return finite real numbers as float64; raises ValueError with the first invalid entry."""
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "fiub":
         raise ValueError(f"{name} is of type {numbers.dtype}; expected real numbers")
     numbers = np.asarray(numbers, dtype=np.float64)
-    # Sums are not finite where an entry is not, and need no matrix of truth values.
+    # A sum is only finite if all entries are, and needs no boolean matrix.
     if not np.isfinite(numbers.sum()):
         invalid = np.argwhere(~np.isfinite(numbers))
         if len(invalid):

@@ -1,7 +1,8 @@
 """Canonical correlation analysis, plain and normalised, from streamed covariances.
 
-The columns of W and U solve eq. 1: among all directions of images and captions those that correlate most.
-Each own covariance gets a ridge of r * trace / d. An image x and a caption y are embedded as
+The columns of W and U solve eq. 1: they are the directions of images and captions with the highest
+correlations. The covariance of each side gets a ridge of r * trace / d. An image x and a caption y are
+embedded as
 
     (x - mean) W diag(rho^t)    and    (y - mean) U diag(rho^t)
 
@@ -44,42 +45,43 @@ from models_core.estimators.covariances import (
 from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, UNUSABLE, Axis, Grid, GridSteps
 
-#: Ridges that are tried, as shares of the mean variance; small data wants the large end.
+#: Ridges to try, as shares of the mean variance; small data needs large ones.
 RIDGES = (1e-4, 1e-2, 1e-1, 1.0, 10.0)
-#: Powers of the correlations that are tried.
+#: Powers of the correlations to try.
 POWERS = (0.0, 1.0, 2.0, 4.0)
-#: Up to this width the singular vectors are found at once; beyond it those of the largest values only.
+#: Up to this width all singular vectors are computed; beyond it only those of the largest values.
 _SMALL = 512
 
 
 @dataclass(frozen=True)
 class CanonicalMaps:
-    """Both maps into the space of `correlations`, shape (components,), without any power of these."""
+    """Both maps into the space of `correlations`, shape (components,), not yet scaled by any power of
+    these."""
 
     images: LinearMap
     captions: LinearMap
     correlations: Matrix
 
     def scaled(self, power: float) -> tuple[LinearMap, LinearMap]:
-        """The maps with each component times its correlation to the power of `power`."""
+        """Return the maps with each component times its correlation to the power of `power`."""
         scale = self.correlations**power
         return self.images.scaled(scale), self.captions.scaled(scale)
 
 
 class SingularCovariance(ValueError):
-    """A covariance that has no inverse, with the ridge that was added to it; one line with the remedy."""
+    """A covariance that is not invertible, with the ridge that was added to it; one line with the remedy."""
 
 
 class RidgeChoice(Protocol):
-    """Settings of how many components are learned, and by which ridges."""
+    """Settings that say how many components to learn, and which ridges to try."""
 
     @property
     def components(self) -> int:
-        """At most so many."""
+        """The maximum number."""
 
     @property
     def ridges(self) -> tuple[float, ...]:
-        """Those that are tried."""
+        """The ridges to try."""
 
     @property
     def grid_steps(self) -> int:
@@ -88,8 +90,8 @@ class RidgeChoice(Protocol):
 
 @dataclass(frozen=True)
 class ChosenMaps:
-    """The maps of the best ridge and power, `tried` with a row (ridge, power, held-out figure) for each pair,
-    -1 where a covariance had no inverse, and `remarks` on the choice."""
+    """The maps of the best ridge and power; `tried` has a row (ridge, power, held-out figure) for each pair,
+    -1 where a covariance was not invertible, and `remarks` are about the choice."""
 
     maps: CanonicalMaps
     ridge: float
@@ -105,10 +107,11 @@ def choose_maps(
     context: FitContext,
     figure_of: Callable[[CanonicalMaps, float], float],
 ) -> ChosenMaps:
-    """The maps whose `figure_of` maps and power is the highest; of equal ones the first that was tried.
+    """Return the maps and power with the highest `figure_of`; of equal ones the first that was tried.
 
-    Sums of many numbers in single precision are rounded, so a covariance may have no inverse with a small
-    ridge. Another ridge will do, where there is one. Raises SingularCovariance where none is enough.
+    Sums of many numbers in single precision have rounding errors, so a covariance may not be invertible with
+    a small ridge. Another ridge is used, if there is one. Raises SingularCovariance where none is large
+    enough.
     """
     grid = Grid((Axis("ridge", settings.ridges), Axis("power", powers)), RECALL, settings.grid_steps)
     ridges: dict[float, CanonicalMaps | None] = {}
@@ -124,7 +127,7 @@ def choose_maps(
             context.progress("trying ridges", len(ridges), max(len(ridges), len(settings.ridges)))
         maps = ridges[ridge]
         tried.append((ridge, power, UNUSABLE if maps is None else figure_of(maps, power)))
-        if len(powers) == 1:  # else maps may be asked for again; they are large
+        if len(powers) == 1:  # otherwise maps may be requested again; they are large
             best = grid.best(tried)[0]
             ridges = {
                 tried_ridge: maps_of_ridge if tried_ridge == best else None
@@ -139,9 +142,9 @@ def choose_maps(
 
 
 def canonical_maps(covariances: Covariances, components: int, ridge: float) -> CanonicalMaps:
-    """The leading `components` of eq. 1, or as many as there are.
+    """Return the leading `components` of eq. 1, or as many as there are.
 
-    Raises SingularCovariance where a covariance with its ridge has no inverse, naming constant columns.
+    Raises SingularCovariance where a covariance with its ridge is not invertible, naming constant columns.
     """
     factors = [
         _factor(covariance, ridge, name)
@@ -155,7 +158,7 @@ def canonical_maps(covariances: Covariances, components: int, ridge: float) -> C
         solve_triangular(factor, side, lower=True, trans="T")
         for factor, side in zip(factors, (left, right), strict=True)
     ]
-    # Of each component the sign is free: the largest weight of the images is positive.
+    # The sign of each component is arbitrary: make the images' largest weight positive.
     peaks = np.take_along_axis(weights[0], np.abs(weights[0]).argmax(axis=0)[None], axis=0)[0]
     signs = np.where(peaks < 0, -1.0, 1.0)
     return CanonicalMaps(
@@ -166,7 +169,7 @@ def canonical_maps(covariances: Covariances, components: int, ridge: float) -> C
 
 
 def _factor(covariance: Matrix, ridge: float, name: str) -> Matrix:
-    """The Cholesky factor, lower, of a covariance with its ridge."""
+    """Return the lower Cholesky factor of a covariance with its ridge."""
     variances = covariance.diagonal()
     mean = float(variances.mean())
     if not mean > 0:
@@ -184,7 +187,7 @@ def _factor(covariance: Matrix, ridge: float, name: str) -> Matrix:
         factor = cholesky(added, lower=True)
     except LinAlgError:
         factor = None
-    # A factor may come out of rounding alone.
+    # Rounding errors alone may yield a factor.
     if factor is None or (ridge == 0 and factor.diagonal().min() ** 2 <= 1e-12 * mean):
         raise SingularCovariance(
             f"the covariance of the {name} is singular: columns depend on each other; take a ridge above "
@@ -194,7 +197,7 @@ def _factor(covariance: Matrix, ridge: float, name: str) -> Matrix:
 
 
 def _leading(matrix: Matrix, components: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Left vectors, singular values and right vectors of the largest values, descending."""
+    """Return left vectors, singular values and right vectors of the largest values, descending."""
     number = min(components, *matrix.shape)
     if min(matrix.shape) <= _SMALL:
         left, values, right = svd(matrix, full_matrices=False)
@@ -238,7 +241,7 @@ class CCASettings(CheckedRecord):
 
 class CCA(LinearEmbedder):
     """CCA or normalised CCA; learned are `images_`, `captions_`, `correlations_`, `ridge_`, `power_`, and
-    `tried_`, a row (ridge, power, mean recall) for each setting; -1 where a covariance had no inverse."""
+    `tried_`, a row (ridge, power, mean recall) for each setting; -1 where a covariance was not invertible."""
 
     correlations_: Matrix
     ridge_: float
@@ -252,8 +255,8 @@ class CCA(LinearEmbedder):
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> CCA:
         """Learn from all captions with their images; choose ridge and power on `validation`.
 
-        Of equally good settings the first is taken: the smallest ridge, then the smallest power, as they
-        are listed. Raises ValueError without held-out pairs where there is something to choose.
+        Of equally good settings the first is chosen: the smallest ridge, then the smallest power, in the
+        order in which they are listed. Raises ValueError without held-out pairs where there is a choice.
         """
         self._check_choice(validation)
         covariances = sums_of_dataset(train, context).covariances()
@@ -269,7 +272,7 @@ class CCA(LinearEmbedder):
         return self.settings.powers if self.settings.normalised else (0.0,)
 
     def solve(self, covariances: Covariances, validation: Dataset | None, context: FitContext) -> CCA:
-        """Learn from covariances that somebody else added up; else as `fit`."""
+        """Learn from given covariances; otherwise as `fit`."""
         self._check_choice(validation)
 
         def recall(maps: CanonicalMaps, power: float) -> float:
@@ -289,13 +292,13 @@ class CCA(LinearEmbedder):
         return self.settings.normalised
 
     def state(self) -> State:
-        """Everything learned as arrays, and as settings that fit JSON."""
+        """Return the learned state as arrays and JSON-serialisable settings."""
         arrays = {**self.map_arrays(), "correlations": self.correlations_, "tried": self.tried_}
         return arrays, {"ridge": self.ridge_, "power": self.power_}
 
     @classmethod
     def from_state(cls, settings: CCASettings, state: State) -> CCA:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.take_maps(arrays)
@@ -308,12 +311,12 @@ def _chooses(settings: CCASettings) -> bool:
     return len(set(settings.ridges)) > 1 or (settings.normalised and len(set(settings.powers)) > 1)
 
 
-#: Words of a sentence, and numbers of a word, that blocks of sentences are taken to have.
+#: The assumed number of words of a sentence, and numbers of a word, in blocks of sentences.
 _WORDS, _WORD_NUMBERS = 18, 300
 
 
 def memory_of_sentences(settings: CCASettings, amounts: Amounts) -> float:
-    """As `memory_of_pairs`, and the vectors of a block's words with their running sums."""
+    """Return `memory_of_pairs` plus the vectors of a block's words with their running sums."""
     sentences = min(PAIRS_PER_BLOCK, amounts[TRAINING_CAPTIONS])
     words = 12.0 * _WORDS * sentences * min(_WORD_NUMBERS, amounts[CAPTION_NUMBERS])
     return memory_of_pairs(settings, amounts) + words

@@ -1,9 +1,9 @@
-"""Covariances of paired rows, added up block by block: memory does not grow with the number of pairs.
+"""Covariances of paired rows, summed block by block: memory does not grow with the number of pairs.
 
-Blocks of float32 are multiplied in float32 and added up in float64; half precision is multiplied in single.
-Dense rows are first moved by the mean of the first block, so that a mean far from zero costs no accuracy;
-sparse rows stay sparse, and are not moved. Partial sums of other processes are merged exactly as if their
-blocks had been added here, up to rounding.
+Blocks of float32 are multiplied in float32 and summed in float64; half precision is multiplied in single.
+Dense rows are first shifted by the mean of the first block, so that a mean far from zero costs no accuracy;
+sparse rows stay sparse and are not shifted. Merging partial sums of other processes gives the same result as
+adding their blocks here, up to rounding.
 
 Source: Gong et al. 2014, section 3.2 (eq. 1 needs no more than these sums).
 """
@@ -36,18 +36,18 @@ from models_core.estimators.base import (
     View,
 )
 
-#: Rows that are looked through and multiplied at a time.
+#: Number of rows checked and multiplied at a time.
 PAIRS_PER_BLOCK = 8192
-#: The phase of a fit in which sums are made.
+#: The phase of a fit in which sums are computed.
 ADDING_UP = "adding up covariances"
-#: The phases of a method that adds up covariances and chooses a ridge, for `Method.phases`.
+#: The phases of a method that sums covariances and chooses a ridge, for `Method.phases`.
 COVARIANCE_PHASES = ((ADDING_UP, 1), ("trying ridges", 1))
 
 
 class RowMap(Protocol):
-    """Makes other rows of those of images or captions, a block at a time, in any process.
+    """Maps rows of images or captions to other rows, a block at a time, in any process.
 
-    Other processes make it again: `ROW_MAPS[name]` takes what `state` gave.
+    Other processes reconstruct it: `ROW_MAPS[name]` takes the result of `state`.
     """
 
     @property
@@ -55,18 +55,18 @@ class RowMap(Protocol):
         """Its name in `ROW_MAPS`."""
 
     def __call__(self, view: str, rows: View) -> View:
-        """What is added up of these rows of a view."""
+        """Return the values to sum for these rows of a view."""
 
     def state(self) -> State:
-        """What it is made of."""
+        """Return its parameters."""
 
 
-#: Name -> what makes a map of rows again of its state.
+#: Name -> function that reconstructs a map of rows from its state.
 ROW_MAPS: dict[str, Callable[[State], RowMap]] = {}
 
 
 def register_row_map(name: str, make: Callable[[State], RowMap]) -> None:
-    """Enter what makes a map of rows again; ValueError where another has the name."""
+    """Register a function that reconstructs a map of rows; raises ValueError where another has the name."""
     if ROW_MAPS.setdefault(name, make) != make:
         raise ValueError(f"two maps of rows are called {name!r}; give one another name")
 
@@ -84,7 +84,7 @@ class Covariances:
 
 
 class PairedSums:
-    """Sums over pairs of rows with `x` and `y` numbers, from which their covariances follow."""
+    """Sums over pairs of rows with `x` and `y` numbers, from which their covariances are computed."""
 
     def __init__(self, x: int, y: int) -> None:
         if min(x, y) < 1:
@@ -92,20 +92,20 @@ class PairedSums:
         self.count: float = 0
         self._shifts = [np.zeros(x), np.zeros(y)]
         self._sums = [np.zeros(x), np.zeros(y)]
-        # Of the squares only what is above the diagonal is added up.
+        # Only the upper triangles of the squares are summed.
         self._squares = [np.zeros((x, x)), np.zeros((y, y))]
         self._products = np.zeros((x, y))
 
     @property
     def widths(self) -> tuple[int, int]:
-        """Numbers of a row of each side."""
+        """The row lengths of both sides."""
         return self._products.shape[0], self._products.shape[1]
 
     def add(self, x: View, y: View, *, names: tuple[str, str] = ("images", "captions")) -> None:
         """Add a block of pairs, shapes (pairs, p) and (pairs, q), dense or sparse.
 
-        Raises ValueError, and adds nothing, where shapes do not fit or a number is not finite; it names the
-        side, the row of the block and the column.
+        Raises ValueError, without adding anything, for mismatched shapes or a number that is not finite; the
+        message names the side, the row of the block and the column.
         """
         blocks = [
             _checked(block, width, name)
@@ -136,7 +136,7 @@ class PairedSums:
         if not self.count:
             self._shifts = [shift.copy() for shift in other._shifts]
         apart = [theirs - ours for ours, theirs in zip(self._shifts, other._shifts, strict=True)]
-        # About our shift each of their rows is longer by `apart`.
+        # Relative to our shift each of their rows is longer by `apart`.
         for side in (0, 1):
             d, s = apart[side], other._sums[side]
             cross = np.outer(d, s)
@@ -154,7 +154,7 @@ class PairedSums:
         self.count += other.count
 
     def weighted(self, weight: float) -> PairedSums:
-        """The sums where each pair counts `weight` times."""
+        """Return the sums with each pair counted `weight` times."""
         weighted = PairedSums(*self.widths)
         weighted.count = self.count * weight
         weighted._shifts = [shift.copy() for shift in self._shifts]
@@ -164,7 +164,7 @@ class PairedSums:
         return weighted
 
     def covariances(self) -> Covariances:
-        """What the sums come to. Raises ValueError for fewer than two pairs."""
+        """Return the covariances. Raises ValueError for fewer than two pairs."""
         if self.count < 2:
             raise ValueError(f"covariances of {self.count} pairs; expected 2 or more")
         means = [total / self.count for total in self._sums]
@@ -182,7 +182,7 @@ class PairedSums:
         )
 
     def state(self) -> State:
-        """The sums as arrays; `from_state` takes them back."""
+        """Return the sums as arrays; `from_state` restores them."""
         arrays: dict[str, NDArray[Any]] = {"products": self._products}
         for name, sides in (("shift", self._shifts), ("sum", self._sums), ("square", self._squares)):
             arrays |= {f"{name}.{side}": array for side, array in zip("xy", sides, strict=True)}
@@ -190,7 +190,7 @@ class PairedSums:
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PairedSums:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         restored = cls(*arrays["products"].shape)
         restored.count, restored._products = int(settings["count"]), np.array(arrays["products"])
         restored._shifts, restored._sums, restored._squares = (
@@ -207,9 +207,9 @@ def sums_of_pairs(
     rows: int = PAIRS_PER_BLOCK,
     described: RowMap | None = None,
 ) -> PairedSums:
-    """The sums over all captions with their images, `rows` pairs at a time.
+    """Return the sums over all captions with their images, `rows` pairs at a time.
 
-    `described`, where there is one, makes of each block what is added up.
+    `described`, if given, maps each block to the values to sum.
     """
     sums: PairedSums | None = None
     for start in range(0, captions.shape[0], rows):
@@ -223,9 +223,9 @@ def sums_of_pairs(
 
 
 def sums_of_dataset(data: Dataset, context: FitContext, described: RowMap | None = None) -> PairedSums:
-    """The sums over all captions of `data` with their images, by `context.sum_pairs` where that is given.
+    """Return the sums over all captions of `data` with their images, by `context.sum_pairs` if given.
 
-    `described`, where there is one, makes of each block what is added up.
+    `described`, if given, maps each block to the values to sum.
     """
     context.progress(ADDING_UP, 0, 1)
     sum_pairs = context.sum_pairs or sums_of_pairs
@@ -235,8 +235,8 @@ def sums_of_dataset(data: Dataset, context: FitContext, described: RowMap | None
 
 
 def covariance_memory(x: int, y: int, pairs: int) -> float:
-    """About how many bytes it takes to add up covariances of `pairs` of rows of `x` and `y` numbers, and to
-    solve an eigenproblem of them."""
+    """Return roughly how many bytes it takes to sum covariances of `pairs` pairs of rows of `x` and `y`
+    numbers, and to solve their eigenproblem."""
     less = min(x, y)
     sums = x * x + y * y + x * y
     solving = x * x + y * y + 3 * x * y + 4 * less * less
@@ -245,12 +245,12 @@ def covariance_memory(x: int, y: int, pairs: int) -> float:
 
 
 def memory_of_pairs(settings: Any, amounts: Amounts) -> float:
-    """`Method.memory` of a method that learns from the covariances of images and captions."""
+    """Return `Method.memory` of a method that learns from the covariances of images and captions."""
     return covariance_memory(amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS], amounts[TRAINING_CAPTIONS])
 
 
 def memory_of_further_pairs(settings: Any, amounts: Amounts) -> float:
-    """`Method.memory` of a method that learns from those of further pairs, as well or instead."""
+    """Return `Method.memory` of a method that learns from those of additional pairs, as well or instead."""
     return max(
         memory_of_pairs(settings, amounts),
         covariance_memory(amounts[FURTHER_IMAGE_NUMBERS], amounts[FURTHER_CAPTION_NUMBERS], amounts[FURTHER]),
@@ -265,7 +265,7 @@ def _checked(block: View, width: int, name: str) -> View:
         raise ValueError(f"a block of {name} is of type {checked.dtype}; expected real numbers")
     single = checked.dtype in (np.float16, np.float32)
     checked = checked.astype(np.float32 if single else np.float64, copy=False)
-    # A sum is not finite where a number is not; one of large numbers may overflow without that.
+    # A sum is not finite where a number is not; a sum of large finite numbers may overflow, too.
     with np.errstate(over="ignore", invalid="ignore"):
         suspect = not np.isfinite(checked.sum(dtype=np.float64))
     if suspect:
@@ -295,16 +295,16 @@ def _moved(block: View, shift: Matrix) -> View:
 
 
 def _add_square(total: Matrix, block: View) -> None:
-    """Add block' block, of which only what is above the diagonal counts."""
+    """Add block' block; only the upper triangle is used."""
     if isinstance(block, sparse.csr_matrix):
         square = (block.T @ block).tocoo()
         total[square.row, square.col] += square.data
         return
-    # Half of the operations of a full product; BLAS wants columns to lie together, so rows are its columns.
+    # Half of the operations of a full product; BLAS expects contiguous columns, so our rows are its columns.
     syrk = ssyrk if block.dtype == np.float32 else dsyrk
     total += syrk(1.0, np.ascontiguousarray(block).T, lower=0)
 
 
 def _product(x: View, y: View) -> NDArray[Any]:
-    # A sparse factor comes first: the other way round scipy would make it dense.
+    # The sparse factor comes first: the other way round scipy would convert it to dense.
     return _dense((y.T @ x).T) if sparse.issparse(y) else _dense(x.T @ y)

@@ -1,4 +1,4 @@
-"""Finds the methods: every module of this package, and `method.py` of its folders, registers its own."""
+"""Discovers methods: every module of this package, and `method.py` of its subpackages, registers its own."""
 
 import pkgutil
 from importlib import import_module
@@ -8,7 +8,8 @@ PACKAGE = "models_core.estimators"
 
 
 def load_methods(package: str = PACKAGE) -> None:
-    """Import what registers methods in a package. Raises ImportError where there is no such package."""
+    """Import the modules of a package that register methods. Raises ImportError where there is no such
+    package."""
     imported = import_module(package)
     for module in pkgutil.iter_modules(imported.__path__, f"{package}."):
         if not module.ispkg:

@@ -1,4 +1,4 @@
-"""What linear methods share: a map into the common space, scores of embeddings, and how well these find."""
+"""What linear methods share: a map into the common space, scores of embeddings, and their held-out recall."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from phrasebox.scoring import ranking
 from phrasebox.scoring.similarities import similarity_scores
 from phrasebox.scoring.tiles import Scores
 
-#: Cut-offs whose recall decides between settings, in both directions.
+#: Cut-offs of the recall that selects settings, in both directions.
 SELECTION_CUTOFFS = (1, 5, 10)
-#: What `recall_of_scores` gives, in words.
+#: The name of the figure of `recall_of_scores`.
 RECALL = "mean of R@1, R@5 and R@10"
-#: Rows that are mapped at a time, and numbers of these in double precision at most, of wide rows.
+#: Number of rows mapped at a time, and for wide rows the maximum of their numbers in double precision.
 _ROWS, _NUMBERS = 8192, 2**25
 
 
 @dataclass(frozen=True)
 class LinearMap:
-    """Rows less their mean, times weights of shape (numbers of a row, components)."""
+    """Rows minus their mean, times weights of shape (numbers of a row, components)."""
 
     mean: Matrix
     weights: Matrix
 
     def __call__(self, features: View, *, single: bool = False) -> Matrix:
-        """Shape (rows, components), in double precision, or in `single`; sparse rows stay sparse. Raises
-        ValueError for another width."""
+        """Return shape (rows, components), in double precision, or in `single`; sparse rows stay sparse.
+        Raises ValueError for another width."""
         if features.shape[1] != len(self.mean):
             raise ValueError(
                 f"features of {features.shape[1]} numbers against {len(self.mean)}; expected the same"
@@ -58,35 +58,35 @@ class LinearMap:
         return mapped
 
     def scaled(self, scale: Matrix) -> LinearMap:
-        """The map with each component times its `scale`, shape (components,)."""
+        """Return the map with each component times its `scale`, shape (components,)."""
         return LinearMap(self.mean, self.weights * scale)
 
 
 def embedded_scores(
     images: NDArray[Any], captions: NDArray[Any], *, direction: RankDirection, cosine: bool
 ) -> Scores:
-    """Cosines of embeddings, or half of their negative squared distances; rows are queries."""
+    """Return cosines of embeddings, or half of their negative squared distances; rows are queries."""
     scores = similarity_scores(images, captions, "cosine" if cosine else "euclidean")
     return scores if direction == "annotation" else scores.turned()
 
 
 class LinearEmbedder:
-    """Both sides in one space by a linear map each; learned are `images_` and `captions_`."""
+    """Embeds both sides in one space by a linear map each; learned are `images_` and `captions_`."""
 
     images_: LinearMap
     captions_: LinearMap
 
     @property
     def cosine(self) -> bool:
-        """Whether embeddings are compared by their angle, not by their distance."""
+        """Whether embeddings are compared by cosine instead of distance."""
         return False
 
     def embed(self, view: str, features: View) -> Matrix:
-        """Shape (items, components), of "images" or "captions"."""
+        """Return the embeddings of "images" or "captions", shape (items, components)."""
         return (self.images_ if view == IMAGE_VIEW else self.captions_)(features)
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """What `embedded_scores` gives; rows are queries.
+        """Return `embedded_scores`; rows are queries.
 
         Features of single precision are embedded, and cosines multiplied, in single precision.
         """
@@ -96,7 +96,7 @@ class LinearEmbedder:
         return embedded_scores(images, captions, direction=direction, cosine=self.cosine)
 
     def held_out_recall(self, validation: Dataset | None) -> float:
-        """What `recall_of_embeddings` gives on held-out pairs; 0 where there are none."""
+        """Return `recall_of_embeddings` on held-out pairs; 0 without any."""
         if validation is None:
             return 0.0
         images = self.embed(IMAGE_VIEW, validation.images)
@@ -104,14 +104,14 @@ class LinearEmbedder:
         return recall_of_embeddings(images, captions, validation.image_of, cosine=self.cosine)
 
     def map_arrays(self) -> dict[str, NDArray[Any]]:
-        """Both maps, as `take_maps` takes them back."""
+        """Return both maps as arrays for `take_maps`."""
         arrays: dict[str, NDArray[Any]] = {}
         for name, side in ((IMAGE_VIEW, self.images_), (CAPTION_VIEW, self.captions_)):
             arrays |= {f"{name}.mean": side.mean, f"{name}.weights": side.weights}
         return arrays
 
     def take_maps(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Raises KeyError where something is missing."""
+        """Restore both maps. Raises KeyError where something is missing."""
         self.images_, self.captions_ = (
             LinearMap(arrays[f"{name}.mean"], arrays[f"{name}.weights"])
             for name in (IMAGE_VIEW, CAPTION_VIEW)
@@ -121,14 +121,14 @@ class LinearEmbedder:
 def recall_of_embeddings(
     images: Matrix, captions: Matrix, image_of: NDArray[np.intp], *, cosine: bool
 ) -> float:
-    """What `recall_of_scores` gives of embeddings."""
+    """Return `recall_of_scores` of embeddings."""
     return recall_of_scores(
         embedded_scores(images, captions, direction="annotation", cosine=cosine), image_of
     )
 
 
 def recall_of_scores(scores: Scores, image_of: NDArray[np.intp]) -> float:
-    """The mean of R@1, R@5 and R@10 over both directions, a share; any of an image's captions counts.
+    """Return the mean of R@1, R@5 and R@10 over both directions, a share; any of an image's captions counts.
 
     Rows of `scores` are images.
     """
@@ -141,7 +141,7 @@ def recall_of_scores(scores: Scores, image_of: NDArray[np.intp]) -> float:
 
 
 def ranks_of_originals(scores: Scores, image_of: NDArray[np.intp], direction: RankDirection) -> Matrix:
-    """Rank of each caption's image, or of the best of each image's captions; shape (queries,)."""
+    """Return the rank of each caption's image, or of the best of each image's captions; shape (queries,)."""
     if direction == "search":
         return ranking.ranks(scores, image_of)
     (better, equal), _ = ranking.count(scores, in_rows=(image_of, np.arange(len(image_of))))

@@ -1,5 +1,5 @@
-"""The one way in which methods learn: what they are given is looked at first, and the memory that the work
-takes is compared with what there is. What is wrong ends in one line, and what is doubtful is a remark."""
+"""Fitting any method: its inputs are checked first, and the required memory is compared with the available.
+An error is one line, a doubt is a remark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -29,8 +29,8 @@ _SETTING = "settings."
 
 @dataclass(frozen=True)
 class FittedMethod:
-    """What learned, with `remarks` on the numbers that it learned from, and `selection`, remarks on settings
-    that it chose."""
+    """A fitted method, with `remarks` on the numbers that it was trained on, and `selection`, remarks on
+    settings that it chose."""
 
     model: Any
     remarks: tuple[str, ...]
@@ -42,7 +42,7 @@ def fit_method(
 ) -> FittedMethod:
     """Learn from `train`, with settings chosen on `validation`.
 
-    Raises NumbersOutOfRange and NotEnoughMemory, each one line with the remedy, and what the method raises.
+    Raises NumbersOutOfRange and NotEnoughMemory, each one line with the remedy, and the method's own errors.
     """
     remarks = [*check_inputs(method, train, "training")]
     if validation is not None:
@@ -70,7 +70,7 @@ def _bytes(method: Method, settings: Any, amounts: Amounts) -> float:
 def amounts_of(
     train: Dataset, validation: Dataset | None, auxiliary: Mapping[str, Dataset]
 ) -> dict[str, int]:
-    """How much there is to learn from; of several sets of further pairs the largest."""
+    """Return the amounts of training data; of several sets of additional pairs the largest."""
     further = max(auxiliary.values(), key=lambda data: len(data.image_of), default=None)
     words = train.captions.vocabulary if isinstance(train.captions, WordNumbers) else 0
     return {
@@ -87,7 +87,7 @@ def amounts_of(
 
 
 def _numbers(view: Any) -> int:
-    """Numbers of a row; of words those of a word's vector, 0 where none is given."""
+    """Return the row length; for words that of a word's vector, 0 without vectors."""
     if isinstance(view, WordNumbers):
         return 0 if view.vectors is None else view.vectors.shape[1]
     return int(view.shape[1])

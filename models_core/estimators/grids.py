@@ -1,8 +1,8 @@
 """Settings that are chosen from a grid on held-out items.
 
-Where the best setting lies at an end of the grid, a better one may lie beyond. So the grid is extended there
-by its own ratio, step by step, as long as the new end is the best, and by `steps` at most. Several axes are
-crossed: a new value is tried with all values of the others. Whether that happened is said in `remarks`.
+If the best setting is at an end of the grid, a better one may lie beyond. So the grid is extended there with
+its own ratio, step by step, while the new end is the best, by at most `steps`. Several axes are crossed: a
+new value is tried with all values of the others. `remarks` report extensions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import Field
 
-#: The figure of a setting that cannot be used: its matrix has no inverse, or its loss is no number.
+#: The figure of an unusable setting: its matrix is not invertible, or its loss is not a number.
 UNUSABLE = -1.0
-#: What the settings of a method with a grid have.
+#: The setting of methods with a grid that limits its extension.
 GridSteps = Annotated[
     int,
     Field(ge=0, description="Steps by which a grid is extended at most where the best is at its end"),
@@ -27,8 +27,8 @@ GridPoint: TypeAlias = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A setting with the values that are tried, as they are listed. `whole` ones are whole numbers; values
-    beyond `most` mean nothing."""
+    """A setting with the values to try, in order. `whole` ones are integers; values beyond `most` are
+    meaningless."""
 
     name: str
     values: tuple[float, ...]
@@ -36,8 +36,8 @@ class Axis:
     most: float = float("inf")
 
     def beyond(self, values: Sequence[float], *, upper: bool) -> float | None:
-        """The next value beyond an end of `values`, as far from it as the last step; None where there is
-        none."""
+        """Return the next value beyond an end of `values`, at the distance of the last step; None where there
+        is none."""
         ordered = sorted(set(values), reverse=upper)
         if len(ordered) < 2 or not min(ordered[:2]) > 0:
             return None
@@ -48,7 +48,8 @@ class Axis:
 
 
 class _Search(NamedTuple):
-    """How far a search is: the values of each axis, its best setting so far, and what is to be tried next."""
+    """The state of a search: the values of each axis, the best setting so far, and the settings to try
+    next."""
 
     values: tuple[tuple[float, ...], ...]
     best: GridPoint
@@ -57,8 +58,8 @@ class _Search(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Axes, crossed. `figure` is what settings are compared by, in words; at most `steps` values are added at
-    each end of each axis."""
+    """The product of several axes. `figure` names what settings are compared by; at most `steps` values are
+    added at each end of each axis."""
 
     axes: tuple[Axis, ...]
     figure: str
@@ -66,20 +67,21 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """How many settings the grid has as it is listed."""
+        """The number of settings in the grid before extensions."""
         return prod(len(set(axis.values)) for axis in self.axes)
 
     def next_setting(self, tried: Sequence[Sequence[float]]) -> GridPoint | None:
-        """What is to be tried after `tried`, rows of a setting and its figure; None where nothing is left."""
+        """Return the setting to try after `tried`, rows of a setting and its figure; None where nothing is
+        left."""
         return list(self._searched(tried))[-1].next
 
     def best(self, tried: Sequence[Sequence[float]]) -> GridPoint:
-        """The setting of the highest figure; of equal ones the first that was tried."""
+        """Return the setting with the highest figure; of equal ones the first that was tried."""
         *setting, _ = max(tried, key=lambda row: row[-1])
         return tuple(setting)
 
     def remarks(self, tried: Sequence[Sequence[float]]) -> tuple[str, ...]:
-        """A sentence for each axis whose value was chosen at an end of the grid, or beyond it."""
+        """Return a sentence for each axis whose chosen value is at an end of the grid, or beyond it."""
         searches = list(self._searched(tried))
         first, last = searches[0], searches[-1]
         figures = {tuple(row[:-1]): row[-1] for row in tried}
@@ -97,7 +99,7 @@ class Grid:
         )
 
     def _searched(self, tried: Sequence[Sequence[float]]) -> Iterator[_Search]:
-        """The search with the grid as listed, and after each extension that `tried` allows."""
+        """Yield the search with the original grid, and after each extension that `tried` allows."""
         figures = {tuple(row[:-1]): row[-1] for row in tried}
         values = tuple(tuple(dict.fromkeys(axis.values)) for axis in self.axes)
         while True:
@@ -115,7 +117,7 @@ class Grid:
     def _extended(
         self, values: tuple[tuple[float, ...], ...], best: GridPoint
     ) -> tuple[GridPoint, ...] | None:
-        """The values of the axes with one more at an end that is the best; None where no end is."""
+        """Return the values of the axes extended by one at an end that is the best; None where no end is."""
         for index, (axis, listed_values) in enumerate(zip(self.axes, values, strict=True)):
             for upper, end in ((True, max(listed_values)), (False, min(listed_values))):
                 listed = max(axis.values) if upper else min(axis.values)
@@ -127,7 +129,7 @@ class Grid:
 
 
 def _remark(axis: Axis, values: Sequence[float], best: float, moved: tuple[str, float, float]) -> str:
-    """What is to be known of the value chosen for an axis; "" where it lies inside of the grid."""
+    """Return a remark on the chosen value of an axis; "" where it is inside the grid."""
     figure, before, after = moved
     listed = f"{min(axis.values):g} .. {max(axis.values):g}"
     beyond = not min(axis.values) <= best <= max(axis.values)

@@ -1,7 +1,7 @@
-"""What a method is given, looked at before it learns or scores: numbers so large or so small that squares
-overflow or vanish are refused; what a method can work with, but hardly as intended, is a remark.
+"""Checks of a method's inputs before it learns or scores: numbers so large or so small that squares overflow
+or underflow are rejected; inputs that work, but hardly as intended, get a remark.
 
-Every training and every scoring goes through here, so that no method needs a check of its own.
+Every training and every scoring calls these, so that no method needs its own checks.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from models_core.estimators.base import (
 )
 from models_core.features.text.phrases import PhraseRows
 
-#: Numbers that are looked at together (32 MiB in double precision).
+#: Number of values checked at a time (32 MiB in double precision).
 _TOGETHER = 2**22
-#: A column with more than this share of the variance of all columns hides the others.
+#: The share of the variance of all columns above which a column hides the others.
 _DOMINANT = 0.9
-#: With fewer columns that vary, one may have most of the variance by right.
+#: With fewer varying columns, one may legitimately have most of the variance.
 _LEAST_COLUMNS = 3
 
 
 class NumbersOutOfRange(ValueError):
-    """Numbers that a method cannot compute with; one line with the remedy."""
+    """Numbers with which a method cannot compute; one line with the remedy."""
 
 
 def check_inputs(method: Method, data: Dataset, which: str = "") -> tuple[str, ...]:
-    """Remarks on the numbers of `data`, a sentence each; `which` says which data it is, such as "held-out".
+    """Return remarks on the numbers of `data`, a sentence each; `which` names the data, such as "held-out".
 
-    Raises NumbersOutOfRange where numbers of a view are larger or smaller than the method takes. What is not
-    finite is left to the methods, which name the row.
+    Raises NumbersOutOfRange where numbers of a view are larger or smaller than the method accepts. Methods
+    themselves check that numbers are finite, since they can name the row.
     """
     remarks: list[str] = []
     for view, rows in data.views.items():
@@ -62,7 +62,7 @@ _NAMES: Mapping[str, str] = {
 
 
 def _remarks(name: str, rows: Any, lengths: tuple[float, float], *, vectors: bool) -> Iterator[str]:
-    """What is to be known of the rows of one view."""
+    """Yield the remarks on the rows of one view."""
     if isinstance(rows, WordNumbers | PhraseRows):
         if rows.vectors is None:
             return
@@ -96,7 +96,7 @@ def _remarks(name: str, rows: Any, lengths: tuple[float, float], *, vectors: boo
 
 
 def _check_length(name: str, seen: _Sums, lengths: tuple[float, float]) -> None:
-    """Raise NumbersOutOfRange where rows that are not zeros are too long or too short."""
+    """Raise NumbersOutOfRange where nonzero rows are too long or too short."""
     least, most = lengths
     if seen.largest > 0 and not least <= seen.length <= most:
         raise NumbersOutOfRange(
@@ -106,8 +106,8 @@ def _check_length(name: str, seen: _Sums, lengths: tuple[float, float]) -> None:
 
 
 class _Sums:
-    """What is counted of rows: the largest number, the typical length of those that are not zeros, those that
-    are, and the column that has most of the variance."""
+    """Statistics of rows: the largest number, the typical length of nonzero rows, the number of zero rows,
+    and the column with the largest share of the variance."""
 
     def __init__(self, rows: Any) -> None:
         self.largest = float(max((_largest(block) for block in _blocks(rows)), default=0.0))
@@ -117,7 +117,7 @@ class _Sums:
             self._count(rows)
 
     def _count(self, rows: Any) -> None:
-        # Divided by the largest, squares neither overflow nor vanish.
+        # Divided by the largest number, squares neither overflow nor underflow.
         sums, squares = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
         start = 0
         for block in _blocks(rows):
@@ -141,7 +141,7 @@ class _Sums:
 
 
 def _blocks(rows: Any) -> Iterator[Any]:
-    """The rows, a few at a time."""
+    """Yield the rows in blocks."""
     step = max(1, _TOGETHER // max(1, rows.shape[1]))
     for start in range(0, rows.shape[0], step):
         yield rows[start : start + step]

@@ -1,6 +1,6 @@
-"""A caption of the most similar training image, for each image: the baseline of systems that write captions.
+"""Captions copied from the most similar training image: the baseline of systems that write captions.
 
-Images are alike by the Euclidean distance of their vectors; of equally near ones the first is taken.
+Images are compared by the Euclidean distance of their vectors; of equally near ones the first is used.
 
 Source: Karpathy and Fei-Fei 2015, section 4.2 and Table 2 ("Nearest Neighbor").
 """
@@ -30,13 +30,13 @@ from models_core.estimators.base import (
 )
 from models_core.estimators.predictors import WritingSettings, WrittenSentence
 
-#: Images whose distances are in memory at a time.
+#: Number of images whose distances are in memory at a time.
 _TOGETHER = 512
 
 
 @dataclass(frozen=True, slots=True)
 class NearestCaptionSettings(CheckedRecord):
-    """Settings of the captions of similar images. Raises BadField."""
+    """Settings of nearest captions. Raises BadField."""
 
     caption: Annotated[
         int, Field(ge=0, description="Which caption of the similar image, counted from 0; the last at most")
@@ -44,7 +44,7 @@ class NearestCaptionSettings(CheckedRecord):
 
 
 class NearestCaption:
-    """Learned are `vectors_`, shape (images, numbers), and `sentences_`, the words of each by number."""
+    """Learned are `vectors_`, shape (images, numbers), and `sentences_`, the word numbers of each."""
 
     vectors_: NDArray[Any]
     sentences_: list[tuple[int, ...]]
@@ -53,7 +53,7 @@ class NearestCaption:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> NearestCaption:
-        """Remember the training images; nothing is chosen. Raises ValueError for what is not finite."""
+        """Store the training images; nothing is chosen. Raises ValueError for numbers that are not finite."""
         vectors, words = train.images, train.captions
         assert isinstance(vectors, np.ndarray) and isinstance(words, WordNumbers)
         checked_numbers(vectors, "images")
@@ -66,7 +66,7 @@ class NearestCaption:
         return self
 
     def write(self, data: Dataset, how: WritingSettings) -> list[WrittenSentence]:
-        """The caption of the nearest training image; nothing of `how` matters."""
+        """Return the caption of the nearest training image; `how` is ignored."""
         images = np.asarray(data.images)
         sentences: list[WrittenSentence] = []
         for start in range(0, len(images), _TOGETHER):
@@ -76,19 +76,19 @@ class NearestCaption:
 
     def _nearest(self, images: NDArray[Any]) -> NDArray[np.intp]:
         vectors = np.asarray(self.vectors_, np.float64)
-        # |a - b|^2 less |a|^2, which is the same for all b.
+        # |a - b|^2 minus |a|^2, which is the same for all b.
         distances = np.einsum("ij,ij->i", vectors, vectors) - 2 * np.asarray(images, np.float64) @ vectors.T
         return np.asarray(distances.argmin(axis=1))
 
     def state(self) -> State:
-        """Vectors and sentences."""
+        """Return vectors and sentences."""
         return {"vectors": np.asarray(self.vectors_)}, {
             "sentences": [list(sentence) for sentence in self.sentences_]
         }
 
     @classmethod
     def from_state(cls, settings: NearestCaptionSettings, state: State) -> NearestCaption:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         restored = cls(settings)
         restored.vectors_ = state[0]["vectors"]
         restored.sentences_ = [tuple(sentence) for sentence in state[1]["sentences"]]
@@ -96,7 +96,7 @@ class NearestCaption:
 
 
 def caption_memory(settings: NearestCaptionSettings, amounts: Amounts) -> float:
-    """Images in double precision, while they are looked at."""
+    """Return the size of the images in double precision."""
     return 8.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 

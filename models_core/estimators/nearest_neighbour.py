@@ -1,9 +1,9 @@
-"""The nearest-neighbour systems: the closest training pair answers for the query.
+"""The nearest-neighbour systems: the query is answered by the closest training pair.
 
-Source: Hodosh et al. 2013, section 3.1, eq. 2. A system is a pair of similarities: the image kernel,
-and one of the text similarities F1, F1 with idf, or a text kernel (bag of words, trigram), all of
-them between new items and training items, as KCCA takes them. The four of Table 11 differ in the
-text similarity only. There is nothing to fit.
+Source: Hodosh et al. 2013, section 3.1, eq. 2. A system is a pair of similarities: the image kernel, and one
+of the text similarities F1, F1 with idf, or a text kernel (bag of words, trigram), all between new items and
+training items, in the form that KCCA takes. The four systems of Table 11 differ only in the text similarity.
+There is nothing to fit.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from phrasebox.scoring.tiles import Dense
 
 
 def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirection) -> Matrix:
-    """Scores of every pair, shape (images, sentences), as eq. 2 gives them for one direction.
+    """Return scores of every pair, shape (images, sentences), by eq. 2 for one direction.
 
-    `images` holds similarities of new images with the training images, shape (images, pairs),
-    `sentences` those of new sentences with the training sentences, shape (sentences, pairs). For
-    `annotation` the training pair whose image is nearest to the query answers, for `search` the one
-    whose sentence is; of equally near ones the first. Raises ValueError for differing widths.
+    `images` holds similarities of new images with the training images, shape (images, pairs), `sentences`
+    those of new sentences with the training sentences, shape (sentences, pairs). For `annotation` the query
+    is answered by the training pair with the nearest image, for `search` by the one with the nearest
+    sentence; of equally near ones by the first. Raises ValueError for different widths.
     """
     left, right = (
         checked_numbers(images, "image similarities"),
@@ -55,11 +55,11 @@ def score_pairs(images: ArrayLike, sentences: ArrayLike, *, direction: RankDirec
 def f1_similarity(
     new: sparse.spmatrix, training: sparse.spmatrix, weights: ArrayLike | None = None
 ) -> Matrix:
-    """F1 of two bags of words, shape (new, training): 2 overlap / (size + size).
+    """Return F1 of two bags of words, shape (new, training): 2 overlap / (size + size).
 
-    Both are word counts, shape (texts, words); the overlap counts a word as often as both have it.
-    `weights` (words,) are the idf of NN5-F1-idf, 1 each where None; negative ones must be clipped
-    before. The F1 of two texts without weight is 0.
+    Both are word counts, shape (texts, words); the overlap counts a word as often as both have it. `weights`
+    (words,) are the idf of NN5-F1-idf, 1 each where None; negative ones must be clipped before. The F1 of two
+    texts without weight is 0.
     """
     left, right = (sparse.csr_matrix(side, dtype=np.float64) for side in (new, training))
     if left.shape[1] != right.shape[1]:
@@ -70,7 +70,7 @@ def f1_similarity(
             f"word weights have shape {worth.shape} or are below 0; expected ({left.shape[1]},), 0 or more"
         )
     overlap = np.zeros((left.shape[0], right.shape[0]))
-    # min(a, b) counts the t for which both have the word t times or more.
+    # min(a, b) is the number of t for which both have the word at least t times.
     for times in range(1, int(min(left.max(), right.max())) + 1 if left.nnz and right.nnz else 1):
         often = [sparse.csr_matrix(side >= times, dtype=np.float64) for side in (left, right)]
         overlap += (often[0].multiply(worth).tocsr() @ often[1].T).toarray()
@@ -79,22 +79,22 @@ def f1_similarity(
 
 
 class NearestNeighbours:
-    """The training pair nearest to the query answers for it. There is nothing to fit."""
+    """Answers a query by the nearest training pair. There is nothing to fit."""
 
     def __init__(self, settings: KernelSelection) -> None:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> NearestNeighbours:
-        """Itself: kernels with the training items are all that it needs."""
+        """Return self: kernels with the training items are all that it needs."""
         return self
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
-        """Eq. 2; rows are queries."""
+        """Return eq. 2; rows are queries."""
         scores = score_pairs(data.images, data.captions, direction=direction)
         return Dense(scores if direction == "annotation" else np.ascontiguousarray(scores.T))
 
     def state(self) -> State:
-        """Nothing."""
+        """Return an empty state."""
         return {}, {}
 
 
@@ -103,7 +103,7 @@ def _check(text: Any, image: Any) -> None:
         raise BadField("text.kernel", "f1", "nearest-neighbour with weighting none or idf")
 
 
-# The grid of KCCA is part of these recipes since their first version, and no part of the method.
+# The grid of KCCA is part of these recipes, and not part of the method.
 add_method(
     name="nearest-neighbour",
     title="nearest neighbours",

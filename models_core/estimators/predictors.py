@@ -1,6 +1,5 @@
-"""What methods that write captions, tag images or localize phrases are to the rest: how they are told to
-write, among which tags they choose, and which training pairs they keep.
-"""
+"""The interfaces of methods that write captions, tag images or localize phrases: settings for writing,
+candidate tags, and the choice of training pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +14,15 @@ from models_core.estimators.base import Dataset, FitContext, Matrix, RaggedRows,
 from models_core.features.text.phrases import PhraseRows
 from phrasebox.scoring.tiles import Scores
 
-#: What tags are ranked by: the method's own score (of a bilinear map: equation 1 of structured listwise
-#: tagging), or s1 and s2 of its equation 10, or the mean of both.
+#: What tags are ranked by: the method's own score (for a bilinear map, equation 1 of structured listwise
+#: tagging), s1 or s2 of its equation 10, or the mean of both.
 TagScore = Literal["own", "s1", "s2", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateTags:
-    """Tags by name, each with its number among those learned from, -1 where it is none of them, and its
-    vector, shape (tags, numbers), where the system has word vectors."""
+    """Tags by name. Each has its number among the trained tags, or -1, and its vector, shape (tags, numbers),
+    if the system has word vectors."""
 
     names: Sequence[str]
     numbers: NDArray[np.intp]
@@ -33,8 +32,8 @@ class CandidateTags:
         return len(self.names)
 
     def spread(self, known: NDArray[Any], unseen: float) -> Matrix:
-        """Scores of the tags learned from, shape (images, tags learned from), as scores of these; `unseen`
-        for tags that are none of them."""
+        """Return scores of the trained tags, shape (images, trained tags), as scores of these tags, with
+        `unseen` for tags that were not trained."""
         spread = np.full((len(known), len(self)), unseen)
         there = self.numbers >= 0
         spread[:, there] = known[:, self.numbers[there]]
@@ -42,28 +41,28 @@ class CandidateTags:
 
 
 class ImageTagger(Protocol):
-    """What scores tags for images. Learned attributes end in an underscore."""
+    """A method that scores tags for images. Learned attributes end in an underscore."""
 
-    #: By what it can rank tags.
+    #: The scores by which it can rank tags.
     scores: ClassVar[tuple[TagScore, ...]]
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Self:
-        """Learn from `train`, whose captions are `TagNumbers`; settings are chosen on `validation`."""
+        """Train on `train`, whose captions are `TagNumbers`; settings are chosen on `validation`."""
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """How well each tag fits each image, shape (images, tags): higher is better."""
+        """Return how well each tag fits each image, shape (images, tags): higher is better."""
 
     def state(self) -> State:
-        """What was learned; `Method.load` takes it back, to the bit."""
+        """Return the learned state; `Method.load` restores it bitwise."""
 
 
 def check_score(by: str, known: Sequence[str], name: str) -> None:
-    """Raise ValueError unless a tagger of this name ranks tags `by` this score."""
+    """Raise ValueError unless the tagger of this name can rank tags `by` this score."""
     if by not in known:
         raise ValueError(f"{name} does not rank tags by {by!r}; it ranks by: {', '.join(known)}")
 
 
-#: The most probable sentence that a search finds, or one that is drawn.
+#: The most probable sentence that a search finds, or a sampled one.
 ChoiceOfWords = Literal["search", "draw"]
 
 
@@ -86,47 +85,48 @@ class WritingSettings(CheckedRecord):
 
 @dataclass(frozen=True, slots=True)
 class WrittenSentence:
-    """The numbers of its words, and the logarithm of its probability; 0 where a method has none."""
+    """The numbers of a sentence's words, and its log-probability; 0 if the method has none."""
 
     words: tuple[int, ...]
     log_probability: float = 0.0
 
 
 class Captioner(Protocol):
-    """What writes a sentence for each image. Learned attributes end in an underscore."""
+    """A method that writes a sentence for each image. Learned attributes end in an underscore."""
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Self:
-        """Learn from `train`; settings are chosen on `validation`."""
+        """Train on `train`; settings are chosen on `validation`."""
 
     def write(self, data: Dataset, how: WritingSettings) -> list[WrittenSentence]:
-        """A sentence for each image of `data`, whose captions are not looked at."""
+        """Return a sentence for each image of `data`, whose captions are ignored."""
 
     def state(self) -> State:
-        """What was learned; `Method.load` takes it back, to the bit."""
+        """Return the learned state; `Method.load` restores it bitwise."""
 
 
 class Localizer(Protocol):
-    """What scores the regions of an image for each phrase. Learned attributes end in an underscore.
+    """A method that scores the regions of an image for each phrase. Learned attributes end in an underscore.
 
-    `data.images` are images as RaggedRows of their regions, `data.captions` phrases as PhraseRows, and
-    `data.image_of` the image of each. To learn from, an item of `images` is one region.
+    `data.images` are images as RaggedRows of their regions, `data.captions` are phrases as PhraseRows, and
+    `data.image_of` is the image of each. For training, an item of `images` is one region.
     """
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Self:
-        """Learn from `train`; settings are chosen on `validation`."""
+        """Train on `train`; settings are chosen on `validation`."""
 
     def localize(self, data: Dataset) -> RaggedRows:
-        """Scores of the regions of each phrase's image, in their order; larger is better."""
+        """Return scores of the regions of each phrase's image, in their order; higher is better."""
 
     def detect(self, data: Dataset) -> Scores:
-        """Scores of every region of all images for each phrase; rows are phrases, columns regions."""
+        """Return scores of every region of all images for each phrase; rows are phrases, columns regions."""
 
     def state(self) -> State:
-        """What was learned; `Method.load` takes it back, to the bit."""
+        """Return the learned state; `Method.load` restores it bitwise."""
 
 
 def resampled(phrase_of: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Rows of at most `most` exemplars of each phrase, drawn without replacement; ascending. 0: all rows.
+    """Return the rows of at most `most` exemplars of each phrase, drawn without replacement, ascending; all
+    rows if `most` is 0.
 
     Source: Plummer et al. 2015, section 3.2 (N-resampling) and Table 4.
     """
@@ -140,7 +140,7 @@ def resampled(phrase_of: NDArray[np.intp], most: int, rng: np.random.Generator) 
 
 
 def region_phrase_views(pairs: Dataset | None) -> tuple[RaggedRows, PhraseRows, NDArray[np.intp]]:
-    """Regions, phrases, and the region of each phrase; raises ValueError where there are none."""
+    """Return regions, phrases, and the region of each phrase; raises ValueError if there are none."""
     if pairs is None:
         raise ValueError("the method learns from regions with phrases too; give regions and a layer")
     regions, phrases = pairs.images, pairs.captions

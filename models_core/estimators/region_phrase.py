@@ -1,11 +1,11 @@
 """Region-phrase CCA: phrases and regions in one space by normalised CCA, learned from resampled pairs.
 
-At most N exemplars of each phrase are drawn (N-resampling). Of the pairs of a region x and a phrase y, CCA
-gives W, U and correlations rho; they are embedded as
+At most N exemplars of each phrase are drawn (N-resampling). From pairs of a region x and a phrase y, CCA
+gives W, U and correlations rho; region and phrase are embedded as
 
     (x - mean) W diag(rho)    and    (y - mean) U diag(rho)
 
-brought to length 1, and the score of a region for a phrase is the cosine. Covariances are streamed: memory
+normalised to length 1, and the score of a region for a phrase is the cosine. Covariances are streamed: memory
 does not grow with the number of pairs.
 
 Source: Plummer et al. 2015, sections 3.1 and 3.2; Gong et al. 2014, eq. 1 and 2, with the power 1.
@@ -41,7 +41,7 @@ from models_core.features.principal_axes import unit_rows
 from models_core.features.text.phrases import PhraseRows
 from phrasebox.scoring.tiles import Products, Scores
 
-#: Pairs that are added up, and regions or phrases that are embedded, at a time.
+#: Number of pairs that are added up, and of regions or phrases that are embedded, at a time.
 _TOGETHER = 4096
 
 
@@ -65,8 +65,8 @@ def sums_of_exemplars(
     chosen: NDArray[np.intp],
     context: FitContext,
 ) -> PairedSums:
-    """The sums over the `chosen` phrases with the one region of each, block by block: memory does not grow
-    with their number."""
+    """Return the sums over the `chosen` phrases with their one region each, block by block: memory does not
+    grow with their number."""
     sums = PairedSums(regions.shape[1], phrases.shape[1])
     for start in range(0, len(chosen), _TOGETHER):
         context.progress(ADDING_UP, start, len(chosen))
@@ -77,8 +77,9 @@ def sums_of_exemplars(
 
 
 class RegionPhraseCCA:
-    """Learned are `regions_` and `phrases_`, maps; `correlations_`, `ridge_`, `power_`, `pairs_`, how many
-    pairs were learned from, and `tried_`, a row (ridge, power, held-out recall) for each setting."""
+    """The method. Learned are the maps `regions_` and `phrases_`; `correlations_`, `ridge_`, `power_`;
+    `pairs_`, the number of training pairs; and `tried_`, a row (ridge, power, held-out recall) for each
+    setting."""
 
     regions_: LinearMap
     phrases_: LinearMap
@@ -93,10 +94,11 @@ class RegionPhraseCCA:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RegionPhraseCCA:
-        """Learn from pairs of a phrase and the one region of its item; of equal settings the first is taken.
+        """Train on pairs of a phrase and the one region of its item; of equally good settings the first is
+        taken.
 
-        Phrases without a known word are left out. Raises ValueError for items of several regions, where
-        fewer than two pairs are left, and without held-out pairs where there is something to choose.
+        Phrases without a known word are left out. Raises ValueError for items with several regions, if fewer
+        than two pairs are left, and if there are several settings but no held-out pairs.
         """
         settings = self.settings
         settled = len(settings.ridges) == len(settings.powers) == 1
@@ -127,7 +129,7 @@ class RegionPhraseCCA:
         return self
 
     def _held_out_recall(self, validation: Dataset) -> float:
-        """Mean of R@1, R@5 and R@10 over both directions, of regions with a phrase each."""
+        """Return the mean of R@1, R@5 and R@10 over both directions, for regions with one phrase each."""
         regions, phrases = views_of(validation)
         known = np.flatnonzero(phrases.known)
         if not len(known):
@@ -143,19 +145,21 @@ class RegionPhraseCCA:
         )
 
     def embed_regions(self, regions: RaggedRows) -> NDArray[np.float32]:
-        """Every region of these items in their order, with length 1, shape (regions, components)."""
+        """Return the embeddings of all regions of these items in order, of length 1, shape (regions,
+        components)."""
         return self._together(self.regions_, _blocks_of(regions))
 
     def embed_phrases(self, phrases: PhraseRows) -> NDArray[np.float32]:
-        """Rows of length 1, shape (phrases, components); zeros where no word is known."""
+        """Return embeddings of length 1, shape (phrases, components); zeros for a phrase without a known
+        word."""
         distinct = phrases.distinct
         embedded = self._together(self.phrases_, _rows(distinct, np.arange(len(distinct))))
         embedded[~distinct.known] = 0
         return embedded[phrases.phrase_of]
 
     def localize(self, data: Dataset) -> RaggedRows:
-        """Cosines of the regions of each phrase's image; 0 where none of its words is known, which is no
-        prediction: code that ranks regions leaves such phrases out."""
+        """Return the cosines of the regions of each phrase's image; 0 if none of its words is known. That is
+        not a prediction: code that ranks regions leaves such phrases out."""
         regions, phrases = views_of(data)
         embedded, phrase_vectors = self.embed_regions(regions), self.embed_phrases(phrases)
         end = np.cumsum(regions.counts)
@@ -172,12 +176,12 @@ class RegionPhraseCCA:
         return cosines
 
     def detect(self, data: Dataset) -> Scores:
-        """Cosines of every region of all images for each phrase; rows are phrases."""
+        """Return the cosines of every region of all images for each phrase; rows are phrases."""
         regions, phrases = views_of(data)
         return Products(self.embed_phrases(phrases), self.embed_regions(regions))
 
     def _together(self, mapped: LinearMap, blocks: Iterator[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """Mapped in single precision, which is twice as fast, with length 1."""
+        """Return the blocks mapped in single precision, which is twice as fast, with rows of length 1."""
         weights = mapped.weights.astype(np.float32)
         moved = (mapped.mean @ mapped.weights).astype(np.float32)
         parts = [np.empty((0, weights.shape[1]), np.float32)]
@@ -190,7 +194,7 @@ class RegionPhraseCCA:
         return np.concatenate(parts)
 
     def state(self) -> State:
-        """Everything learned as arrays, and as settings that fit JSON."""
+        """Return everything learned: arrays, and settings that fit JSON."""
         arrays: dict[str, NDArray[Any]] = {"correlations": self.correlations_, "tried": self.tried_}
         for name, side in (("regions", self.regions_), ("phrases", self.phrases_)):
             arrays |= {f"{name}.mean": side.mean, f"{name}.weights": side.weights}
@@ -198,7 +202,7 @@ class RegionPhraseCCA:
 
     @classmethod
     def from_state(cls, settings: RegionPhraseSettings, state: State) -> RegionPhraseCCA:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.regions_, restored.phrases_ = (
@@ -214,7 +218,7 @@ class RegionPhraseCCA:
 
 
 def views_of(data: Dataset) -> tuple[RaggedRows, PhraseRows]:
-    """Regions and phrases of a dataset; raises ValueError for other forms."""
+    """Return the regions and phrases of a dataset; raises ValueError for other forms."""
     regions, phrases = data.images, data.captions
     if not isinstance(regions, RaggedRows) or not isinstance(phrases, PhraseRows):
         raise ValueError("region-phrase CCA takes regions and phrases; describe items by a system's sides")
@@ -222,7 +226,7 @@ def views_of(data: Dataset) -> tuple[RaggedRows, PhraseRows]:
 
 
 def _blocks_of(regions: RaggedRows) -> Iterator[NDArray[np.float32]]:
-    """The regions of all items in order, `_TOGETHER` or a few more at a time."""
+    """Yield the regions of all items in order, `_TOGETHER` or a few more at a time."""
     until = np.cumsum(regions.counts)
     first = 0
     while first < len(regions):

@@ -47,8 +47,8 @@ class RidgeSettings(CheckedRecord):
 
 
 class RidgeRegression(LinearEmbedder):
-    """Learned are `images_` and `captions_`, `ridge_`, and `tried_`, a row (ridge, mean recall) for each,
-    with -1 where the covariance had no inverse."""
+    """The method. Learned are `images_`, `captions_`, `ridge_`, and `tried_`, a row (ridge, mean recall) for
+    each ridge, with -1 if the covariance had no inverse."""
 
     ridge_: float
     tried_: Matrix
@@ -58,9 +58,10 @@ class RidgeRegression(LinearEmbedder):
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RidgeRegression:
-        """Learn from all captions with their images; choose the ridge on `validation`, the first of equals.
+        """Train on all captions with their images; choose the ridge on `validation`, the first of equally
+        good ones.
 
-        Raises ValueError without held-out pairs where there are several ridges.
+        Raises ValueError if there are several ridges but no held-out pairs.
         """
         ridges = self.settings.ridges
         if validation is None and len(ridges) > 1:
@@ -70,7 +71,7 @@ class RidgeRegression(LinearEmbedder):
         number = min(self.settings.components, size)
         _, directions = eigh(covariances.yy, subset_by_index=(size - number, size - 1))
         directions = directions[:, ::-1]
-        # Of each direction the sign is free: its largest number is positive.
+        # The sign of each direction is arbitrary: make its largest number positive.
         peaks = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)[0]
         directions = directions * np.where(peaks < 0, -1.0, 1.0)
         self.captions_ = LinearMap(covariances.y_mean, directions)
@@ -91,7 +92,7 @@ class RidgeRegression(LinearEmbedder):
             try:
                 factor = cho_factor(added, lower=True)
             except LinAlgError:
-                pass  # rounding left no inverse with so small a ridge: another one will do
+                pass  # with so small a ridge there is numerically no inverse: another one will do
             else:
                 self.images_ = maps[ridge] = LinearMap(covariances.x_mean, cho_solve(factor, target))
                 figure = self.held_out_recall(validation)
@@ -108,12 +109,12 @@ class RidgeRegression(LinearEmbedder):
         return self
 
     def state(self) -> State:
-        """Everything learned as arrays, and as settings that fit JSON."""
+        """Return everything learned: arrays, and settings that fit JSON."""
         return {**self.map_arrays(), "tried": self.tried_}, {"ridge": self.ridge_}
 
     @classmethod
     def from_state(cls, settings: RidgeSettings, state: State) -> RidgeRegression:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.take_maps(arrays)

@@ -27,26 +27,26 @@ from models_core.estimators.covariances import PAIRS_PER_BLOCK, ROW_MAPS, Paired
 from models_core.estimators.discovery import load_methods
 from models_core.phase_cache import digest_of_parts
 
-#: At most so many spans: the partial sums of one take as much space as those of all.
+#: Maximum number of spans: the partial sums of one span take as much space as those of all pairs.
 MOST_SPANS = 16
-#: Seconds until a span that somebody else holds is looked at again.
+#: Seconds before looking again at a span that another process holds.
 _PAUSE = 0.1
 _HEADER = "pairs.json"
 _ROW_MAP = "row_map.npz"
 
-#: Hears how many spans of how many are done; what it raises ends the work.
+#: Called with the number of spans that are done and of all spans; an exception from it ends the work.
 SpansDone = Callable[[int, int], None]
 
 
 def _ignore(done: int, total: int) -> None:
-    """Nobody wants to know."""
+    """Report nothing."""
 
 
 class SharedPairs:
-    """Pairs of images and captions in `folder`, and the sums of their spans as far as they are there."""
+    """Pairs of images and captions in `folder`, and the sums of the spans that are done."""
 
     def __init__(self, folder: Path) -> None:
-        """Open what `write_pairs` wrote; FileNotFoundError where there is nothing, or not all of it."""
+        """Open what `write_pairs` wrote; raises FileNotFoundError if it is not there, or incomplete."""
         self.folder = folder
         header = json.loads((folder / _HEADER).read_text())
         self.pairs, self._length = int(header["pairs"]), int(header["span"])
@@ -56,18 +56,18 @@ class SharedPairs:
 
     @property
     def spans(self) -> int:
-        """Into how many parts the pairs are divided."""
+        """The number of spans."""
         return -(-self.pairs // self._length)
 
     @property
     def missing(self) -> list[int]:
-        """Numbers of the spans whose sums are not there yet."""
+        """The numbers of the spans whose sums are not there yet."""
         return [number for number in range(self.spans) if not self._sums(number).exists()]
 
     def take_spans(self, done: SpansDone = _ignore) -> int:
-        """Add up every span that is neither done nor held by somebody else; how many these were.
+        """Add up every span that is neither done nor held by another process; return their number.
 
-        Raises FileNotFoundError where the folder is removed meanwhile.
+        Raises FileNotFoundError if the folder is removed meanwhile.
         """
         taken = 0
         for number in self.missing:
@@ -79,9 +79,10 @@ class SharedPairs:
         return taken
 
     def total(self, done: SpansDone = _ignore) -> PairedSums:
-        """The sums of all pairs: takes what nobody has, waits for the others, and takes over from the dead.
+        """Return the sums of all pairs: add up free spans, wait for other processes, and take over the spans
+        of dead ones.
 
-        Raises ValueError where sums are there that are not of these pairs.
+        Raises ValueError if the sums there are not of these pairs.
         """
         while self.missing:
             if not self.take_spans(done):
@@ -134,12 +135,12 @@ def write_pairs(
     rows: int = PAIRS_PER_BLOCK,
     described: RowMap | None = None,
 ) -> SharedPairs:
-    """Write pairs to a folder in `root` where several processes find them, or take those that are there.
+    """Write pairs to a folder in `root` that several processes share, or use those that are there.
 
-    `image_of` is the row of each caption's image. `described`, where there is one, makes of each block what
-    is added up; its state is written, not what it makes. The folder's name is a digest of the data, so a
-    process that still works on other data writes elsewhere. Spans are whole blocks of `rows` pairs; where
-    they end depends on the data alone.
+    `image_of` is the row of each caption's image. `described`, if given, maps each block to what is added up;
+    its state is written, not its results. The folder's name is a digest of the data, so a process that still
+    works on other data writes elsewhere. Spans are whole blocks of `rows` pairs; their limits depend on the
+    data alone.
     """
     pairs = captions.shape[0]
     blocks = -(-pairs // rows)
@@ -161,7 +162,7 @@ def write_pairs(
         if made_of:
             with _whole(folder / _ROW_MAP) as file:
                 np.savez(file, **made_of)  # type: ignore[arg-type]
-        # Written last: where this file is, all files are.
+        # Written last: if this file exists, all files do.
         with _whole(folder / _HEADER) as file:
             file.write_text(json.dumps(header))
     except BaseException:
@@ -188,14 +189,14 @@ def _opened(folder: Path, name: str) -> View:
 
 def _opened_map(folder: Path, header: Mapping[str, Any]) -> RowMap:
     if header["name"] not in ROW_MAPS:
-        load_methods()  # a helper has not seen the method yet
+        load_methods()  # a helper process has not loaded the methods yet
     with np.load(folder / _ROW_MAP) as arrays:
         return ROW_MAPS[header["name"]](({name: arrays[name] for name in arrays.files}, header["settings"]))
 
 
 @contextlib.contextmanager
 def _whole(path: Path) -> Iterator[Path]:
-    """A file to write that bears its name when it is whole, and is gone where writing fails."""
+    """Yield a file for writing that gets its name when it is complete, and is removed if writing fails."""
     part = path.with_name(f".{os.getpid()}-{path.name}")
     try:
         yield part

@@ -1,6 +1,6 @@
-"""Stacked CCA whose auxiliary pairs are regions with the phrases that are said of them.
+"""Stacked CCA whose auxiliary pairs are regions with the phrases that describe them.
 
-The embedding of region-phrase pairs is put beside the features of whole images and sentences. At most N
+The embedding of region-phrase pairs is appended to the features of whole images and sentences. At most N
 exemplars of a phrase are drawn.
 
 Source: Plummer et al. 2015, section 4.1; Gong et al. 2014, section 4.2, for the method.
@@ -30,7 +30,7 @@ class StackedPhrasesSettings(StackedSettings):
 
 
 class StackedPhrases(Stacked):
-    """As `Stacked`, with regions and phrases in the place of weak pairs."""
+    """Like `Stacked`, with regions and phrases in place of weak pairs."""
 
     settings: StackedPhrasesSettings
 

@@ -1,4 +1,5 @@
-"""Embeddings that were computed elsewhere: vectors of images and captions in one space rank as they are.
+"""Embeddings that were computed elsewhere: vectors of images and captions in one space are compared as they
+are.
 
 Nothing is learned, so new items only need vectors of the same space (zero-shot ranking). For an image x and a
 caption y the score is their cosine, their inner product x y', or -|x - y|^2 / 2.
@@ -33,9 +34,9 @@ from models_core.estimators.base import (
 from phrasebox.scoring.similarities import VectorSimilarity, similarity_scores
 from phrasebox.scoring.tiles import Scores
 
-#: The one phase of a fit.
+#: The only phase of a fit.
 _CHECKING = "checking vectors"
-#: Rows that are looked through at a time.
+#: Number of rows that are checked at a time.
 _ROWS = 8192
 
 
@@ -49,7 +50,7 @@ class UploadedSettings(CheckedRecord):
 
 
 class UploadedEmbeddings:
-    """Given vectors of both sides, compared; learned is how many numbers they have, `dimensions_`."""
+    """A method that compares given vectors of both sides; it learns only `dimensions_`, their width."""
 
     dimensions_: int
 
@@ -57,8 +58,8 @@ class UploadedEmbeddings:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> UploadedEmbeddings:
-        """Check that both sides are of one space. Raises ValueError for other widths, and where a number is
-        not finite."""
+        """Check that both sides have the same width. Raises ValueError for different widths, and for a number
+        that is not finite."""
         context.progress(_CHECKING, 0, 1)
         width, another = train.images.shape[1], train.captions.shape[1]
         if width != another:
@@ -72,19 +73,19 @@ class UploadedEmbeddings:
         return self
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """Cosines, inner products or half of the negative squared distances; rows are queries."""
+        """Return cosines, inner products or half of the negative squared distances; rows are queries."""
         result = similarity_scores(
             np.asarray(data.images), np.asarray(data.captions), self.settings.similarity
         )
         return result if direction == "annotation" else result.turned()
 
     def state(self) -> State:
-        """The width."""
+        """Return the width."""
         return {}, {"dimensions": self.dimensions_}
 
     @classmethod
     def from_state(cls, settings: UploadedSettings, state: State) -> UploadedEmbeddings:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.dimensions_ = int(state[1]["dimensions"])
         return restored
@@ -102,7 +103,7 @@ def _check_finite_rows(view: View, name: str) -> None:
 
 
 def vectors_memory(settings: UploadedSettings, amounts: Amounts) -> float:
-    """Whether each number of a block of rows is finite."""
+    """Return the bytes for checking that all numbers of a block of rows are finite."""
     images = min(_ROWS, amounts[TRAINING_IMAGES]) * amounts[IMAGE_NUMBERS]
     return 2.0 * max(images, min(_ROWS, amounts[TRAINING_CAPTIONS]) * amounts[CAPTION_NUMBERS])
 

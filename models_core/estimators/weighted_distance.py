@@ -1,21 +1,21 @@
-"""Images and sentences compared by themselves, and by the regions and phrases that they are made of.
+"""Compare images and sentences as wholes, and by their regions and phrases.
 
     D_RP = 1 / L^gamma * sum over the L phrases p of a sentence of |p - r(p)|^2          (eq. 1)
     D    = alpha D_IS + (1 - alpha) D_RP                                                 (eq. 2)
 
-r(p) is the region of the image that is the nearest to p in the space of region-phrase CCA, and D_IS the
+r(p) is the region of the image that is nearest to p in the space of region-phrase CCA, and D_IS is the
 squared distance of image and sentence in the space of whole-image CCA. Vectors of both spaces have length 1,
 so a squared distance is 2 - 2 cos. A phrase without a known word, and an image without a region, have a
 distance of 2, that of a right angle. With alpha = 1 it is whole-image CCA.
 
 A sentence without phrases is as far from an image as the others that are scored with it are on average, 0
 where none has phrases (ours; the paper is silent). So an image ranks these sentences among each other by the
-whole alone, and on the scale of the others. With a sum of nothing, 0, they would be nearest to every image.
+whole alone, on the scale of the others. With an empty sum, 0, they would be nearest to every image.
 
-Images x captions is never held where it is large (40 GB of the 31,783 images of Flickr30k): distances are
-computed for a block of images and all captions at a time. What an image's regions say of a phrase is computed
-by itself, so that it is the same to the bit in whatever block the image comes. Cosines of wholes are products
-of a block in single precision; blocks begin at the same images whatever is asked for.
+A large matrix of images x captions is never in memory (40 GB for the 31,783 images of Flickr30k): distances
+are computed for a block of images and all captions at a time. The distances of each image's regions are
+computed separately, so that they are bitwise the same in any block. Cosines of wholes are products of a block
+in single precision; blocks begin at the same images whatever tile is requested.
 
 Source: Plummer et al. 2015, section 4.2 (alpha 0.7, gamma 1.5).
 """
@@ -53,7 +53,8 @@ from models_core.estimators.region_phrase import RegionPhraseCCA, RegionPhraseSe
 from models_core.features.text.phrases import PhraseRows
 from phrasebox.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, at_by_tiles
 
-#: Entries, images times captions, that are computed at a time (32 MiB), and those that are kept (256 MiB).
+#: Number of entries, images times captions, that are computed at a time (32 MiB), and that are cached (256
+#: MiB).
 _ENTRIES, _HELD = 2**22, 2**25
 
 
@@ -74,16 +75,17 @@ class WeightedDistanceSettings(CheckedRecord):
     phrase_ridge: Annotated[float, Field(gt=0, description="Ridge of region-phrase CCA")] = 0.1
 
     def whole(self) -> CCASettings:
-        """Of the CCA of images and sentences."""
+        """The settings of the CCA of images and sentences."""
         return CCASettings(self.components, True, self.ridges, (1.0,), self.grid_steps)
 
     def parts(self) -> RegionPhraseSettings:
-        """Of the CCA of regions and phrases."""
+        """The settings of the CCA of regions and phrases."""
         return RegionPhraseSettings(self.exemplars, self.components, (self.phrase_ridge,), (1.0,))
 
 
 class WeightedDistance:
-    """Learned are `whole_`, a CCA of images and sentences, and `parts_`, one of regions and phrases."""
+    """The method. Learned are `whole_`, a CCA of images and sentences, and `parts_`, a CCA of regions and
+    phrases."""
 
     whole_: CCA
     parts_: RegionPhraseCCA
@@ -93,7 +95,7 @@ class WeightedDistance:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> WeightedDistance:
-        """Learn both; raises ValueError where the context has no regions with phrases."""
+        """Train both; raises ValueError if the context has no regions with phrases."""
         regions, phrases, region_of = region_phrase_views(context.auxiliary.get(REGION_VIEW))
         views: dict[str, Any] = {IMAGE_VIEW: _unit(regions), CAPTION_VIEW: phrases}
         pairs = Dataset(views, {(CAPTION_VIEW, IMAGE_VIEW): region_of})
@@ -103,7 +105,7 @@ class WeightedDistance:
         return self
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """Minus the distance of eq. 2; rows are queries. Raises ValueError where `data` has no regions or
+        """Return minus the distance of eq. 2; rows are queries. Raises ValueError if `data` has no regions or
         phrases, unless alpha is 1."""
         alpha = self.settings.alpha
         scores: Scores = _WeightedScores(
@@ -116,7 +118,7 @@ class WeightedDistance:
         return scores if direction == "annotation" else scores.turned()
 
     def part_distances(self, data: Dataset) -> PartDistances:
-        """D_RP of the captions with the images; raises ValueError as `score` does."""
+        """Return D_RP of the captions with the images; raises ValueError as `score` does."""
         regions, phrases = data.views.get(REGION_VIEW), data.views.get(PHRASE_VIEW)
         if not isinstance(regions, RaggedRows) or not isinstance(phrases, PhraseRows):
             raise ValueError(
@@ -132,7 +134,7 @@ class WeightedDistance:
         return PartDistances(self.parts_, phrase_vectors, counts, _unit(regions), self.settings.gamma)
 
     def state(self) -> State:
-        """What both CCAs learned."""
+        """Return the state of both CCAs."""
         settings: dict[str, Any] = {}
         arrays: dict[str, NDArray[Any]] = {}
         for name, model in (("whole", self.whole_), ("parts", self.parts_)):
@@ -142,7 +144,7 @@ class WeightedDistance:
 
     @classmethod
     def from_state(cls, settings: WeightedDistanceSettings, state: State) -> WeightedDistance:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
 
         def of(name: str) -> State:
@@ -160,10 +162,10 @@ class WeightedDistance:
 
 @dataclass(frozen=True, slots=True)
 class PartDistances:
-    """D_RP (eq. 1) of sentences with images, by `parts`, which embeds regions.
+    """D_RP (eq. 1) of sentences with images; `parts` embeds the regions.
 
-    `phrases` are those that the sentences have, embedded, shape (phrases, components); `counts` is how often
-    each sentence has each, shape (sentences, phrases); an item of `regions` is an image.
+    `phrases` are the embedded phrases of the sentences, shape (phrases, components); `counts` is the number
+    of times that each sentence has each phrase, shape (sentences, phrases); an item of `regions` is an image.
     """
 
     parts: RegionPhraseCCA
@@ -173,33 +175,34 @@ class PartDistances:
     gamma: float
 
     def of_images(self, images: slice) -> NDArray[np.float64]:
-        """The distances of all sentences to these images, shape (sentences, images)."""
+        """Return the distances of all sentences to these images, shape (sentences, images)."""
         return distances_of_sentences(self.counts, 2 - 2 * self._nearest(images), self.gamma)
 
     def _nearest(self, images: slice) -> NDArray[np.float64]:
-        """The largest product of each phrase with a region of each image, 0 where an image has none."""
+        """Return the largest product of each phrase with a region of each image, 0 for an image without
+        regions."""
         places = np.arange(len(self.regions))[images]
         nearest = np.zeros((len(self.phrases), len(places)))
         for column, index in enumerate(places):
             regions = self.regions.take([index])
             if regions.counts[0]:
-                # One image at a time: in a larger product its last bits would depend on the other images.
+                # One image at a time: in a larger product the last bits would depend on the other images.
                 nearest[:, column] = (self.phrases @ self.parts.embed_regions(regions).T).max(axis=1)
         return nearest
 
 
 class _WeightedScores(Scores):
-    """Minus the distance of eq. 2; rows are images and columns captions, until turned.
+    """Minus the distance of eq. 2; rows are images and columns captions, or transposed.
 
-    `whole` are the cosines of images with captions. Of a selection the mean of eq. 1 is still that over all
-    captions; `captions` says which those of the selection are.
+    `whole` are the cosines of images with captions. For a selection, the mean of eq. 1 is still that over all
+    captions; `captions` has the rows of the selected ones.
     """
 
     def __init__(self, whole: Scores, alpha: float, parts: PartDistances | None) -> None:
         self.whole, self.alpha, self.parts = whole, alpha, parts
         self.captions: RowIndices | None = None
         self._by_image = True
-        # What asks for one tile after the other asks for the same block, where it wants few captions of it.
+        # The last block: consecutive tiles of few captions come from the same block.
         self._block: tuple[int, ScoreArray] | None = None
 
     @property
@@ -213,7 +216,7 @@ class _WeightedScores(Scores):
 
     @property
     def _together(self) -> int:
-        """Images of a block."""
+        """The number of images in a block."""
         captions = self.whole.shape[1] if self.parts is None else self.parts.counts.shape[0]
         return max(1, _ENTRIES // max(1, captions))
 
@@ -230,7 +233,7 @@ class _WeightedScores(Scores):
         return tile if self._by_image else tile.T
 
     def _of_block(self, number: int) -> ScoreArray:
-        """The scores of a block of images with all captions."""
+        """Return the scores of a block of images with all captions."""
         held = self._block
         if held is not None and held[0] == number:
             return held[1]
@@ -267,16 +270,18 @@ class _WeightedScores(Scores):
 def distances_of_sentences(
     counts: sparse.csr_matrix, distances: NDArray[np.float64], gamma: float
 ) -> NDArray[np.float64]:
-    """D_RP (eq. 1), shape (sentences, images), of how often sentences have each phrase and of each phrase's
-    squared distance to its nearest region of each image.
+    """Return D_RP (eq. 1), shape (sentences, images), from the counts of each sentence's phrases and each
+    phrase's squared distance to its nearest region of each image.
 
-    A sentence without phrases has the mean of the others, for each image its own; 0 where none has phrases.
+    A sentence without phrases has the mean of the others, for each image separately; 0 if no sentence has
+    phrases.
     """
     number = np.asarray(counts.sum(axis=1)).ravel()
     sentence_distances = np.asarray(counts @ distances) / np.maximum(number, 1)[:, None] ** gamma
     described = number > 0
     if described.any() and not described.all():
-        # Added up one after the other, in however many images: numpy's mean of one column adds otherwise.
+        # Added one after the other, for any number of images: numpy's mean of a single column adds in another
+        # order.
         sums = sparse.csr_matrix(described.astype(np.float64)) @ sentence_distances
         sentence_distances[~described] = sums / described.sum()
     return sentence_distances

@@ -1,9 +1,7 @@
-"""Systems by name: what each is made of, how it is trained in phases, stored, and ranks what is new.
+"""Systems by name: their recipes, training in phases, storage, and scoring of new items.
 
-from models_core.systems.recipe_files import recipe_of
-from models_core.systems.caption_reading import ImageExample
-from models_core.systems.dataset import prepare
-from models_core.systems.training import fit
+from models_core.systems.recipe_files import recipe_of from models_core.systems.caption_reading import
+ImageExample from models_core.systems.dataset import prepare from models_core.systems.training import fit
 
 recipe = recipe_of("TRI5SEM")              # or the path of a TOML file
 material = prepare(examples, kept=kept)    # captions as lemmas, pictures as words

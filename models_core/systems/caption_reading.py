@@ -1,6 +1,6 @@
-"""Captions read: as content words, as words as written, as dependency edges, as tags, or as names.
+"""Read captions as content words, written words, dependency edges, tags, or names.
 
-Reading is costly and depends on nothing learned, so what is read is kept by content.
+Reading is costly and does not depend on anything learned, so results are cached by content.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from models_core.features.text.tags import TagPosition
 from models_core.phase_cache import PhaseCache, digest_of_parts, from_json_array, to_json_array
 from phrasebox.text.tokens import plain_words
 
-#: The captions of an image, each its content words (or edges) in order.
+#: The captions of an image: for each, its content words (or edges) in order.
 CaptionWords = tuple[tuple[Word, ...], ...]
 
-_TOGETHER = 200  # captions between two words of progress
+_TOGETHER = 200  # number of captions between two progress reports
 
 
 @dataclass(frozen=True, slots=True)
 class ImageExample:
-    """An image as it comes: its name, captions as written, and its picture, if there is one.
+    """An image of a corpus: its name, original captions, and its picture, if there is one.
 
-    `lemmas` are the captions as their corpus lemmatises them, where it does; `edges` the dependency edges of
-    each caption, `tags` its tags and `caption_names` their names, where they were asked for.
+    `lemmas` are the captions as lemmatised in the corpus, if it has lemmas; `edges` are the dependency edges
+    of each caption, `tags` its tags and `caption_names` the captions' names, if they were requested.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ImageExample:
 
 
 def to_lists(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
-    """Captions' words as plain lists, for digests."""
+    """Return the captions' words as plain lists, for digests."""
     return [
         [[[word.lemma, word.part] for word in caption] for caption in image_captions]
         for image_captions in words
@@ -49,9 +49,9 @@ def to_lists(words: Sequence[CaptionWords]) -> list[list[list[list[str]]]]:
 
 
 def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
-    """The words of every caption in lower case, without punctuation, each in the place of its lemma.
+    """Return the words of every caption in lower case, without punctuation, each in the place of its lemma.
 
-    Raises ValueError for a caption that is empty, naming it. Source: Karpathy and Fei-Fei 2015, section 4.
+    Raises ValueError for an empty caption, naming it. Source: Karpathy and Fei-Fei 2015, section 4.
     """
     _check_captions(examples)
     return tuple(
@@ -61,8 +61,8 @@ def written_words(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
 
 
 def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
-    """The edges of every caption, each in the place of a lemma. Raises ValueError for an image whose captions
-    were not parsed, naming it."""
+    """Return the edges of every caption, each in the place of a lemma. Raises ValueError for an image whose
+    captions were not parsed, naming it."""
     _check_captions(examples)
     for example in examples:
         if example.edges is None or len(example.edges) != len(example.captions):
@@ -76,8 +76,8 @@ def dependency_edges(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ..
 
 
 def caption_tags(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
-    """The tags of every caption with their places, each in the place of a lemma. Raises ValueError for an
-    image whose tags were not read, naming it."""
+    """Return the tags of every caption with their places, each in the place of a lemma. Raises ValueError for
+    an image whose tags were not read, naming it."""
     _check_captions(examples)
     for example in examples:
         if example.tags is None or len(example.tags) != len(example.captions):
@@ -89,8 +89,8 @@ def caption_tags(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
 
 
 def caption_names(examples: Sequence[ImageExample]) -> tuple[CaptionWords, ...]:
-    """The name of every caption, in the place of a lemma. Raises ValueError for an image whose captions have
-    none, naming it."""
+    """Return the name of every caption, in the place of a lemma. Raises ValueError for an image whose
+    captions have none, naming it."""
     for example in examples:
         if example.caption_names is None or len(example.caption_names) != len(example.captions):
             raise ValueError(f"the captions of image {example.name!r} have no names; expected one for each")
@@ -114,7 +114,7 @@ def _check_captions(examples: Sequence[ImageExample]) -> None:
 
 
 def read_captions(examples: Sequence[ImageExample], *, cache: PhaseCache) -> tuple[CaptionWords, ...]:
-    """The content words of every caption. Raises ValueError for one that is empty, naming it."""
+    """Return the content words of every caption. Raises ValueError for an empty caption, naming it."""
     _check_captions(examples)
     texts = [[list(e.captions), None if e.lemmas is None else list(e.lemmas)] for e in examples]
 

@@ -1,9 +1,9 @@
 """Cross-validation: every image is tested once, by a system that saw neither it nor its fold.
 
-Images are dealt into folds by a seed. For each fold the next one is held out to select settings and the
-others train; what selects nothing trains on both. Each test image has one caption,
-and is ranked among its fold's. Codebooks and the background text are the same for all folds: neither
-has seen a caption of the corpus (see `background.without_captions`).
+Images are divided into folds by a seed. For each fold the next one is held out to select settings, and the
+others are for training; a method that selects nothing trains on both. Each test image has one caption, and is
+ranked among those of its fold. Codebooks and the background text are the same for all folds: neither was made
+from captions of the corpus (see `background.without_captions`).
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Where each image's original stood, shape (images,) for each direction, and how many it stood among;
-    `remarks` on numbers, and on settings that were chosen, a sentence for each fold that has one."""
+    """The rank of each image's original, shape (images,) for each direction, and the number of items ranked;
+    `remarks` on numbers, and on chosen settings, a sentence for each fold that has one."""
 
     recipe: Recipe
     ranks: dict[RankDirection, NDArray[np.float64]]
@@ -37,7 +37,7 @@ class CrossValidation:
 
 
 def make_folds(images: int, number: int = FOLDS, *, seed: int = 0) -> list[NDArray[np.intp]]:
-    """The images of each fold, in their order. Raises ValueError where there are fewer than 3 folds."""
+    """Return the images of each fold, in ascending order. Raises ValueError for fewer than 3 folds."""
     if not 3 <= number <= images:
         raise ValueError(
             f"{images} images in {number} folds; expected at least 3 folds (for training, selection and "
@@ -58,8 +58,8 @@ def cross_validate(
     caption: int = STANDS_FOR,
     device: str = CPU,
 ) -> CrossValidation:
-    """Test `recipe` on every image of `material`. What a fold gave is kept: a killed run goes on after it, on
-    whatever `device` (see `fit`).
+    """Test `recipe` on every image of `material`. The results of each fold are stored: a killed run continues
+    after the last one, on any `device` (see `fit`).
 
     Raises what `fit` raises.
     """
@@ -119,5 +119,6 @@ def cross_validate(
 
 
 def own_ranks(scores: Scores | NDArray[Any]) -> NDArray[np.float64]:
-    """The rank of each query's original, where image and caption of one number belong together."""
+    """Return the rank of each query's original; the image and the caption with the same index belong
+    together."""
     return ranking.ranks(scores, np.arange(scores.shape[0]))

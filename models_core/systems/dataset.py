@@ -1,7 +1,7 @@
-"""Images with their captions, read: captions as lemmas, pictures as words or as the vectors of a file.
+"""Images and captions in prepared form: captions as lemmas, pictures as words or as the vectors of a file.
 
-Both are costly and depend on nothing learned, so they are made once and shared by all recipes, folds
-and systems. Codebooks are learned from the pictures given; no caption takes part in that.
+Both are costly and depend on nothing learned, so they are made once and shared by all recipes, folds and
+systems. Codebooks are learned from the given pictures, without captions.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ from models_core.systems.side_settings import CaptionForm
 from phrasebox.kernels.idf import Document
 from phrasebox.kernels.intersection import Shares
 
-#: The caption of each image that stands for it where one does: published judgments are about this one.
+#: The index of the caption that represents an image if only one is used: published judgments are about this
+#: one.
 STANDS_FOR = 2
 
-#: Kernel of the image -> shares of pixels by cell, of the counts of one kind of words.
+#: Name of an image kernel -> function that returns shares of pixels by cell from the counts of one kind of
+#: words.
 COUNTED_SHARES = {"pyramid": pyramid, "histogram": histogram}
 
 
@@ -56,11 +58,11 @@ class CountedWords:
         return len(self.counts)
 
     def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> CountedWords:
-        """Those images only."""
+        """Return these images only."""
         return CountedWords(self.counts[np.asarray(chosen, dtype=np.intp)], self.codebooks)
 
     def shares(self, kernel: str) -> list[Shares]:
-        """Shares of pixels, an array for each kind of words."""
+        """Return shares of pixels, an array for each kind of words."""
         return [COUNTED_SHARES[kernel](kind) for kind in self.codebooks.split(self.counts)]
 
     @cached_property
@@ -79,7 +81,7 @@ class Vectors:
         return len(self.values)
 
     def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> Vectors:
-        """Those images only."""
+        """Return these images only."""
         return Vectors(self.values[np.asarray(chosen, dtype=np.intp)])
 
     @cached_property
@@ -90,7 +92,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class RegionVectors:
-    """Pictures as the vectors of their regions; `source` says by content where these are from."""
+    """Pictures as the vectors of their regions; `source` identifies their origin by content."""
 
     rows: RaggedRows
     source: str
@@ -99,12 +101,12 @@ class RegionVectors:
         return len(self.rows)
 
     def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> RegionVectors:
-        """Those images only; no vector is copied."""
+        """Return these images only; no vector is copied."""
         return RegionVectors(self.rows.take(chosen), self.source)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of where the vectors are from, and of which they are."""
+        """SHA-256 of the origin of the vectors and of the selection."""
         return digest_of_parts(self.source, self.rows.begin, self.rows.end)
 
 
@@ -113,7 +115,7 @@ Features = CountedWords | Vectors | RegionVectors
 
 @dataclass(frozen=True)
 class WeakPairs:
-    """Images as vectors, shape (images, dimensions), with a text each as somebody wrote it."""
+    """Images as vectors, shape (images, dimensions), each with an original text."""
 
     vectors: NDArray[Any]
     texts: Sequence[str]
@@ -127,7 +129,7 @@ class WeakPairs:
 
 @dataclass(frozen=True)
 class PreparedDataset:
-    """Images that were read: names, words of all captions, and features in the same order."""
+    """Prepared images: names, words of all captions, and features in the same order."""
 
     names: tuple[str, ...]
     words: tuple[CaptionWords, ...]
@@ -137,7 +139,7 @@ class PreparedDataset:
         return len(self.names)
 
     def take(self, chosen: Sequence[int] | NDArray[np.intp]) -> PreparedDataset:
-        """The images at these places, in this order."""
+        """Return the images with these indices, in this order."""
         places = [int(index) for index in chosen]
         return PreparedDataset(
             tuple(self.names[index] for index in places),
@@ -146,14 +148,14 @@ class PreparedDataset:
         )
 
     def documents(self, captions: int | None = None) -> list[Document]:
-        """Each image's first `captions` as lemmas; all of them where None."""
+        """Return each image's first `captions` as lemmas; all of them if None."""
         return [
             [[word.lemma for word in caption] for caption in image_captions[:captions]]
             for image_captions in self.words
         ]
 
     def single_captions(self, number: int = STANDS_FOR) -> list[Document]:
-        """One caption of each image: that of `number`, counted from 0, or its last where it has fewer."""
+        """Return one caption of each image: that with index `number`, or its last if it has fewer."""
         return [[captions[min(number, len(captions) - 1)]] for captions in self.documents()]
 
     @cached_property
@@ -162,7 +164,7 @@ class PreparedDataset:
         return digest_of_parts(list(self.names), to_lists(self.words), self.features.digest)
 
 
-#: As what captions are read -> what reads them.
+#: Form of captions -> function that reads them.
 _READERS: Mapping[CaptionForm, Callable[[Sequence[ImageExample], PhaseCache], tuple[CaptionWords, ...]]] = {
     "lemmas": lambda examples, cache: read_captions(examples, cache=cache),
     "words": lambda examples, cache: written_words(examples),
@@ -181,12 +183,12 @@ def prepare(
     seed: int = 0,
     reads: CaptionForm = "lemmas",
 ) -> PreparedDataset:
-    """Read captions and pictures; with `vectors`, shape (examples, dimensions), or those of regions, pictures
-    are not looked at. Captions are read as `reads` says.
+    """Read captions and pictures; with `vectors`, shape (examples, dimensions), or vectors of regions,
+    pictures are not read. Captions are read as `reads` says.
 
-    `codebooks` are learned from the pictures where None. What is read is kept by content. Raises ValueError
-    naming the image for a caption that is empty, a name that comes twice, a picture that is
-    missing and a vector with a number that is not finite; BadPicture for what is no picture.
+    `codebooks` are learned from the pictures if None. Results are cached by content. Raises ValueError naming
+    the image for an empty caption, a duplicate name, a missing picture and a vector with a number that is not
+    finite; BadPicture for a file that is not a picture.
     """
     names = tuple(example.name for example in examples)
     if len(set(names)) != len(names):
@@ -209,7 +211,7 @@ def count_words(
     codebooks: Vocabulary | None = None,
     seed: int = 0,
 ) -> CountedWords:
-    """The pictures' words; codebooks are learned from them where none are given."""
+    """Return the counts of the pictures' words; codebooks are learned from the pictures if none are given."""
     named = []
     for example in examples:
         if example.picture is None:
@@ -231,7 +233,8 @@ def count_words(
 
 
 def learn_codebooks(paths: Sequence[Path], *, cache: PhaseCache, seed: int = 0) -> Vocabulary:
-    """Codebooks of these pictures, kept by what is in them. Raises BadPicture, and ValueError for none."""
+    """Return codebooks of these pictures, cached by their content. Raises BadPicture, and ValueError without
+    pictures."""
     settings = vocabulary.CodebookSettings(seed=seed)
 
     def learn() -> dict[str, NDArray[np.float32]]:
@@ -248,7 +251,7 @@ def learn_codebooks(paths: Sequence[Path], *, cache: PhaseCache, seed: int = 0) 
 
 @contextmanager
 def _cache(cache: PhaseCache) -> Iterator[Path]:
-    """Where counts of pictures are kept, or a folder for as long as it takes."""
+    """Yield the folder for counts of pictures: that of the cache, or a temporary one."""
     if cache.folder is not None:
         yield cache.folder / "pictures"
         return
@@ -257,7 +260,7 @@ def _cache(cache: PhaseCache) -> Iterator[Path]:
 
 
 def _checked_regions(names: Sequence[str], regions: RegionVectors) -> RegionVectors:
-    """Regions of these images; ValueError naming the first image that has none."""
+    """Return the regions of these images; raises ValueError naming the first image that has none."""
     if len(regions) != len(names):
         raise ValueError(f"regions of {len(regions)} images for {len(names)}; expected the same images")
     without = np.flatnonzero(regions.rows.counts == 0)
@@ -267,14 +270,15 @@ def _checked_regions(names: Sequence[str], regions: RegionVectors) -> RegionVect
 
 
 def checked_vectors(names: Sequence[str], vectors: NDArray[np.floating]) -> Vectors:
-    """Vectors of these images; ValueError naming the first that is not finite, or has no direction."""
+    """Return the vectors of these images; raises ValueError naming the first that is not finite, or has no
+    direction."""
     checked = np.asarray(vectors)
     if checked.ndim != 2 or len(checked) != len(names) or checked.dtype.kind not in "fiu":
         raise ValueError(
             f"features have shape {checked.shape} of {checked.dtype}; "
             f"expected numbers, ({len(names)}, dimensions)"
         )
-    # Single precision stays: of large sets it is half of the memory.
+    # Single precision is kept: it halves the memory of large sets.
     checked = checked.astype(np.float32 if checked.dtype in (np.float16, np.float32) else np.float64)
     invalid = np.argwhere(~np.isfinite(checked))
     if len(invalid):

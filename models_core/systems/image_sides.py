@@ -1,4 +1,4 @@
-"""What describes images: kernels with the training images, vectors, regions."""
+"""Descriptions of images: kernels with the training images, vectors, and regions."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from phrasebox.device import CPU
 
 @dataclass(frozen=True)
 class KernelImages:
-    """Images as a kernel with the training images, which it holds."""
+    """Images as a kernel with the training images, which this object stores."""
 
     settings: PictureSettings
     training: Features
 
     @classmethod
     def learn(cls, recipe: Recipe, features: Features) -> KernelImages:
-        """Raises BadRecipe where the kernel is for other features."""
+        """Keep the training images; raises BadRecipe if the kernel is for other features."""
         check_features(recipe.image, features)
         return cls(recipe.image, features)
 
     def describe_training(
         self, held_out: Features | None, store: PhaseCache, provenance: Mapping[str, Any], device: str = CPU
     ) -> DescribedSide:
-        """Kernels of both with the training items."""
+        """Return the kernels of training and held-out images with the training images."""
 
         def kernels() -> PhaseArrays:
             kernels_computed = {"own": image_gram(self.settings, self.training, self.training, device)}
@@ -50,11 +50,12 @@ class KernelImages:
         return DescribedSide(arrays["own"], arrays.get("new"), np.arange(len(self.training)))
 
     def describe(self, images: Features) -> View:
-        """Shape (images, training items). Raises BadRecipe where they are described otherwise."""
+        """Return the kernel, shape (images, training items). Raises BadRecipe for images with other
+        features."""
         return image_gram(self.settings, images, self.training)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The training images as words with their codebooks, or as vectors."""
+        """Return the training images as words with their codebooks, or as vectors."""
         if isinstance(self.training, CountedWords):
             books = self.training.codebooks
             arrays = {f"codebook.{k}": c for k, c in zip(DESCRIPTORS, books.centres, strict=True)}
@@ -64,7 +65,7 @@ class KernelImages:
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> KernelImages:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         if "vectors" in arrays:
             return cls(settings, Vectors(arrays["vectors"]))
         codebooks = stored["codebooks"]
@@ -77,7 +78,7 @@ class KernelImages:
 
 @dataclass(frozen=True)
 class _VectorImages(ABC):
-    """Images as vectors that are given, `dimensions` numbers each.
+    """Images as given vectors with `dimensions` numbers each.
 
     `training` is needed while a system is trained, and not stored.
     """
@@ -89,7 +90,7 @@ class _VectorImages(ABC):
     def describe_training(
         self, held_out: Features | None, store: PhaseCache, provenance: Mapping[str, Any], device: str = CPU
     ) -> DescribedSide:
-        """The vectors of both."""
+        """Return the vectors of training and held-out images."""
         assert self.training is not None, "a stored side is not trained again"
         described = self.describe(self.training)
         new = None if held_out is None else self.describe(held_out)
@@ -97,33 +98,34 @@ class _VectorImages(ABC):
 
     @abstractmethod
     def describe(self, images: Features) -> View:
-        """New images, a row each."""
+        """Return new images, a row each."""
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The width."""
+        """Return the width."""
         return {}, {"image": {"dimensions": self.dimensions}}
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> Self:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         return cls(settings, int(stored["image"]["dimensions"]))
 
 
 @dataclass(frozen=True)
 class VectorImages(_VectorImages):
-    """Images as the vectors of a feature file, `dimensions` numbers each."""
+    """Images as the vectors of a feature file, with `dimensions` numbers each."""
 
     settings: VectorSettings
 
     @classmethod
     def learn(cls, recipe: Recipe, features: Features) -> VectorImages:
-        """Raises BadRecipe where the pictures are described by words."""
+        """Keep the training vectors; raises BadRecipe if the pictures are described by words."""
         if not isinstance(features, Vectors):
             raise BadRecipe(f"recipe {recipe.name!r} is for vectors of images; give a feature file")
         return cls(recipe.image, features.values.shape[1], features)
 
     def describe(self, images: Features) -> View:
-        """Shape (images, dimensions). Raises BadRecipe for other features, ValueError for another width."""
+        """Return the vectors, shape (images, dimensions). Raises BadRecipe for other features, ValueError for
+        another width."""
         if not isinstance(images, Vectors):
             raise BadRecipe("the system is for vectors of images; give a feature file")
         vectors = np.asarray(images.values)
@@ -136,18 +138,18 @@ class VectorImages(_VectorImages):
 
 @dataclass(frozen=True)
 class RegionImages(_VectorImages):
-    """Images as the vectors of their regions, `dimensions` numbers each; one vector is one region."""
+    """Images as the vectors of their regions, with `dimensions` numbers each; one vector is one region."""
 
     settings: RegionSettings
 
     @classmethod
     def learn(cls, recipe: Recipe, features: Features) -> RegionImages:
-        """Raises BadRecipe where the pictures are described by words."""
+        """Keep the training regions; raises BadRecipe if the pictures are described by words."""
         return cls(recipe.image, _rows_of(features, recipe.name).shape[1], features)
 
     def describe(self, images: Features) -> View:
-        """A row for each region; none is copied. Raises BadRecipe for other features, ValueError for another
-        width."""
+        """Return a row for each region, without copies. Raises BadRecipe for other features, ValueError for
+        another width."""
         rows = _rows_of(images, "trained")
         if rows.shape[1] != self.dimensions:
             raise ValueError(
@@ -157,7 +159,7 @@ class RegionImages(_VectorImages):
 
 
 def _rows_of(features: Features, recipe: str) -> RaggedRows:
-    """Regions, or whole images as one region each."""
+    """Return the regions, or whole images as one region each."""
     if isinstance(features, RegionVectors):
         return features.rows
     if isinstance(features, Vectors):
@@ -168,7 +170,7 @@ def _rows_of(features: Features, recipe: str) -> RaggedRows:
     )
 
 
-#: The form that a method takes images in -> what describes them so.
+#: The form in which a method takes images -> the class that describes them so.
 IMAGE_SIDES: Mapping[Form, SideKind] = {
     "kernel": SideKind(KernelImages.learn, KernelImages.from_state),
     "vectors": SideKind(VectorImages.learn, VectorImages.from_state),

@@ -1,4 +1,4 @@
-"""Both sides of a recipe as kernels: what it learns from training captions, and Gram matrices.
+"""Both sides of a recipe as kernels: learned from training captions, with Gram matrices.
 
 Source: Hodosh et al. 2013, sections 3.1 and 3.3 to 3.5.
 """
@@ -45,7 +45,7 @@ class WordVectorTable:
     vectors: NDArray[np.floating]
 
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of these words, zeros where one has none; shape (words, numbers)."""
+        """Return the vectors of these words, zeros for a word without one; shape (words, numbers)."""
         place_of = {word: index for index, word in enumerate(self.words)}
         vectors = np.zeros((len(words), self.vectors.shape[1]), np.float32)
         for row, word in enumerate(words):
@@ -54,8 +54,8 @@ class WordVectorTable:
         return vectors
 
     def of_phrases(self, phrases: Sequence[str]) -> NDArray[np.float32]:
-        """Of each phrase the mean of its words' vectors, zeros where a word has none; shape (phrases,
-        numbers). Source: structured listwise tagging, section 4.2."""
+        """Return the mean of the vectors of each phrase's words, zeros for a word without one; shape
+        (phrases, numbers). Source: structured listwise tagging, section 4.2."""
         words = sorted({word for phrase in phrases for word in phrase.split()})
         place_of, vectors = {word: index for index, word in enumerate(words)}, self.of(words)
         phrase_vectors = np.zeros((len(phrases), self.vectors.shape[1]), np.float32)
@@ -78,9 +78,9 @@ class CaptionVectorTable:
         return {name: index for index, name in enumerate(self.names)}
 
     def of(self, names: Sequence[str]) -> NDArray[np.floating]:
-        """The vectors of these captions, shape (captions, numbers), in single precision or double.
+        """Return the vectors of these captions, shape (captions, numbers), in single or double precision.
 
-        Raises ValueError for a caption that has none, naming it.
+        Raises ValueError for a caption without a vector, naming it.
         """
         without = next((name for name in names if name not in self._places), None)
         if without is not None:
@@ -91,12 +91,12 @@ class CaptionVectorTable:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What some recipes need besides the corpus.
+    """The data that some recipes need besides the corpus.
 
-    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `excluded` were
-    left out as captions of the corpus. `wordnet` is the folder of the noun files, Debian's where None.
-    `word_vectors` are those that a method begins with, `caption_vectors` what describes captions of recipes
-    that take given vectors. By the `seed` is drawn what such a description begins with.
+    `background` is a text as sentences of lemmas, `called` its name; of its `lines`, `excluded` were left out
+    as captions of the corpus. `wordnet` is the folder of the noun files, Debian's if None. `word_vectors` are
+    initial word vectors of a method, `caption_vectors` describe captions for recipes that take given vectors.
+    The `seed` is for random initial values.
     """
 
     background: Sequence[Sequence[str]] = ()
@@ -113,7 +113,7 @@ class TextKernel(Protocol):
     """A kernel of captions, learned on training items."""
 
     def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
-        """Shape (rows, columns)."""
+        """Return the kernel, shape (rows, columns)."""
 
 
 class F1:
@@ -123,14 +123,15 @@ class F1:
         self.weight = weights("idf" if weighting == "idf" else "none", training)
 
     def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
-        """In [0, 1]; 0 where neither has a word that weighs anything."""
+        """Return F1, in [0, 1]; 0 if neither has a word with a weight."""
         places: dict[str, int] = {}
         left, right = _counts(rows, places), _counts(columns, places)
         left.resize((len(rows), len(places)))
         return f1_similarity(left, right, [self.weight(word) for word in places])
 
 
-#: Name -> the kernel of that name, learned on training items; where words are similar, another is used.
+#: Name -> function that learns this kernel on training items; for recipes with word similarity, another
+#: kernel is used.
 TEXT_KERNELS: dict[str, Callable[[TextSettings, Sequence[Document]], TextKernel]] = {
     "f1": lambda text, training: F1(training, text.weighting),
     "bag-of-words": lambda text, training: BagOfWords(training, weighting=text.weighting),
@@ -142,14 +143,15 @@ TEXT_KERNELS: dict[str, Callable[[TextSettings, Sequence[Document]], TextKernel]
 def text_kernel(
     text: TextSettings, training: Sequence[Document], similarity: WordKernel | None
 ) -> TextKernel:
-    """The kernel of the text's side; `similarity` is what `similarity_of` gave."""
+    """Return the kernel of the text's side; `similarity` is the result of `similarity_of`."""
     if similarity is not None:
         return SimilarTrigram(training, similarity, weighting=text.weighting)
     return TEXT_KERNELS[text.kernel](text, training)
 
 
 def image_gram(image: PictureSettings, rows: Features, columns: Features, device: str = CPU) -> FloatMatrix:
-    """The kernel of the image's side, shape (rows, columns). Raises BadRecipe where features do not fit.
+    """Return the kernel of the image's side, shape (rows, columns). Raises BadRecipe for features that do not
+    fit.
 
     Intersections are computed on `device`.
     """
@@ -172,7 +174,7 @@ def image_gram(image: PictureSettings, rows: Features, columns: Features, device
 
 
 def check_features(image: PictureSettings, features: Features) -> None:
-    """Raise BadRecipe where a kernel of words of pictures meets vectors, or the other way round."""
+    """Raise BadRecipe if a kernel of picture words is used with vectors, or the other way round."""
     if image.of_vectors == isinstance(features, Vectors):
         return
     raise BadRecipe(
@@ -183,7 +185,7 @@ def check_features(image: PictureSettings, features: Features) -> None:
 
 
 def check_resources(recipe: Recipe, aids: Resources) -> None:
-    """Raise BadRecipe where a recipe needs a background text and has none, WordNetMissing for WordNet."""
+    """Raise BadRecipe if a recipe needs a background text and has none, WordNetMissing for WordNet."""
     if recipe.text.of_background and not aids.background:
         raise BadRecipe(f"recipe {recipe.name!r} needs a background text (BNC in print); give one")
     if recipe.reads == "names" and aids.caption_vectors is None:
@@ -193,7 +195,8 @@ def check_resources(recipe: Recipe, aids: Resources) -> None:
 
 
 def wordnet_digest(recipe: Recipe, aids: Resources) -> str:
-    """SHA-256 of the noun files that a recipe asks; empty where it asks none. Raises WordNetMissing."""
+    """Return the SHA-256 of the noun files that a recipe uses; empty if it uses none. Raises
+    WordNetMissing."""
     if "lin" not in recipe.text.similarities:
         return ""
     folder = WordNet(aids.wordnet or DEBIAN_FOLDER).folder
@@ -203,10 +206,11 @@ def wordnet_digest(recipe: Recipe, aids: Resources) -> str:
 def similarity_of(
     recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
 ) -> WordKernel | None:
-    """The word kernel a recipe asks for (section 3.5), of the training captions `words`; None for none.
+    """Return the recipe's word kernel (section 3.5) for the training captions `words`, or None if it has
+    none.
 
-    Raises BadRecipe where the background text is missing, WordNetMissing, and ValueError where too
-    little text leaves no word.
+    Raises BadRecipe if the background text is missing, WordNetMissing, and ValueError if there is too little
+    text for any word.
     """
     similarities = recipe.text.similarities
     if not similarities:
@@ -247,7 +251,7 @@ def similarity_of(
 
 
 def _counts(documents: Sequence[Document], places: dict[str, int]) -> sparse.csr_matrix:
-    """Word counts, shape (documents, words so far)."""
+    """Return word counts, shape (documents, words so far)."""
     rows, columns = [], []
     for row, captions in enumerate(documents):
         for words in captions:

@@ -1,4 +1,4 @@
-"""What describes phrases: the mean of their words' vectors, or Fisher vectors, with the word vectors kept."""
+"""Descriptions of phrases: the mean of their words' vectors, or Fisher vectors; word vectors are stored."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from models_core.systems.side_contracts import Arrays, DescribedSide, Owners
 from models_core.systems.side_settings import PhraseSettings
 from phrasebox.kernels.idf import Document
 
-#: Phrases from which principal axes are learned; of more, so many are drawn.
+#: Maximum number of phrases from which principal axes are learned; of more, a sample is drawn.
 _AXES_FROM = 8192
 _STATE = "phrases."
 
 
 @dataclass(frozen=True)
 class _PhrasePlaces:
-    """Phrases as numbers of words, as Fisher vectors take them."""
+    """Phrases as word numbers, the input of Fisher vectors."""
 
     values: NDArray[np.intp]
     begin: NDArray[np.intp]
@@ -47,8 +47,8 @@ class _PhrasePlaces:
 class PhraseTexts:
     """Phrases as vectors; words without a vector are left out.
 
-    `vectors` has a row for each word of `vocabulary`. `fisher` and `axes` are learned where the settings ask
-    for them. `training`, each item's phrases one after the other, and `owners` are not stored.
+    `vectors` has a row for each word of `vocabulary`. `fisher` and `axes` are learned if the settings require
+    them. `training`, the phrases item by item, and `owners` are not stored.
     """
 
     settings: PhraseSettings
@@ -63,10 +63,10 @@ class PhraseTexts:
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> PhraseTexts:
-        """Keep the vectors of the training phrases' words and of the first others; learn the mixture, whose
-        first clusters, and whose sample of many rows, are drawn by the seed.
+        """Keep the vectors of the training phrases' words and of the first others; learn the mixture. The
+        seed determines its initial clusters, and the sample of a large number of rows.
 
-        Raises BadRecipe without word vectors, and where no training phrase has a word with a vector.
+        Raises BadRecipe without word vectors, and if no training phrase has a word with a vector.
         """
         settings: PhraseSettings = recipe.text
         word_vectors = aids.word_vectors
@@ -127,13 +127,13 @@ class PhraseTexts:
     def describe_training(
         self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
-        """Rows of both, computed when they are looked at."""
+        """Return rows of training and held-out phrases, computed when they are read."""
         new: Any = None if queries is None else self.describe(queries)
         described: Any = self.describe(self.training)
         return DescribedSide(described, new, self.owners)
 
     def describe(self, captions: Sequence[Document]) -> PhraseRows:
-        """A row a phrase; several captions of an item are one phrase."""
+        """Return a row for each phrase; several captions of an item are one phrase."""
         texts = [
             phrase_words([word for caption in image_captions for word in caption])
             for image_captions in captions
@@ -170,7 +170,7 @@ class PhraseTexts:
         return np.concatenate(list(reduced))
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Words, their vectors, the mixture and the axes."""
+        """Return words, their vectors, the mixture and the axes."""
         arrays: dict[str, NDArray[Any]] = {
             f"{_STATE}vocabulary": to_json_array(list(self.vocabulary)),
             f"{_STATE}vectors": self.vectors,
@@ -185,7 +185,7 @@ class PhraseTexts:
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> PhraseTexts:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         fisher = axes = None
         if stored["phrases"]:
             start = f"{_STATE}fisher."
@@ -202,7 +202,7 @@ class PhraseTexts:
 def _selected_words(
     word_vectors: WordVectorTable, word_counts: Mapping[str, int], first: int
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """The words of the set that are said or among its `first`, with their vectors."""
+    """Return the words of the set that are in captions or among its `first`, with their vectors."""
     places: dict[str, int] = {}
     for index, word in enumerate(word_vectors.words):
         if index < first or word in word_counts:

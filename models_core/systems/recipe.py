@@ -1,4 +1,4 @@
-"""What a system is made of: how captions and images are described, the method, and its settings.
+"""The definition of a system: how captions and images are described, the method, and its settings.
 
 Source: Hodosh et al. 2013, sections 3 and 4.1.3; Gong et al. 2014.
 """
@@ -19,9 +19,9 @@ from models_core.systems.side_settings import SIDE_SETTINGS, CaptionForm
 
 load_methods()
 
-#: A recipe's table -> the kind of item that it is about.
+#: Table of a recipe -> the kind of item that it describes.
 _SIDES = {"text": CAPTION_VIEW, "image": IMAGE_VIEW}
-#: The form that a method takes captions in -> as what they are read, where that is not as lemmas.
+#: The form in which a method takes captions -> how they are read, if not as lemmas.
 _READ_AS: Mapping[Form, CaptionForm] = {
     "words": "words",
     "edges": "edges",
@@ -32,11 +32,11 @@ _READ_AS: Mapping[Form, CaptionForm] = {
 
 
 class BadRecipe(ValueError):
-    """A recipe that nothing can be made by, or that nobody knows; one line with the remedy."""
+    """The recipe is invalid, or unknown; the message is one line with the remedy."""
 
 
 class BadRecipeSetting(BadRecipe):
-    """A setting that does not exist, or cannot be so: `setting` is its name, as "text.captions"."""
+    """A setting that does not exist, or has an invalid value: `setting` is its name, as "text.captions"."""
 
     def __init__(self, setting: str, message: str) -> None:
         self.setting = setting
@@ -45,9 +45,8 @@ class BadRecipeSetting(BadRecipe):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A system: `text` and `image` are of the types that its method takes (`SIDE_SETTINGS`), `settings` of
-    the method's own; where None, they are what these have by themselves. Raises BadRecipe.
-    """
+    """A system: `text` and `image` have the types that its method takes (`SIDE_SETTINGS`), `settings` has the
+    method's own type; None stands for their defaults. Raises BadRecipe."""
 
     name: Annotated[str, Field(description="What the system is called")]
     method: Annotated[str, Field(description="How captions and images are compared")] = "kcca"
@@ -74,12 +73,12 @@ class Recipe:
 
     @property
     def kind(self) -> Method:
-        """The method itself."""
+        """The method."""
         return method_named(self.method)
 
     @property
     def tables(self) -> dict[str, Any]:
-        """Its settings by the table of a file that holds them."""
+        """Its settings by table of a recipe file."""
         return {
             table: getattr(self, table if table in _SIDES else "settings") for table in _tables(self.kind)
         }
@@ -91,11 +90,11 @@ class Recipe:
 
     @property
     def reads(self) -> CaptionForm:
-        """As what its text's side reads captions."""
+        """The form in which its text's side reads captions."""
         return _READ_AS.get(self.kind.takes[CAPTION_VIEW], "lemmas")
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, which `of_dict` reads back."""
+        """Return plain data, which `of_dict` reads."""
         parts = {
             "name": self.name,
             "method": self.method,
@@ -108,13 +107,14 @@ class Recipe:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that the system depends on: its names do not count."""
+        """SHA-256 of everything that the system depends on, without its names."""
         parts = {key: value for key, value in self.as_dict().items() if key not in ("name", "printed")}
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def of_dict(name: str, document: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
-    """The recipe `name` from plain data, over what `base` has. Raises BadRecipe, naming what is wrong."""
+    """Return the recipe `name` from plain data, with missing values from `base`. Raises BadRecipe, naming
+    what is wrong."""
     method = document.get("method", base.method if base else "kcca")
     try:
         kind = method_named(method)
@@ -138,7 +138,7 @@ def of_dict(name: str, document: Mapping[str, Any], base: Recipe | None = None) 
 
 
 def _tables(kind: Method) -> dict[str, type]:
-    """The tables of a recipe of this method, and what each holds."""
+    """Return the tables of a recipe of this method, and the type of each."""
     sides = {table: SIDE_SETTINGS[of][kind.takes[of]] for table, of in _SIDES.items()}
     return {**sides, kind.table: kind.settings}
 

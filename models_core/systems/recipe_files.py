@@ -1,7 +1,7 @@
-"""Recipes by name, which are the thirty of Table 11 and those that methods bring along, or from a TOML file,
-which may extend a named one.
+"""Recipes by name (the thirty of Table 11 and those of methods), or from a TOML file, which may extend a
+named one.
 
-extends = "TRI5SEM"          # or nothing: then TRI5's kernels are what is not said
+extends = "TRI5SEM"          # optional: without it TRI5's kernels are the defaults
 name = "mine"                # default: the file's name
 [text]
 diagonal = 5.0
@@ -25,13 +25,14 @@ from models_core.systems.table11 import TABLE_11
 
 
 def named_recipes() -> Mapping[str, Recipe]:
-    """By name, those of Table 11 first. Raises BadRecipe where two have one name, or one is no recipe."""
+    """Return the recipes by name, those of Table 11 first. Raises BadRecipe for a duplicate name, and for an
+    invalid recipe."""
     return _named_recipes(tuple(map(id, METHODS.values())))
 
 
 @lru_cache(maxsize=1)
 def _named_recipes(methods: tuple[int, ...]) -> Mapping[str, Recipe]:
-    """Those of the methods that there are now: made once, until one is added."""
+    """Return the recipes of these methods: cached until a method is added."""
     recipes = dict(TABLE_11)
     for method in METHODS.values():
         for name, fields in method.recipes.items():
@@ -43,13 +44,13 @@ def _named_recipes(methods: tuple[int, ...]) -> Mapping[str, Recipe]:
     return MappingProxyType(recipes)
 
 
-#: After the name of a recipe of which settings were changed.
+#: Appended to the name of a recipe whose settings were changed.
 _CHANGED = " (changed)"
 _NAME = re.compile(r"[-+\w.]{1,100}")
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe that is called `name`, or that of the TOML file at this path. Raises BadRecipe."""
+    """Return the recipe called `name`, or that of the TOML file at this path. Raises BadRecipe."""
     known = named_recipes()
     if name in known:
         return known[name]
@@ -59,9 +60,9 @@ def recipe_of(name: str) -> Recipe:
 
 
 def changed_recipe(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The recipe with other settings, "table.setting" -> value; its name says that it was changed.
+    """Return the recipe with other settings, "table.setting" -> value; its name says that it was changed.
 
-    Raises BadRecipe for a setting that there is not, and for a value that it cannot have.
+    Raises BadRecipe for an unknown setting, and for an invalid value.
     """
     if not changes:
         return recipe
@@ -78,7 +79,7 @@ def changed_recipe(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
 
 
 def _read(file: Path) -> Recipe:
-    """The recipe of a TOML file; raises BadRecipe naming it."""
+    """Return the recipe of a TOML file; raises BadRecipe naming it."""
     try:
         with file.open("rb") as stream:
             document = tomllib.load(stream)

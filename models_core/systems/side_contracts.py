@@ -1,4 +1,4 @@
-"""What the two sides of a system are to the rest: what describes captions, and what describes images.
+"""The interfaces of the two sides of a system, which describe captions and images.
 
 A side is learned from the training items, describes them and new ones, and is stored with the system.
 """
@@ -18,13 +18,13 @@ from phrasebox.device import CPU
 from phrasebox.kernels.idf import Document
 
 Arrays = Mapping[str, NDArray[Any]]
-#: The place of each item's owner: of captions, the row of their image.
+#: The index of each item's owner: for captions, the row of their image.
 Owners = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class DescribedSide:
-    """The training items and, where there are any, held-out ones, described; `owners` are the images of the
+    """The described training items and, if there are any, held-out ones; `owners` are the images of the
     training items' rows."""
 
     training: View
@@ -33,7 +33,7 @@ class DescribedSide:
 
 
 class TextSide(Protocol):
-    """What describes captions."""
+    """The side that describes captions."""
 
     def digest_parts(self) -> Mapping[str, Any]:
         """What a phase's facts say of what this side learned; fits JSON."""
@@ -41,36 +41,37 @@ class TextSide(Protocol):
     def describe_training(
         self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
-        """The training captions, and held-out `queries`; costly kernels are kept in `store`."""
+        """Return the training captions, and held-out `queries`; costly kernels are cached in `store`."""
 
     def describe(self, captions: Sequence[Document]) -> View:
-        """New captions, a row each."""
+        """Return new captions, a row each."""
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """What was learned."""
+        """Return the learned state."""
 
 
 class ImageSide(Protocol):
-    """What describes images; `training` are those it was learned from, where it holds them."""
+    """The side that describes images; `training` are its training images, if it stores them."""
 
     @property
     def training(self) -> Features | None:
-        """The training images; None of a stored side that needs none."""
+        """The training images; None for a stored side that does not need them."""
 
     def describe_training(
         self, held_out: Features | None, store: PhaseCache, provenance: Mapping[str, Any], device: str = CPU
     ) -> DescribedSide:
-        """The training images, and held-out ones; kernels are computed on `device`, kept in `store`."""
+        """Return the training images, and held-out ones; kernels are computed on `device` and cached in
+        `store`."""
 
     def describe(self, images: Features) -> View:
-        """New images, a row each."""
+        """Return new images, a row each."""
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """What was learned."""
+        """Return the learned state."""
 
 
 def training_texts(words: Sequence[CaptionWords], captions: int) -> tuple[list[Document], Owners]:
-    """The first `captions` of each image, a text for each, and the image of each."""
+    """Return the first `captions` of each image, a text for each, and the image of each."""
     texts: list[Document] = [
         [[w.lemma for w in caption]] for image_captions in words for caption in image_captions[:captions]
     ]

@@ -1,7 +1,7 @@
-"""What a recipe may say of its two sides: how captions and how images are described.
+"""Settings of a recipe's two sides: how captions and images are described.
 
-A method takes each side as a kernel with the training items or as vectors (`Method.takes`), which decides
-what the table `text` or `image` of its recipes holds.
+A method takes each side as a kernel with the training items or as vectors (`Method.takes`), which determines
+the settings in the table `text` or `image` of its recipes.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,13 @@ from phrasebox.kernels.idf import Weighting
 
 TextKernelName = Literal["f1", "bag-of-words", "tag-rank", "trigram"]
 ImageKernelName = Literal["histogram", "pyramid", "linear"]
-#: As what captions are read: their content words as lemmas, all words as written, dependency edges, tags, or
-#: their names alone.
+#: How captions are read: as lemmas of content words, all words as written, dependency edges, tags, or names
+#: alone.
 CaptionForm = Literal["lemmas", "words", "edges", "tags", "names"]
-#: What a phrase's vector is made of its words' vectors.
+#: How a phrase's vector is computed from its words' vectors.
 PhraseVectors = Literal["mean", "fisher"]
-#: Lin's, distributional on the corpus ("ic") and on a background text ("background"), alignment.
+#: Word similarities: Lin's, distributional on the corpus ("ic") and on a background text ("background"),
+#: alignment.
 Similarity = Literal["lin", "ic", "background", "alignment"]
 
 
@@ -63,13 +64,12 @@ class TextSettings:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What it is made of besides its kernel, in the words of recipes."""
+        """Its settings besides the kernel, in the words of recipes."""
         return (self.weighting,) if self.weighting != "none" else ()
 
 
 class NoTextKernel:
-    """What the text's settings say where it is no kernel: the captions alone count, and only the same word is
-    alike."""
+    """Text settings without a kernel: only the captions are used, and only identical words match."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class NoTextKernel:
 
     @property
     def similarities(self) -> tuple[Similarity, ...]:
-        """What makes two words alike: nothing."""
+        """The similarities of words: none."""
         return ()
 
 

@@ -1,7 +1,7 @@
-"""What describes captions as the ranked tags of their image, with a vector for each tag.
+"""The side that describes captions as the ranked tags of their image, with a vector for each tag.
 
-The paper's tags are lemmas, and a compound's vector is the mean of its words'. A tag that has a word without
-a vector has none: where word vectors are given, it is not known, and has no part in training.
+The paper's tags are lemmas, and a compound's vector is the mean of its words'. A tag with a word that has no
+vector has no vector itself: if word vectors are given, such a tag is unknown, and is not used in training.
 
 Source: structured listwise tagging, sections 3.2 and 4.2.
 """
@@ -29,15 +29,15 @@ from phrasebox.kernels.idf import Document
 
 
 class UnknownTag(ValueError):
-    """A tag that was never learned and has no word vector; one line with the remedy."""
+    """The tag was not trained and has no word vector; the message is one line with the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TagTexts:
-    """Captions as ranked tags. The `vocabulary` has those of the training images, the most frequent first;
-    `vectors` has a row for each, where word vectors were given: then `without_vector` further tags of the
-    training images have none and are left out. `training` are the training captions, which are not stored.
-    """
+    """Captions as ranked tags. The `vocabulary` has the tags of the training images, the most frequent first;
+    `vectors` has a row for each, if word vectors were given: then `without_vector` further tags of the
+    training images have no vector and are left out. `training` are the training captions, which are not
+    stored."""
 
     settings: TagSettings
     vocabulary: Sequence[str]
@@ -49,7 +49,7 @@ class TagTexts:
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> TagTexts:
-        """The tags that enough training images have, and their vectors. Raises BadRecipe where none is
+        """Learn the tags that enough training images have, and their vectors. Raises BadRecipe if none is
         left."""
         settings: TagSettings = recipe.text
         training: list[Document] = [
@@ -89,12 +89,12 @@ class TagTexts:
     def describe_training(
         self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
-        """The tags of both."""
+        """Return the tags of training and held-out images."""
         new = None if queries is None else self.describe(queries)
         return DescribedSide(self.describe(self.training), new, np.arange(len(self.training)))
 
     def describe(self, captions: Sequence[Document]) -> TagNumbers:
-        """The known tags of each image, from all its captions that are given, the most relevant first."""
+        """Return the known tags of each image, from all its given captions, the most relevant first."""
         number_of = {tag: number for number, tag in enumerate(self.vocabulary)}
         tag_numbers = [
             [number_of[tag] for tag in _ranked(image_captions, self.settings) if tag in number_of]
@@ -109,10 +109,10 @@ class TagTexts:
     def candidates(
         self, tags: Sequence[str] | None = None, words: WordVectorTable | None = None
     ) -> CandidateTags:
-        """The tags among which images' are found: those learned from where None, else any by name.
+        """Return the candidate tags for images: the trained tags if None, else these by name.
 
-        `words` are vectors as those learned from, for tags that were not. Raises UnknownTag for such a tag
-        that has none, and ValueError for one that comes twice.
+        `words` are vectors of the same kind as in training, for tags that were not trained. Raises UnknownTag
+        for such a tag without a vector, and ValueError for a duplicate.
         """
         if tags is None:
             return CandidateTags(tuple(self.vocabulary), np.arange(len(self.vocabulary)), self.vectors)
@@ -137,7 +137,7 @@ class TagTexts:
         return CandidateTags(tuple(tags), numbers, vectors)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The vocabulary with its vectors."""
+        """Return the vocabulary with its vectors."""
         arrays: dict[str, NDArray[Any]] = {"vocabulary": to_json_array(list(self.vocabulary))}
         if self.vectors is not None:
             arrays["vocabulary.vectors"] = self.vectors
@@ -145,7 +145,7 @@ class TagTexts:
 
     @classmethod
     def from_state(cls, settings: TagSettings, arrays: Arrays, stored: Mapping[str, Any]) -> TagTexts:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         return cls(
             settings=settings,
             vocabulary=from_json_array(arrays["vocabulary"]),
@@ -155,13 +155,13 @@ class TagTexts:
 
 
 def _ranked(captions: Document, settings: TagSettings) -> list[str]:
-    """The tags of an image, the most relevant first."""
+    """Return the tags of an image, the most relevant first."""
     places = ([TagPosition.of_token(token) for token in caption] for caption in captions)
     return [tag for tag, _ in ranked_tags(places, settings.weight)]
 
 
 def _directed(vectors: NDArray[np.float32], settings: TagSettings) -> NDArray[np.float32]:
-    """The vectors with length 1, where the settings say so; zeros stay."""
+    """Return the vectors with length 1, if the settings require it; zeros stay."""
     if not settings.normalised:
         return vectors
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What describes captions: kernels with the training captions, bags of words, words in order."""
+"""Sides that describe captions: kernels with the training captions, bags of words, and words in order."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from phrasebox.kernels.similarity import WordKernel
 
 @dataclass(frozen=True)
 class KernelTexts:
-    """Captions as a kernel with the training captions, of which an image's make one item.
+    """Captions as a kernel with the training captions; the captions of an image are one item.
 
-    `similarity` is None where words match exactly.
+    `similarity` is None if words match exactly.
     """
 
     settings: TextSettings
@@ -44,7 +44,8 @@ class KernelTexts:
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> KernelTexts:
-        """From the training captions; word similarities are kept. Raises BadRecipe, WordNetMissing."""
+        """Learn from the training captions; word similarities are cached. Raises BadRecipe,
+        WordNetMissing."""
         learned = tuple(image_captions[: recipe.text.captions] for image_captions in words)
         documents = [
             [[word.lemma for word in caption] for caption in image_captions] for image_captions in learned
@@ -64,7 +65,8 @@ class KernelTexts:
     def describe_training(
         self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
-        """Kernels of both with the training items; the diagonal of the training kernel is scaled."""
+        """Return the kernels of training and held-out items with the training items; the diagonal of the
+        training kernel is scaled."""
 
         def kernels() -> PhaseArrays:
             kernels_computed = {"own": self.kernel.gram(self.documents, self.documents)}
@@ -79,11 +81,11 @@ class KernelTexts:
         return DescribedSide(scaled, arrays.get("new"), np.arange(len(self.documents)))
 
     def describe(self, captions: Sequence[Document]) -> View:
-        """Shape (captions, training items)."""
+        """Return the kernel, shape (captions, training items)."""
         return self.kernel.gram(captions, self.documents)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The training captions, and the similarity of words."""
+        """Return the training captions, and the similarity of words."""
         arrays: dict[str, NDArray[Any]] = {"documents": to_json_array(self.documents)}
         if self.similarity is not None:
             arrays["similarity.words"] = to_json_array(self.similarity.words)
@@ -92,7 +94,7 @@ class KernelTexts:
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> KernelTexts:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         alike = None
         if "similarity" in arrays:
             alike = WordKernel(from_json_array(arrays["similarity.words"]), arrays["similarity"])
@@ -103,8 +105,8 @@ class KernelTexts:
 class BagTexts:
     """Captions as bags of words weighted by tf-idf, learned from the training captions.
 
-    `training` are these, a text for each row, and `owners` the images of the rows; both are needed while a
-    system is trained, and not stored.
+    `training` are the training captions, a text for each row, and `owners` the images of the rows; both are
+    needed while a system is trained, and not stored.
     """
 
     settings: BagSettings
@@ -116,7 +118,7 @@ class BagTexts:
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> BagTexts:
-        """The vocabulary and idf of the training captions."""
+        """Learn the vocabulary and idf of the training captions."""
         settings: BagSettings = recipe.text
         texts, owners = [], []
         for image, image_captions in enumerate(words):
@@ -134,34 +136,34 @@ class BagTexts:
     def describe_training(
         self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
-        """Bags of both."""
+        """Return the bags of training and held-out captions."""
         bags = self.bags.transform(self.training)
         return DescribedSide(bags, None if queries is None else self.describe(queries), self.owners)
 
     def describe(self, captions: Sequence[Document]) -> View:
-        """Shape (captions, words); several captions of an item are one text."""
+        """Return the bags, shape (captions, words); several captions of an item are one text."""
         return self.bags.transform(
             [[word for caption in image_captions for word in caption] for image_captions in captions]
         )
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Words and weights."""
+        """Return words and weights."""
         arrays, settings = self.bags.state()
         return {f"text.{name}": array for name, array in arrays.items()}, {"text": settings}
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> BagTexts:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         bag_arrays = {name.removeprefix("text."): a for name, a in arrays.items() if name.startswith("text.")}
         return cls(settings, TfIdfBags.from_state(bag_arrays, stored["text"]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _NumberedTexts(ABC):
-    """Captions as numbers of what is in them.
+    """Captions as numbers of their words or edges.
 
-    `training`, `owners` and `vectors`, the words' vectors where some are given, are needed while a system is
-    trained, and not stored.
+    `training`, `owners` and `vectors`, the words' vectors if given, are needed while a system is trained, and
+    not stored.
     """
 
     vocabulary: Sequence[str]
@@ -176,18 +178,18 @@ class _NumberedTexts(ABC):
     def describe_training(
         self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
-        """The numbers of both."""
+        """Return the numbers of training and held-out captions."""
         new = None if queries is None else self.describe(queries)
         return DescribedSide(self.describe(self.training), new, self.owners)
 
     @abstractmethod
     def describe(self, captions: Sequence[Document]) -> View:
-        """New captions, a row each."""
+        """Return new captions, a row each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordTexts(_NumberedTexts):
-    """Captions as the numbers of their words, in order; words that are not of the vocabulary are left out."""
+    """Captions as the numbers of their words, in order; words outside of the vocabulary are left out."""
 
     settings: WordSettings
 
@@ -195,9 +197,10 @@ class WordTexts(_NumberedTexts):
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> WordTexts:
-        """The vocabulary of the training captions: the most frequent word first, equal ones by the alphabet.
+        """Learn the vocabulary of the training captions: the most frequent word first, equally frequent ones
+        in alphabetical order.
 
-        Raises BadRecipe where no word is frequent enough.
+        Raises BadRecipe if no word is frequent enough.
         """
         settings: WordSettings = recipe.text
         texts, owners = training_texts(words, settings.captions)
@@ -209,7 +212,7 @@ class WordTexts(_NumberedTexts):
         return cls(settings=settings, vocabulary=known, training=texts, owners=owners, vectors=vectors)
 
     def describe(self, captions: Sequence[Document]) -> View:
-        """A row for each word; several captions of an item are one text."""
+        """Return a row for each word; several captions of an item are one text."""
         number_of = {word: number for number, word in enumerate(self.vocabulary)}
         texts = [
             [number_of[word] for caption in image_captions for word in caption if word in number_of]
@@ -221,21 +224,19 @@ class WordTexts(_NumberedTexts):
         return WordNumbers(rows.values, rows.begin, rows.end, len(self.vocabulary), self.vectors)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The vocabulary."""
+        """Return the vocabulary."""
         return {"vocabulary": to_json_array(list(self.vocabulary))}, {}
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> WordTexts:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         return cls(settings=settings, vocabulary=from_json_array(arrays["vocabulary"]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeTexts(_NumberedTexts):
-    """Captions as the numbers of their dependency edges; those with a word or a relation that is not known
-    are left out. The first of the `vocabulary` stands for what the word of a tree that depends on nothing
-    depends on.
-    """
+    """Captions as the numbers of their dependency edges; edges with an unknown word or relation are left out.
+    The first entry of the `vocabulary` stands for the head of the root of a tree."""
 
     settings: EdgeSettings
     relations: Sequence[str]
@@ -244,9 +245,9 @@ class EdgeTexts(_NumberedTexts):
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> EdgeTexts:
-        """The vocabulary and the relations of the training captions, the most frequent first.
+        """Learn the vocabulary and the relations of the training captions, the most frequent first.
 
-        Raises BadRecipe where no word is frequent enough.
+        Raises BadRecipe if no word is frequent enough.
         """
         settings: EdgeSettings = recipe.text
         texts, owners = training_texts(words, settings.captions)
@@ -267,7 +268,7 @@ class EdgeTexts(_NumberedTexts):
         )
 
     def describe(self, captions: Sequence[Document]) -> View:
-        """A row of three numbers for each edge; several captions of an item are one text."""
+        """Return a row of three numbers for each edge; several captions of an item are one text."""
         word_number = {word: number for number, word in enumerate(self.vocabulary)}
         relation_number = {relation: number for number, relation in enumerate(self.relations)}
         texts = [
@@ -286,7 +287,7 @@ class EdgeTexts(_NumberedTexts):
         )
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The vocabulary and the relations."""
+        """Return the vocabulary and the relations."""
         return {
             "vocabulary": to_json_array(list(self.vocabulary)),
             "relations": to_json_array(list(self.relations)),
@@ -294,15 +295,16 @@ class EdgeTexts(_NumberedTexts):
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> EdgeTexts:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         vocabulary, relations = (from_json_array(arrays[name]) for name in ("vocabulary", "relations"))
         return cls(settings=settings, vocabulary=vocabulary, relations=relations)
 
 
 def _frequent(counted: Counter[str], least: int, recipe: str) -> list[str]:
-    """What was counted at least so often: the most frequent first, equal ones by the alphabet.
+    """Return the items counted at least `least` times: the most frequent first, equally frequent ones in
+    alphabetical order.
 
-    Raises BadRecipe where nothing was.
+    Raises BadRecipe if there are none.
     """
     known = sorted(
         (word for word, count in counted.items() if count >= least), key=lambda word: (-counted[word], word)
@@ -315,7 +317,7 @@ def _frequent(counted: Counter[str], least: int, recipe: str) -> list[str]:
     return known
 
 
-#: The form that a method takes captions in -> what describes them so.
+#: The form in which a method takes captions -> the class that describes them so.
 TEXT_SIDES: Mapping[Form, SideKind] = {
     "kernel": SideKind(KernelTexts.learn, KernelTexts.from_state),
     "vectors": SideKind(BagTexts.learn, BagTexts.from_state),

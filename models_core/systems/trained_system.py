@@ -1,7 +1,6 @@
-"""A trained system: ranks images and captions it has never seen; stored as one folder, without pickle.
+"""A trained system, which ranks new images and captions; stored as one folder, without pickle.
 
-A system holds its recipe, the names of its training images, what describes both sides, and what its method
-learned.
+A system has its recipe, the names of its training images, both sides, and the model of its method.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from models_core.systems.vector_texts import VectorTexts
 from phrasebox.kernels.idf import Document
 from phrasebox.scoring.tiles import Scores
 
-#: Kind of item -> the form that a method takes it in -> the side.
+#: Kind of item -> the form in which a method takes it -> the side.
 SIDES: Mapping[str, Mapping[Form, SideKind]] = {CAPTION_VIEW: TEXT_SIDES, IMAGE_VIEW: IMAGE_SIDES}
 
 
@@ -60,7 +59,7 @@ _PACKAGES = ("numba", "HanTa", "opencv-contrib-python-headless")
 
 @dataclass(frozen=True, slots=True)
 class WrittenWords:
-    """The words of a caption, and the logarithm of its probability; 0 where its method has none."""
+    """The words of a caption, and its log-probability; 0 if its method has none."""
 
     words: tuple[str, ...]
     log_probability: float
@@ -72,7 +71,7 @@ class WrittenWords:
 
 
 def check_predicts(recipe: Recipe, prediction: Prediction) -> None:
-    """Raise BadRecipe where the recipe does not give this `prediction`."""
+    """Raise BadRecipe if the recipe does not give this `prediction`."""
     if recipe.kind.predicts != prediction:
         raise BadRecipe(f"recipe {recipe.name!r} predicts {recipe.kind.predicts}, not {prediction}")
 

@@ -1,8 +1,8 @@
-"""How far those who judged agree, and many answers made one.
+"""Agreement of judges, and aggregation of several answers.
 
-`cohen`, `fleiss` and `krippendorff` give an `Estimate`: a value, or the reason why there is none, with an
-interval where a `Bootstrap` says what hangs together. `sweep` and `retrieval` compare two sets of scores cut
-at thresholds. `majority` and `dawid_skene` settle `Votes`. Conventions: docs/agreement.md.
+`cohen`, `fleiss` and `krippendorff` return an `Estimate`: a value, or the reason why there is none, with an
+interval if a `Bootstrap` defines the clusters. `sweep` and `retrieval` compare two sets of scores cut at
+thresholds. `majority` and `dawid_skene` aggregate `Votes`. Conventions: docs/agreement.md.
 
 >>> round(krippendorff([[1, 2, 3, 3], [1, 2, 3, 4]], level="ordinal").value, 3)  # raters by items
 0.91

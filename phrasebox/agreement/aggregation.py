@@ -1,10 +1,10 @@
-"""Many answers made one: majority, mean, Dawid and Skene's model; and who errs how.
+"""Aggregating several answers: majority, mean, Dawid and Skene's model; and the errors of workers.
 
-Dawid and Skene: each item has a true label k with prior p_k; worker w calls a k an l with
-probability pi_w[k, l], independently given k. Prior, confusion matrices and the items' posteriors
-are found by EM from the shares of the votes. Items whose label is known (gold) keep it throughout
-and teach the workers' matrices. Probabilities are floored at 1e-10, so no single vote is absolute.
-The model is symmetric in a permutation of labels: it takes the side of the majority it starts from.
+Dawid and Skene: each item has a true label k with prior p_k; worker w calls a k an l with probability pi_w[k,
+l], independently given k. Prior, confusion matrices and the items' posteriors are found by EM from the shares
+of the votes. Items with a known label (gold) keep it throughout and so inform the workers' matrices.
+Probabilities are floored at 1e-10, so no single vote is absolute. The model is symmetric in a permutation of
+labels: it converges to the side of the majority from which it starts.
 
 Sources: Dawid and Skene 1979; Hodosh et al. 2013, section 4.3.2 (mean and majority of votes).
 """
@@ -28,7 +28,7 @@ VoteCounts = NDArray[np.int64]
 class Votes:
     """Answers: vote v says that `workers[worker[v]]` gave `labels[label[v]]` to `items[item[v]]`.
 
-    Items and workers stand in the order they were first met, labels sorted where they can be.
+    Items and workers are in order of first occurrence, labels are sorted if they are comparable.
     """
 
     items: tuple[Hashable, ...]
@@ -40,7 +40,7 @@ class Votes:
 
     @classmethod
     def of(cls, answers: Iterable[tuple[Hashable, Hashable, Hashable]]) -> Votes:
-        """From (item, worker, label); ValueError where a worker answers an item twice."""
+        """Build votes from (item, worker, label); raises ValueError where a worker answers an item twice."""
         items: dict[Hashable, int] = {}
         workers: dict[Hashable, int] = {}
         labels: dict[Hashable, int] = {}
@@ -59,14 +59,14 @@ class Votes:
         return cls(tuple(items), tuple(workers), order, table[:, 0], table[:, 1], renumbered[table[:, 2]])
 
     def counts(self) -> VoteCounts:
-        """How often each label was given to each item, shape (items, labels)."""
+        """Return how often each label was given to each item, shape (items, labels)."""
         cells = self.item * len(self.labels) + self.label
         flat = np.bincount(cells, minlength=len(self.items) * len(self.labels))
         return flat.reshape(len(self.items), len(self.labels))
 
 
 def _sorted(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    """The labels in order; as they came where they cannot be compared."""
+    """Return the labels sorted; in their original order if they are not comparable."""
     ordered = tuple(labels)
     try:
         return tuple(sorted(ordered))  # type: ignore[type-var]
@@ -89,18 +89,18 @@ class Majority:
 
     @property
     def ties(self) -> int:
-        """How many items have no label, since two or more labels tie for it."""
+        """The number of items without a label, since two or more labels tie."""
         return sum(label is None for label in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class DawidSkene:
-    """The fitted model.
+    """A fitted model.
 
-    `posteriors`: shape (items, labels). `labels[i]` is the most probable label of item i, the
-    first in label order where several are. `confusion`: shape (workers, true label, given label),
-    rows sum to 1 and are even where a worker met no item of that label. `log_likelihoods`: of the
-    votes and the gold labels, after each step of EM.
+    `posteriors`: shape (items, labels). `labels[i]` is the most probable label of item i, the first in label
+    order if several are. `confusion`: shape (workers, true label, given label); rows sum to 1 and are uniform
+    where a worker answered no item with that label. `log_likelihoods`: of the votes and the gold labels,
+    after each step of EM.
     """
 
     posteriors: Floats
@@ -112,7 +112,7 @@ class DawidSkene:
 
 
 def majority(votes: Votes) -> Majority:
-    """The label that most votes of an item agree on.
+    """Return the most frequent label of each item.
 
     >>> a = [("a", "ann", "yes"), ("a", "bob", "no"), ("a", "cy", "yes")]
     >>> b = [("b", "ann", "no"), ("b", "bob", "yes")]
@@ -129,7 +129,7 @@ def majority(votes: Votes) -> Majority:
 
 
 def mean(votes: Votes) -> Floats:
-    """The mean of each item's labels, which must be numbers; shape (items,).
+    """Return the mean of each item's labels, which must be numbers; shape (items,).
 
     >>> mean(Votes.of([("a", "ann", 1), ("a", "bob", 4), ("b", "ann", 2)])).tolist()
     [2.5, 2.0]
@@ -155,7 +155,7 @@ def dawid_skene(
 ) -> DawidSkene:
     """Fit the model; stop when a step adds less than `tolerance` to the log-likelihood of a vote.
 
-    Raises ValueError where there are no votes, or a gold label is one that nobody gave.
+    Raises ValueError where there are no votes, or nobody gave some gold label.
 
     >>> said = {"ann": [0, 1, 0, 1], "bob": [0, 1, 0, 1], "cy": [1, 1, 1, 1]}  # cy always says 1
     >>> fitted = dawid_skene(Votes.of((n, who, label) for who in said for n, label in enumerate(said[who])))
@@ -166,7 +166,7 @@ def dawid_skene(
         raise ValueError("there are no votes to aggregate; give at least one")
     kinds = len(votes.labels)
     known, truth = _known(votes, gold or {})
-    # Row i has a 1 for each (worker, label) that voted on item i: both steps of EM are products.
+    # Row i has a 1 for each (worker, label) that voted on item i: both steps of EM are matrix products.
     ones = np.ones(len(votes.item))
     cast = sparse.csr_array(
         (ones, (votes.item, votes.worker * kinds + votes.label)),
@@ -203,7 +203,8 @@ def dawid_skene(
 
 
 def _maximised(cast: sparse.csr_array, posteriors: Floats, kinds: int) -> tuple[Floats, Floats]:
-    """The M step: the prior (labels,), and P(given | true) of shape (workers * given, true)."""
+    """Return the result of the M step: the prior (labels,), and P(given | true) of shape (workers * given,
+    true)."""
     prior = np.maximum(posteriors.mean(axis=0), _FLOOR)
     answer_rates = np.maximum(cast.T @ posteriors, _FLOOR)
     totals = answer_rates.reshape(-1, kinds, kinds).sum(axis=1)
@@ -211,10 +212,10 @@ def _maximised(cast: sparse.csr_array, posteriors: Floats, kinds: int) -> tuple[
 
 
 def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> VoteCounts:
-    """How often each worker called a k an l, shape (workers, true label, given label).
+    """Return how often each worker called a k an l, shape (workers, true label, given label).
 
-    Only items in `truth` count: gold answers, or an aggregate (which holds the worker's own vote).
-    Raises ValueError where a true label is one that nobody gave.
+    Only items in `truth` count: gold answers, or an aggregate (which includes the worker's own vote). Raises
+    ValueError where nobody gave some true label.
 
     >>> votes = Votes.of([("a", "ann", "no"), ("b", "ann", "yes"), ("c", "ann", "yes")])
     >>> worker_confusion(votes, {"a": "no", "b": "no", "c": "yes"}).tolist()  # a no was called no and yes
@@ -231,7 +232,7 @@ def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> VoteCounts:
 
 
 def _known(votes: Votes, truth: Mapping[Any, Hashable]) -> tuple[NDArray[np.int64], Floats]:
-    """The numbers of the items whose label is known, and that label as rows of zeros and a one."""
+    """Return the numbers of the items with a known label, and that label one-hot encoded."""
     places = {label: index for index, label in enumerate(votes.labels)}
     known = [index for index, item in enumerate(votes.items) if item in truth]
     rows = np.zeros((len(known), len(places)))

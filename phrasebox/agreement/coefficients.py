@@ -1,18 +1,18 @@
 """Agreement beyond chance: Cohen's kappa, Fleiss' kappa, Krippendorff's alpha.
 
-Definitions. kappa = (P_o - P_e) / (1 - P_e), with P_o the observed and P_e the expected share of
-agreement: for Cohen from the two raters' own marginals, for Fleiss from the pooled ones.
-alpha = 1 - D_o / D_e, with D_o the mean squared difference within items and D_e that between any
-two pairable answers; the difference is nominal (equal or not), ordinal (answers that lie between,
-by the pooled counts), interval (a - b) or ratio ((a - b) / (a + b), which is 0 for two zeros).
+Definitions. kappa = (P_o - P_e) / (1 - P_e), with P_o the observed and P_e the expected share of agreement:
+for Cohen from the two raters' own marginals, for Fleiss from the pooled ones. alpha = 1 - D_o / D_e, with D_o
+the mean squared difference within items and D_e that between any two pairable answers; the difference is
+nominal (equal or not), ordinal (answers that lie between, by the pooled counts), interval (a - b) or ratio
+((a - b) / (a + b), which is 0 for two zeros).
 
-Conventions. NaN is a missing answer. Cohen leaves out the items that one of the two did not
-answer; alpha those with fewer than two answers; Fleiss wants the same number of answers an item.
-Chance agreement of 1 (both raters gave one and the same answer throughout), and no variation at
-all, leave 0/0: such a figure is undefined, not 1 and not 0, and the estimate says so.
+Conventions. NaN is a missing answer. Cohen excludes items that one of the two did not answer; alpha those
+with fewer than two answers; Fleiss requires the same number of answers per item. A chance agreement of 1
+(both raters gave one and the same answer throughout), and no variation at all, give 0/0: such a figure is
+undefined, neither 1 nor 0, and the estimate says so.
 
-Sources: Cohen 1960; Fleiss 1971; Krippendorff 2004, chapter 11. Hodosh et al. 2013 use the first
-and the last (sections 4.2.1, 4.2.2).
+Sources: Cohen 1960; Fleiss 1971; Krippendorff 2004, chapter 11. Hodosh et al. 2013 use the first and the last
+(sections 4.2.1, 4.2.2).
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,8 @@ MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
 def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = None) -> Estimate:
-    """Cohen's kappa of two raters' answers to the same items, both of shape (items,), NaN where missing.
+    """Return Cohen's kappa of two raters' answers to the same items, both of shape (items,), NaN where
+    missing.
 
     >>> cohen([1, 1, 0, 0], [1, 0, 0, 0]).value  # 3 of 4 agree, by chance 2 of 4 would
     0.5
@@ -55,7 +56,7 @@ def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = 
         total = table.sum(axis=(1, 2))
         observed = np.trace(table, axis1=1, axis2=2)
         expected = (table.sum(axis=1) * table.sum(axis=2)).sum(axis=1)
-        # Both sides times the square of the number of items: whole numbers, so 0 is 0 exactly.
+        # Both terms times the square of the number of items: integers, so that 0 is exactly 0.
         return _ratio(observed * total - expected, total**2 - expected)
 
     def reason(sums: Floats) -> str:
@@ -71,7 +72,8 @@ def cohen(first: ArrayLike, second: ArrayLike, *, bootstrap: Bootstrap | None = 
 
 
 def fleiss(counts: ArrayLike, *, bootstrap: Bootstrap | None = None) -> Estimate:
-    """Fleiss' kappa of `counts`, shape (items, categories): how many answers of each kind an item has.
+    """Return Fleiss' kappa of `counts`, shape (items, categories): the number of answers of each kind per
+    item.
 
     >>> round(fleiss([[2, 0], [1, 1], [0, 2]]).value, 3)  # two of three items agree, by chance half would
     0.333
@@ -111,10 +113,10 @@ def _not_for_fleiss(answers: Floats) -> str:
 def krippendorff(
     ratings: ArrayLike, *, level: str = "interval", bootstrap: Bootstrap | None = None
 ) -> Estimate:
-    """Krippendorff's alpha of `ratings`, shape (raters, items), NaN where missing.
+    """Return Krippendorff's alpha of `ratings`, shape (raters, items), NaN where missing.
 
-    Which of an item's answers stands in which row does not matter. `level` is one of LEVELS.
-    Needs clusters x (different values)^2 numbers of memory.
+    The row of an item's answer does not matter. `level` is one of LEVELS. Memory is clusters x (different
+    values)^2 numbers.
 
     >>> round(krippendorff([[1, 0, 1, 0], [1, 0, 0, 0]], level="nominal").value, 3)
     0.533
@@ -153,7 +155,7 @@ def krippendorff(
 
 
 def _coincidences(counts: Floats, clusters: np.ndarray, number: int) -> Floats:
-    """The matrix of coincidences of each cluster, shape (clusters, values * values).
+    """Return the coincidence matrix of each cluster, shape (clusters, values * values).
 
     An item with m answers adds n_c n_k / (m - 1) for two values, n_c (n_c - 1) / (m - 1) for one.
     """
@@ -170,11 +172,11 @@ def _coincidences(counts: Floats, clusters: np.ndarray, number: int) -> Floats:
 
 
 def _squared_differences(level: str, values: Floats) -> Callable[[Floats], Floats]:
-    """A function from pooled counts (..., values) to squared differences (..., values, values)."""
+    """Return a function from pooled counts (..., values) to squared differences (..., values, values)."""
     if level == "ordinal":
 
         def ordinal(pooled: Floats) -> Floats:
-            # The answers between two values, half of each end counted, is a difference of mid-ranks.
+            # The answers between two values, with half of each end, are a difference of mid-ranks.
             middle = np.cumsum(pooled, axis=-1) - pooled / 2
             return (middle[..., :, None] - middle[..., None, :]) ** 2
 
@@ -191,7 +193,7 @@ def _squared_differences(level: str, values: Floats) -> Callable[[Floats], Float
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """The quotients, NaN where `below` is 0."""
+    """Return the quotients, NaN where `below` is 0."""
     return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below != 0)
 
 
@@ -207,7 +209,7 @@ def _number_text(value: float) -> str:
 
 
 def answer_counts(answers: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
-    """Counts for `fleiss`, shape (items, values), and the values, from each item's answers.
+    """Return counts for `fleiss`, shape (items, values), and the values, from each item's answers.
 
     >>> counts, values = answer_counts([[1, 1], [0, 1]])
     >>> counts.tolist(), values.tolist()
@@ -227,7 +229,7 @@ def answer_counts(answers: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
 
 
 def as_ratings(answers: Sequence[Sequence[float]]) -> Floats:
-    """Ratings for `krippendorff`, shape (most answers of an item, items), NaN where an item has fewer.
+    """Return ratings for `krippendorff`, shape (most answers of an item, items), NaN where an item has fewer.
 
     >>> as_ratings([[1, 2], [3]]).tolist()
     [[1.0, 3.0], [2.0, nan]]

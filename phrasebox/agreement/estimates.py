@@ -1,14 +1,14 @@
-"""A figure that says why where it does not exist, and its interval by bootstrap over clusters.
+"""Figures with bootstrap intervals over clusters; an undefined figure has the reason.
 
-Every coefficient here is a function of sums over items (a confusion table, a matrix of
-coincidences, three counts). So the sums are taken once for each cluster, a resample is a row of
-cluster multiplicities, and all resamples are one matrix product: nothing is computed twice.
+Every coefficient here is a function of sums over items (a confusion table, a matrix of coincidences, three
+counts). So the sums are computed once for each cluster, a resample is a row of cluster multiplicities, and
+all resamples are one matrix product: nothing is computed twice.
 
-Convention. Items about one image are not independent, therefore whole images are drawn, with
-replacement, as many as there are; the interval is between percentiles of the resampled values. Those of
-few clusters lie further out (`tails`), since resamples of few vary less than samples do. Resamples on which
-the figure is undefined are left out and counted. An interval of fewer than FEW clusters says so, and so
-does one of resamples that are all alike. Shares of hits have an interval of their own: see `shares`.
+Convention. Items about one image are not independent. Therefore whole images are drawn, with replacement, as
+many as there are; the interval is between percentiles of the resampled values. With few clusters these
+percentiles lie further out (`tails`), since resamples of few clusters vary less than samples do. Resamples on
+which the figure is undefined are left out and counted. An interval of fewer than FEW_CLUSTERS clusters has a
+remark, and so has one whose resamples are all equal. Shares of hits have another interval: see `shares`.
 Sources: Efron and Tibshirani 1993, chapters 8 and 13; Hesterberg 2015 (percentiles for few).
 """
 
@@ -24,31 +24,32 @@ from phrasebox.errors import PhraseboxError
 Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
 
-#: Resamples that may be asked for: bounds to three digits, and not days of work.
+#: Maximum number of resamples: enough for bounds to three digits, without taking days.
 MOST_RESAMPLES = 100_000
-#: A bootstrap of fewer clusters says so beside the figure.
+#: A bootstrap of fewer clusters has a remark beside the figure.
 FEW_CLUSTERS = 10
-#: The kind of these intervals, where it is named.
+#: The name of the kind of these intervals.
 BOOTSTRAP = "bootstrap"
-#: Said of an interval whose resamples do not differ.
+#: Remark on an interval whose resamples are all equal.
 ALIKE = "every resample gives the same"
-#: Entries of the largest array of one block of resamples: 128 MiB.
+#: Number of entries in the largest array of a block of resamples: 128 MiB.
 _BLOCK = 2**24
-#: Entries of the largest table of values by values, over all clusters: 1 GiB.
+#: Number of entries in the largest table of values by values, over all clusters: 1 GiB.
 _LARGEST_TABLE = 2**27
 
 
 class AgreementError(PhraseboxError):
-    """Asked for what cannot be computed; `str()` is one line that says what can."""
+    """The request cannot be computed; `str()` is one line that says what can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One figure. `value` is None where it is undefined, and `reason` then says why.
+    """One figure. If it is undefined, `value` is None and `reason` says why.
 
-    `low` and `high` bound the interval of level `level`, where one was asked for and could be had; `interval`
-    is its kind ("bootstrap", "Wilson"), `clusters` is how many it rests on, and `reason` says what is to be
-    known of it. `resamples` counts the resamples, `undefined` those of them without a value.
+    `low` and `high` bound the interval of level `level`, if one was requested and could be computed;
+    `interval` is its kind ("bootstrap", "Wilson"), `clusters` is the number of clusters it is based on, and
+    `reason` has remarks about it. `resamples` counts the resamples, `undefined` those of them without a
+    value.
     """
 
     value: float | None
@@ -65,9 +66,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How to draw: `clusters[k]` names the cluster of item k, which is an image, or whatever `unit` says.
+    """How to resample: `clusters[k]` is the cluster of item k: an image, or whatever `unit` says.
 
-    Raises AgreementError where a number makes no sense.
+    Raises AgreementError for invalid numbers.
     """
 
     clusters: Sequence[Hashable]
@@ -88,7 +89,8 @@ class Bootstrap:
 
 
 def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[_Integers, int]:
-    """The cluster number of each item, and how many clusters there are: one where nothing is drawn."""
+    """Return the cluster number of each item, and the number of clusters; a single cluster without a
+    bootstrap."""
     if bootstrap is None:
         return np.zeros(items, dtype=np.int64), 1
     if len(bootstrap.clusters) != items:
@@ -99,7 +101,7 @@ def clusters_of(bootstrap: Bootstrap | None, items: int) -> tuple[_Integers, int
 
 
 def few_clusters_remark(clusters: int, unit: str = "image") -> str:
-    """What is to be said of a bootstrap of so many clusters: nothing, unless they are few."""
+    """Return the remark on a bootstrap with this many clusters; empty unless they are few."""
     if clusters >= FEW_CLUSTERS:
         return ""
     drawn = f"{clusters} {unit}{'' if clusters == 1 else 's'}"
@@ -107,16 +109,16 @@ def few_clusters_remark(clusters: int, unit: str = "image") -> str:
 
 
 def remarks(drawn: Floats, clusters: int, unit: str = "image") -> str:
-    """What is to be known of a bootstrap interval: few clusters, resamples that are all alike."""
+    """Return the remarks on a bootstrap interval: few clusters, resamples that are all equal."""
     alike = ALIKE if (drawn == drawn[0]).all() else ""
     return "; ".join(filter(None, [few_clusters_remark(clusters, unit), alike]))
 
 
 def tails(level: float, clusters: int) -> tuple[float, float]:
-    """The two quantiles of resamples that bound an interval of `level`, from so many clusters.
+    """Return the two quantiles of the resamples that bound an interval of `level` with this many clusters.
 
-    Resamples of n clusters vary (n - 1) / n as much as samples, and the tails of so few are Student's:
-    the normal quantile is widened by both. Source: Hesterberg 2015.
+    Resamples of n clusters vary (n - 1) / n as much as samples, and with so few the tails are Student's: the
+    normal quantile is widened by both. Source: Hesterberg 2015.
     """
     if clusters < 2:
         return 0.0, 1.0
@@ -126,7 +128,7 @@ def tails(level: float, clusters: int) -> tuple[float, float]:
 
 
 def check_table(clusters: int, kinds: int) -> None:
-    """Refuse tables of values by values that do not fit, before they are made."""
+    """Raise AgreementError for tables of values by values that do not fit in memory, before they are made."""
     if clusters * kinds**2 > _LARGEST_TABLE:
         instead = "round them" if clusters == 1 else "round them, or leave the interval out"
         raise AgreementError(f"{kinds:,} different answers make tables of {kinds**2:,} cells; {instead}")
@@ -140,10 +142,10 @@ def estimate(
     items: int,
     bootstrap: Bootstrap | None,
 ) -> Estimate:
-    """The figure of all clusters, with an interval where `bootstrap` is given.
+    """Return the figure over all clusters, with an interval if `bootstrap` is given.
 
-    `sums` has shape (clusters, k): what each cluster adds to the k sums. `value` maps
-    (rows, k) to (rows,), NaN where undefined; `reason` says why it is so for one row of sums.
+    `sums` has shape (clusters, k): what each cluster adds to the k sums. `value` maps (rows, k) to (rows,),
+    NaN if undefined; `reason` says why, for one row of sums.
     """
     return estimates(sums[:, None, :], value, reason, items=items, bootstrap=bootstrap)[0]
 
@@ -156,7 +158,8 @@ def estimates(
     items: int,
     bootstrap: Bootstrap | None,
 ) -> list[Estimate]:
-    """Several figures on the same resamples: as `estimate`, with `sums` of shape (clusters, figures, k)."""
+    """Return several figures on the same resamples: like `estimate`, with `sums` of shape (clusters, figures,
+    k)."""
     totals = sums.sum(axis=0)
     values = value(totals)
     drawn = _resampled(sums, value, bootstrap) if bootstrap and not np.isnan(values).all() else None
@@ -170,7 +173,7 @@ def estimates(
             items,
             drawn[:, figure],
             bootstrap,
-            # A cluster of which nothing enters the figure tells nothing about it.
+            # A cluster that adds nothing to the figure gives no information about it.
             clusters=int((sums[:, figure] != 0).any(axis=1).sum()),
         )
         for figure in range(len(values))
@@ -199,7 +202,7 @@ def _with_interval(value: float, items: int, drawn: Floats, how: Bootstrap, *, c
 
 
 def _resampled(sums: Floats, value: Callable[[Floats], Floats], bootstrap: Bootstrap) -> Floats:
-    """The figures on each resample, shape (resamples, figures)."""
+    """Return the figures on each resample, shape (resamples, figures)."""
     rng = np.random.default_rng(bootstrap.seed)
     clusters, figures, k = sums.shape
     even = np.full(clusters, 1 / clusters)

@@ -1,18 +1,19 @@
-"""Intervals of shares: of items that are a hit or a miss, alone or in clusters (those of an image).
+"""Intervals of shares of hits among items, single or in clusters (the items of an image).
 
-A bootstrap says nothing where every item is a hit, or none is: all its resamples are alike. Near 0 and 1,
-and with few clusters, it is too narrow. So a share has Wilson's score interval, which copes with both
-(`studies/intervals.py` counts how often it holds; docs/significance.md has the table).
+A bootstrap is useless if every item is a hit, or none is: all its resamples are equal. Near 0 and 1, and with
+few clusters, it is too narrow. So a share has Wilson's score interval, which handles both
+(`studies/intervals.py` measures its coverage; docs/significance.md has the table).
 
-Clusters. Items of one image are alike, so they tell less than as many of different images. Wilson's formula
-is given the effective number of items: their number over the design effect, which is the variance of the
-share between clusters (linearised, of a ratio) over that of independent items, and 1 at least. As that
-variance is itself estimated from the clusters, the number shrinks by (z / t)^2, t being Student's with one
-degree of freedom less than clusters. Where all items are equal, nothing tells how alike those of an image
-are: each cluster counts as one item, which is the worst case. With one item a cluster it is Wilson's own.
+Clusters. Items of one image are similar, so they give less information than as many items of different
+images. Wilson's formula is applied to the effective number of items: their number over the design effect,
+which is the variance of the share between clusters (linearised, of a ratio) over that of independent items,
+and 1 at least. As that variance is itself estimated from the clusters, the number shrinks by (z / t)^2, t
+being Student's with one degree of freedom less than clusters. If all items are equal, the similarity within
+an image is unknown: each cluster counts as one item, which is the worst case. With one item per cluster it is
+Wilson's interval itself.
 
-Sources: Wilson 1927; Kish 1965 (design effect); Korn and Graubard 1998 (effective number of
-items in intervals of shares, and the factor of t).
+Sources: Wilson 1927; Kish 1965 (design effect); Korn and Graubard 1998 (effective number of items in
+intervals of shares, and the factor of t).
 """
 
 from collections.abc import Callable
@@ -27,12 +28,13 @@ from phrasebox.agreement.estimates import Estimate
 
 #: Numbers of items, of any type.
 AnswerCounts = NDArray[Any]
-#: The kind of these intervals, where it is named.
+#: The name of the kind of these intervals.
 WILSON = "Wilson"
 
 
 def wilson(hits: float, of: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share; (0, 1) of nothing. Raises ValueError for what is no share.
+    """Return Wilson's score interval of a share; (0, 1) without items. Raises ValueError for an invalid
+    share.
 
     Effective numbers need not be whole.
 
@@ -48,15 +50,16 @@ def wilson(hits: float, of: float, level: float = 0.95) -> tuple[float, float]:
     share, extra = hits / of, z * z / of
     middle = (share + extra / 2) / (1 + extra)
     half = z * sqrt(share * (1 - share) / of + extra / of / 4) / (1 + extra)
-    # At the ends the bound is exact; rounding must not put it beside the share.
+    # At the ends the bound is exact; rounding must not move it away from the share.
     return (0.0 if hits == 0 else middle - half), (1.0 if hits == of else middle + half)
 
 
 def effective_number(hits: AnswerCounts, items: AnswerCounts, level: float = 0.95) -> float:
-    """How many independent items tell as much about the share as these, for an interval of `level`.
+    """Return the number of independent items that give as much information about the share as these, for an
+    interval of `level`.
 
-    `hits` and `items` have shape (clusters,). No more than there are items; 0 where a single cluster holds
-    both hits and misses, which tells nothing about others.
+    `hits` and `items` have shape (clusters,). At most the number of items; 0 if a single cluster has both
+    hits and misses, which says nothing about other clusters.
 
     >>> import numpy as np
     >>> effective_number(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1]))  # clusters of one item each
@@ -79,7 +82,8 @@ def effective_number(hits: AnswerCounts, items: AnswerCounts, level: float = 0.9
 
 
 def share_interval(hits: AnswerCounts, items: AnswerCounts, level: float = 0.95) -> tuple[float, float]:
-    """Bounds of the share of hits, from those of each cluster, shape (clusters,); (0, 1) of no items.
+    """Return the bounds of the share of hits, from the hits and items of each cluster, shape (clusters,); (0,
+    1) without items.
 
     >>> import numpy as np
     >>> share_interval(np.array([8]), np.array([10]))  # of one image, which tells nothing about others
@@ -98,10 +102,11 @@ def share_estimate(
     level: float | None,
     moved: Callable[[float], float] = lambda share: share,
 ) -> Estimate:
-    """The share of hits with its interval; undefined without items, for which `why` is the reason.
+    """Return the share of hits with its interval; undefined without items, with `why` as the reason.
 
     `hits` and `items` have shape (clusters,), `of` is the number of items that the figure is about. `moved`
-    makes the figure of the share, where it is one that rises with it. Without a `level` no interval is given.
+    converts the share to the figure, if that is an increasing function of it. Without a `level` there is no
+    interval.
     """
     total, clusters = float(items.sum()), int((items > 0).sum())
     if not total:

@@ -1,6 +1,7 @@
-"""Agreement of a set of judged pairs, and of one set with another: what `agreement` prints.
+"""Agreement within a set of judged pairs, and between two sets, for the operation `agreement`.
 
-Items are pairs; intervals draw whole queries (images, or keywords), since answers about one hang together.
+Items are pairs; intervals resample whole queries (images, or keywords), since answers about one are
+dependent.
 """
 
 from collections.abc import Sequence
@@ -22,15 +23,15 @@ from phrasebox.agreement.estimates import AgreementError, Bootstrap, Estimate, F
 from phrasebox.agreement.thresholds import Retrieval, Sweep, retrieval, sweep
 from phrasebox.relevance.grades import JudgedPair
 
-#: A table of more thresholds than this is read by nobody.
+#: The largest number of thresholds in a readable table.
 MOST_THRESHOLDS = 20
-#: With more different grades than this, grades are measurements: equal ones say little of two judges.
+#: With more different grades, grades count as measurements: exact equality says little about two judges.
 MOST_GRADES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are drawn; no resamples, no intervals."""
+    """How intervals are computed; without resamples there are none."""
 
     resamples: int = 1000
     level: float = 0.95
@@ -41,8 +42,8 @@ class Resampling:
             raise AgreementError(f"seed {self.seed} of the resamples; expected 0 or more")
 
     def over(self, clusters: Sequence[str], unit: str = "image") -> Bootstrap | None:
-        """The bootstrap that draws these clusters (a `unit` each), one name an item; None where nothing is
-        drawn."""
+        """Return the bootstrap that resamples these clusters (a `unit` each), given per item; None without
+        resamples."""
         if not self.resamples:
             return None
         return Bootstrap(clusters, self.resamples, self.level, self.seed, unit)
@@ -50,7 +51,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class JudgeConsensus:
-    """One judge: how many answers, and the share of them that the fitted consensus agrees with."""
+    """One judge: the number of answers, and the share that agrees with the fitted consensus."""
 
     name: str
     answers: int
@@ -59,10 +60,10 @@ class JudgeConsensus:
 
 @dataclass(frozen=True, slots=True)
 class AgreementWithin:
-    """Agreement inside one set. `ties`: pairs without a most frequent answer.
+    """Agreement within one set. `ties`: pairs without a most frequent answer.
 
-    `cohen` is of every two judges who share a pair, by both names. It and `judges` are empty where judges
-    cannot be told apart or compared, and `no_judges` says why.
+    `cohen` has every two judges who share a pair, by both names. It and `judges` are empty where judges are
+    not distinguishable or comparable, and `no_judges` says why.
     """
 
     pairs: int
@@ -80,8 +81,8 @@ class AgreementWithin:
 
 @dataclass(frozen=True, slots=True)
 class AgreementBetween:
-    """Two sets over their common pairs: kappa over thresholds, the two of the largest kappa, and the second
-    set's quality there."""
+    """Two sets over their common pairs: kappa over thresholds, the two thresholds with the largest kappa, and
+    the second set's quality there."""
 
     pairs: int
     common: int
@@ -93,7 +94,7 @@ class AgreementBetween:
 def agreement_within(
     pairs: Sequence[JudgedPair], resampling: Resampling, *, unit: str = "image"
 ) -> AgreementWithin:
-    """Every coefficient that `pairs` (one or more) allow; `unit` is what their queries are."""
+    """Return every coefficient that `pairs` (at least one) allow; `unit` is the kind of their queries."""
     grades = [pair.grades for pair in pairs]
     clusters = [pair.query for pair in pairs]
     bootstrap = resampling.over(clusters, unit)
@@ -133,11 +134,12 @@ def agreement_between(
     unjudged_is_no: bool = False,
     unit: str = "image",
 ) -> AgreementBetween:
-    """The mean answers of `first`'s pairs against those of `second`; `unit` is what their queries are.
+    """Compare the mean answers of `first`'s pairs with those of `second`; `unit` is the kind of their
+    queries.
 
-    `rows` and `columns` are thresholds for the two; empty means every mean that occurs but the
-    lowest. A pair that `second` lacks is left out, or has its lowest answer where `unjudged_is_no`.
-    Raises AgreementError where there is no common pair, or thresholds must be named.
+    `rows` and `columns` are thresholds for the two; empty means every mean that occurs except the lowest. A
+    pair that `second` lacks is excluded, or has its lowest answer if `unjudged_is_no`. Raises AgreementError
+    where there is no common pair, or thresholds must be given.
     """
     theirs = {(pair.query, pair.document): pair.mean for pair in second}
     first_means = np.array([pair.mean for pair in first])
@@ -160,7 +162,7 @@ def agreement_between(
 
 
 def _thresholds(scores: Floats, what: str) -> tuple[float, ...]:
-    """The values that occur, highest first, without the lowest, which cuts nothing off."""
+    """Return the values that occur, highest first, without the lowest, which cuts nothing off."""
     values = np.unique(scores[~np.isnan(scores)])[:0:-1]
     if len(values) > MOST_THRESHOLDS:
         raise AgreementError(f"{len(values)} different means; give the thresholds of the {what}")
@@ -176,7 +178,7 @@ def _votes(pairs: Sequence[JudgedPair]) -> Votes:
 
 
 def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
-    """Cohen's kappa of every two judges who share a pair."""
+    """Return Cohen's kappa of every two judges who share a pair."""
     answers = np.full((len(votes.workers), len(votes.items)), np.nan)
     answers[votes.worker, votes.item] = np.array(votes.labels, dtype=np.float64)[votes.label]
     kappas = {}
@@ -189,7 +191,7 @@ def _pairwise(votes: Votes, bootstrap: Bootstrap | None) -> dict[str, Estimate]:
 
 
 def _judges(votes: Votes, consensus: DawidSkene) -> tuple[JudgeConsensus, ...]:
-    """Each judge beside the consensus that Dawid and Skene's model finds."""
+    """Return each judge with their agreement with the consensus of Dawid and Skene's model."""
     places = {label: index for index, label in enumerate(votes.labels)}
     settled = np.array([places[label] for label in consensus.labels])
     same = np.bincount(votes.worker, weights=votes.label == settled[votes.item])

@@ -1,10 +1,10 @@
-"""Scores turned into yes and no: agreement over all thresholds, precision, recall, F1.
+"""Scores binarised by thresholds: agreement over all thresholds, precision, recall, F1.
 
-Convention. A score is a yes where it is at least the threshold (`strict`: above it). NaN is "not
-judged" and is left out of the comparison, both ways; a protocol that counts unjudged pairs as
-irrelevant puts 0 there first, and should say so. Precision without a yes from the predictor,
-recall without a yes in truth, and F1 without either are undefined. These three are shares of hits, and have
-the intervals of shares: see `shares`.
+Convention. A score is a yes where it is at least the threshold (`strict`: above it). NaN is "not judged" and
+excluded from the comparison, on both sides; a protocol that counts unjudged pairs as irrelevant replaces NaN
+by 0 first, and should say so. Precision without a yes of the predictor, recall without a yes in the truth,
+and F1 without either are undefined. These three are shares of hits, with the intervals of shares: see
+`shares`.
 
 Source: Hodosh et al. 2013, Tables 8, 9, 10 (kappa over thresholds; precision and recall).
 """
@@ -21,7 +21,7 @@ from phrasebox.agreement.shares import AnswerCounts, share_estimate
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Cohen's kappa for each pair of thresholds: `kappa[r][c]` belongs to `rows[r]` and `columns[c]`."""
+    """Cohen's kappa for each pair of thresholds: `kappa[r][c]` is for `rows[r]` and `columns[c]`."""
 
     rows: tuple[float, ...]
     columns: tuple[float, ...]
@@ -29,7 +29,8 @@ class Sweep:
 
     @property
     def best(self) -> tuple[float, float, float] | None:
-        """(row's threshold, column's threshold, kappa) of the largest kappa, the first of equals."""
+        """Return (row's threshold, column's threshold, kappa) of the largest kappa, the first of equal
+        ones."""
         cells = [
             (cell.value, -r, -c)
             for r, line in enumerate(self.kappa)
@@ -52,7 +53,7 @@ class Retrieval:
 
 
 def binarised(scores: Floats, threshold: float, *, strict: bool = False) -> NDArray[np.bool_]:
-    """Where `scores` are a yes; NaN is no yes.
+    """Return where `scores` are a yes; NaN is not.
 
     >>> binarised(np.array([1.0, 2.0, np.nan]), 2).tolist()
     [False, True, False]
@@ -69,7 +70,8 @@ def sweep(
     strict: bool = False,
     bootstrap: Bootstrap | None = None,
 ) -> Sweep:
-    """Kappa between `first` cut at each of `rows` and `second` cut at each of `columns`, NaN left out.
+    """Return kappa between `first` cut at each of `rows` and `second` cut at each of `columns`, excluding
+    NaN.
 
     >>> found = sweep([1, 2, 3, 4], [0, 0, 1, 1], rows=[2, 3], columns=[1])
     >>> [[one.value for one in row] for row in found.kappa]  # cut at 3 they are equal
@@ -109,9 +111,10 @@ def retrieval(
     strict: bool = False,
     bootstrap: Bootstrap | None = None,
 ) -> Retrieval:
-    """How well `predicted` cut at `at` finds what `truth` cut at `truth_at` holds, NaN left out.
+    """Return how well `predicted` cut at `at` retrieves what `truth` cut at `truth_at` contains, excluding
+    NaN.
 
-    Of `bootstrap` the clusters and the level are read: intervals are those of shares.
+    Of `bootstrap` only the clusters and the level are used: intervals are those of shares.
 
     >>> found = retrieval([1, 2, 3, 4], [0, 1, 1, 1], at=3, truth_at=1)
     >>> found.precision.value, round(found.recall.value, 3), found.f1.value
@@ -134,7 +137,8 @@ def retrieval(
     return Retrieval(
         precision=share(predicted_yes, nothing_found),
         recall=share(true_yes, nothing_there),
-        # F1 rises with the share of hits among all that either says yes to (Jaccard's index J).
+        # F1 is a monotonic function of Jaccard's index J, the share of hits among all that either calls a
+        # yes.
         f1=share(
             predicted_yes + true_yes - hits,
             f"{nothing_found} and {nothing_there}",
@@ -146,7 +150,7 @@ def retrieval(
 def _judged(
     first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap | None
 ) -> tuple[Floats, Floats, NDArray[np.int64], int]:
-    """Both score lists and the clusters without the items that either lacks."""
+    """Return both score lists and the clusters without items that either lacks."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"scores of shapes {a.shape} and {b.shape}; give two lists over the same items")
@@ -156,7 +160,7 @@ def _judged(
 
 
 def _kappa(sums: Floats) -> Floats:
-    """Kappa of a table of two by two, from (yes of both, yes of one, yes of the other, items)."""
+    """Return kappa of a 2 x 2 table, from (yes of both, yes of one, yes of the other, items)."""
     both, a, b, items = sums.T
     observed = items - a - b + 2 * both
     expected = a * b + (items - a) * (items - b)

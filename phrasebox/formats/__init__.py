@@ -48,10 +48,10 @@ discover(sys.modules[__name__])
 
 
 def read_judgments(path: Path | str, format: str = "table") -> Iterator[JudgedPair]:
-    """Stream the judged pairs of a file, each with all its answers.
+    """Yield the judged pairs of a file, each with all its answers.
 
     `format` is a key of JUDGMENT_FORMATS; "table" is CSV or TSV with `query` and `document` (or `image` and
-    `caption`), and `grade` with or without `judge`, or `yes` and `no`. Raises UnknownName for another
-    format, listing those there are, and FormatError when the offending line is reached.
+    `caption`), and `grade` with or without `judge`, or `yes` and `no`. Raises UnknownName for another format,
+    listing the existing ones, and FormatError when an invalid line is reached.
     """
     return JUDGMENT_FORMATS.get(format).read(Path(path))

@@ -1,9 +1,9 @@
-"""Arrays in files, mapped into memory and not read: npy, npz, safetensors. Nothing is unpickled.
+"""Memory-mapped arrays in files: npy, npz, safetensors. Nothing is unpickled.
 
-`open_arrays` gives arrays by name (the one array of a .npy file is named ""), and texts by name
-(safetensors metadata). Large arrays stay on disk: those of .npy and .safetensors files, and those
-that an .npz file stores uncompressed, are mapped where they lie; compressed ones are unpacked once
-into an unnamed temporary file and mapped there.
+`open_arrays` returns arrays by name (the one array of a .npy file is named ""), and texts by name
+(safetensors metadata). Large arrays stay on disk: those of .npy and .safetensors files, and uncompressed ones
+of an .npz file, are mapped in place; compressed ones are unpacked once into an unnamed temporary file and
+mapped there.
 """
 
 import json
@@ -28,7 +28,7 @@ from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 FileArray = NDArray[Any]
 
-#: The types of safetensors that NumPy has.
+#: The number types of safetensors that NumPy has.
 _TYPES = {
     "F64": "<f8",
     "F32": "<f4",
@@ -43,10 +43,10 @@ _TYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
-#: The header of a safetensors file may be as long as the format's own library allows.
+#: The maximum length of a safetensors header in the format's own library.
 _LONGEST_HEADER = 100_000_000
 _CHUNK = 2**20
-#: Arrays that a file holds, and dimensions that one has, at most.
+#: The maximum number of arrays in a file, and of dimensions.
 _MOST_ARRAYS, _MOST_DIMENSIONS = 100, 8
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
@@ -54,7 +54,7 @@ SUFFIXES = (".npy", ".npz", ".safetensors")
 
 @dataclass(frozen=True, slots=True)
 class ArrayFile:
-    """What a file holds; arrays may be mapped, and are not to be written to."""
+    """The content of a file; arrays may be memory-mapped, and must not be written to."""
 
     file: Path
     arrays: Mapping[str, FileArray]
@@ -63,7 +63,7 @@ class ArrayFile:
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """What a safetensors header says of a tensor; bytes are counted from the header's end."""
+    """A tensor's entry in a safetensors header; offsets are counted from the header's end."""
 
     kind: str
     shape: tuple[int, ...]
@@ -72,7 +72,7 @@ class _Tensor:
 
 
 def open_arrays(path: Path | str) -> ArrayFile:
-    """Open by suffix; raises FormatError for what is damaged, pickled or of another kind."""
+    """Open a file by its suffix; raises FormatError for a damaged or pickled file, or one of another kind."""
     path = Path(path)
     with open_bytes(path) as file:
         match path.suffix.lower():
@@ -87,7 +87,7 @@ def open_arrays(path: Path | str) -> ArrayFile:
 
 
 def _mapped_npy(file: IO[bytes], start: int, size: int, path: Path, name: str) -> FileArray:
-    """The array whose npy header begins at `start` of `file` and which ends `size` bytes later."""
+    """Return the array whose npy header begins at `start` of `file` and which ends `size` bytes later."""
     file.seek(start)
     try:
         version = npy.read_magic(file)
@@ -121,7 +121,7 @@ def _mapped(
     name: str,
     columns_first: bool = False,
 ) -> FileArray:
-    """An array that begins where `file` stands, and has to end before `end`."""
+    """Return the array that begins at the position of `file`, and must end before `end`."""
     if not kind.itemsize:
         raise FormatError(
             f"{name} is of {kind}, whose entries are empty",
@@ -180,13 +180,13 @@ def _member(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: IO[bytes], path: Path, name: str
 ) -> FileArray:
     if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
-        # The local header is 30 bytes, the name and an extra field whose length only it tells.
+        # The local header is 30 bytes, the name and an extra field whose length only it contains.
         file.seek(member.header_offset + 26)
         name_length, extra_length = struct.unpack("<HH", file.read(4))
         start = member.header_offset + 30 + name_length + extra_length
         return _mapped_npy(file, start, member.file_size, path, name)
-    # What is mapped stays when the file is closed, and the disk is free when nobody maps it.
-    # Beside the file, where that can be: temporary folders may be memory.
+    # A mapping stays after the file is closed, and the disk space is freed with it. Beside the file if
+    # possible: temporary folders may be in memory.
     beside = path.parent if os.access(path.parent, os.W_OK) else None
     with tempfile.TemporaryFile(dir=beside) as unpacked:
         with archive.open(member) as packed:
@@ -196,7 +196,7 @@ def _member(
 
 
 def _safetensors(file: IO[bytes], path: Path) -> ArrayFile:
-    """A file of a length (8 bytes), a JSON header of that length, and the tensors' bytes."""
+    """Read a file of a length (8 bytes), a JSON header of that length, and the tensors' bytes."""
     size = path.stat().st_size
     head = file.read(8)
     length = int.from_bytes(head, "little")
@@ -236,7 +236,7 @@ def _tensor(described: Mapping[str, Any]) -> _Tensor:
     (start, stop), shape = described["data_offsets"], tuple(described["shape"])
     if len(shape) > _MOST_DIMENSIONS:
         raise ValueError(f"{len(shape)} dimensions, and {_MOST_DIMENSIONS} at most are read")
-    if any(type(number) is not int for number in (start, stop, *shape)):  # to Python, true is a number
+    if any(type(number) is not int for number in (start, stop, *shape)):  # in Python, True is an int
         raise ValueError(f"shape {short_repr(shape)} at {short_repr(start)} to {short_repr(stop)}")
     if not 0 <= start <= stop or min(shape, default=0) < 0:
         raise ValueError(f"shape {shape} at {start} to {stop}")
@@ -244,5 +244,5 @@ def _tensor(described: Mapping[str, Any]) -> _Tensor:
 
 
 def _short(error: BaseException) -> str:
-    """The first line of an error of somebody else's, cut."""
+    """Return the first line of another library's error, shortened."""
     return (str(error).splitlines() or [type(error).__name__])[0][:80]

@@ -1,8 +1,7 @@
-"""What a format of foreign judgments is: a reader of streams of `JudgedPair`.
+"""The interface of formats of judgments: they yield `JudgedPair`s.
 
-A format is one file in this folder. It registers an instance in JUDGMENT_FORMATS and touches
-nothing else. Its errors are the corpus formats' `FormatError`: file, line, what was found, what
-was expected.
+A format is one module in this folder. It registers an instance in JUDGMENT_FORMATS and changes nothing else.
+Its errors are `FormatError`s: file, line, what was found, what was expected.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from phrasebox.text_files import FormatError, short_repr
 
 
 class JudgmentFormat(ABC):
-    """One format. A subclass sets `key` and `title`, and `read`s.
+    """A format. A subclass sets `key` and `title`, and implements `read`.
 
     `scale` is that of its answers (see `phrasebox.relevance.scales`), None where each file has its own; a
-    pair is relevant from the score `relevant_from` on, unless one says otherwise, None where one has to say.
-    `image_names` are the name spaces of its images, where the format says (see `phrasebox.names`).
+    pair is relevant from the score `relevant_from` on by default, None where it must be given. `image_names`
+    are the name spaces of its images, if the format determines them (see `phrasebox.names`).
     """
 
     key: str
@@ -35,15 +34,15 @@ class JudgmentFormat(ABC):
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[JudgedPair]:
-        """Stream the pairs of `path`, each once and each with at least one answer.
+        """Yield the pairs of `path`, each once and each with at least one answer.
 
-        Raises FormatError, at the latest when the offending line is reached.
+        Raises FormatError, at the latest when the invalid line is reached.
         """
 
     def counting_repeats(self) -> JudgmentFormat:
-        """The format where a pair that comes twice, without a judge, was answered twice.
+        """Return the format in which a pair that occurs twice, without a judge, was answered twice.
 
-        Raises FormatError where the format has no such thing.
+        Raises FormatError where that does not apply to the format.
         """
         raise FormatError("names each pair once", file=self.key, expected="no choice for repeated pairs")
 
@@ -52,7 +51,7 @@ JUDGMENT_FORMATS: Registry[JudgmentFormat] = Registry("judgment format")
 
 
 def unique_pairs(pairs: Iterable[tuple[int, JudgedPair]], *, file: Path) -> Iterator[JudgedPair]:
-    """The pairs of (line, pair), none twice, at least one; keeps the ids seen and nothing else."""
+    """Yield the pairs of (line, pair), requiring at least one and no duplicates; stores only the ids."""
     seen: dict[tuple[str, str], int] = {}
     for line, pair in pairs:
         key = (pair.query, pair.document)

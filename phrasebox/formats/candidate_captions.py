@@ -1,12 +1,12 @@
 """Captions that a system wrote, one for each image: what `score_captions` reads.
 
-Two forms, told apart by the first sign of the file, plain or packed by gzip, in UTF-8:
+Two forms, distinguished by the first character of the file, plain or compressed by gzip, in UTF-8:
 
 - JSON lines, `{"image": "1000.jpg", "caption": "a dog runs"}` in each;
 - the results of the COCO evaluation, one list of `{"image_id": 42, "caption": "a dog runs"}`.
 
 Both take either name of the image's field, a text or a whole number: `image_id` is the image's id in the
-source, `image` any name. Further fields are passed over.
+source, `image` any name. Other fields are ignored.
 """
 
 import json
@@ -18,15 +18,15 @@ from typing import Any
 from phrasebox.names import ANY, FILE, SOURCE
 from phrasebox.text_files import FormatError, lines, short_repr
 
-#: What names the image, and the name spaces of each.
+#: The fields that name the image, and the name spaces of each.
 _IMAGE = {"image": ANY, "image_id": (SOURCE, FILE)}
 _EXPECTED = 'as in {"image": "1000.jpg", "caption": "a dog runs"}'
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The caption written for `image`, by the name that the file has, in its name `spaces`; `position` is
-    "line 3" or "entry 3"."""
+    """The caption for `image`, under its name in the file, from the name `spaces`; `position` is "line 3" or
+    "entry 3"."""
 
     image: str
     caption: str
@@ -35,10 +35,10 @@ class Candidate:
 
 
 def read_candidates(path: Path) -> list[Candidate]:
-    """The captions of a file in its order; an empty one is a caption too.
+    """Return the captions of a file in its order; an empty one is a caption too.
 
-    Raises FormatError, naming line or entry, for what is neither form, an entry without image or caption,
-    an image named twice, and a file without any.
+    Raises FormatError with line or entry for neither form, an entry without image or caption, an image named
+    twice, and an empty file.
     """
     candidates: dict[str, Candidate] = {}
     for position, entry in _entries(path):
@@ -56,7 +56,7 @@ def read_candidates(path: Path) -> list[Candidate]:
 
 
 def _entries(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each entry with its place."""
+    """Yield each entry with its position."""
     numbered = ((number, line) for number, line in lines(path) if line.strip())
     for number, line in numbered:
         if line.lstrip().startswith("["):
@@ -70,7 +70,7 @@ def _entries(path: Path) -> Iterator[tuple[str, Any]]:
 def _loads(text: str, path: Path, position: str) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as error:  # too deep, and numbers too long, are no JSON of ours
+    except (ValueError, RecursionError) as error:  # too deeply nested, or with too long numbers
         message = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise _format_error(path, position, f"is not JSON ({message})") from error
 

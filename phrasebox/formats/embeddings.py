@@ -1,9 +1,9 @@
-"""Embeddings of images and captions in one space, with ids; what makes a score matrix of any model.
+"""Embeddings of images and captions in one space, with ids, from which score matrices of any model are made.
 
 A file (npz, npy or safetensors) holds one side, as `vectors` with `ids`, or both, as `images` with
-`image_ids` and `captions` with `caption_ids`. Ids stand as in score matrices: in the file, in metadata,
-or beside it in `NAME.ids.txt` (`NAME.image_ids.txt`, `NAME.caption_ids.txt`). Vectors are mapped, not
-read, and never multiplied whole.
+`image_ids` and `captions` with `caption_ids`. Ids are stored as for score matrices: in the file, in metadata,
+or beside it in `NAME.ids.txt` (`NAME.image_ids.txt`, `NAME.caption_ids.txt`). Vectors are memory-mapped, and
+multiplied in tiles.
 """
 
 from dataclasses import dataclass
@@ -38,10 +38,10 @@ def read_embeddings(
     once: bool = True,
 ) -> Embeddings:
     """Open one side's embeddings, from a file of its own or of both sides; `ids_file` lists their ids, which
-    come `once` each.
+    must be unique if `once`.
 
-    Raises FormatError for shapes, types and ids that do not fit, and, if they are to be `finite`, for the
-    first vector that is not, naming its id.
+    Raises FormatError for mismatched shapes, types and ids, and, if `finite`, for the first vector that is
+    not finite, naming its id.
     """
     path = Path(path)
     held = open_arrays(path)
@@ -68,7 +68,8 @@ def read_embeddings(
 
 
 def read_sides(images: Path | str, captions: Path | str | None = None) -> tuple[Embeddings, Embeddings]:
-    """Both sides, from one file or from one each; FormatError for one file that holds a single side."""
+    """Return both sides, from one file or from one each; raises FormatError for one file with a single
+    side."""
     if captions is None and not _IDS.keys() <= open_arrays(images).arrays.keys():
         raise FormatError(
             "does not contain both images and captions",
@@ -79,7 +80,7 @@ def read_sides(images: Path | str, captions: Path | str | None = None) -> tuple[
 
 
 def scores_of(images: Embeddings, captions: Embeddings, *, cosine: bool = True) -> ScoreMatrix:
-    """Scores of all pairs, computed a tile at a time; FormatError where the spaces differ."""
+    """Return scores of all pairs, computed a tile at a time; raises FormatError where the spaces differ."""
     if images.vectors.shape[1] != captions.vectors.shape[1]:
         raise FormatError(
             f"captions have {captions.vectors.shape[1]} dimensions, images {images.vectors.shape[1]}",

@@ -1,9 +1,8 @@
 """The two judgment files of Flickr8k, which Hodosh et al. 2013 collected.
 
-`ExpertAnnotations.txt`: image, caption id and three grades from 1 to 4, by tabs. The grades of a
-line stand in rising order, so a column is no person: agreement between columns means nothing.
-`CrowdFlowerAnnotations.txt`: image, caption id, share of yes, number of yes, number of no; three
-to six answers a pair, nobody named.
+`ExpertAnnotations.txt`: image, caption id and three grades from 1 to 4, by tabs. The grades of a line are
+sorted, so a column is not a person: agreement between columns is meaningless. `CrowdFlowerAnnotations.txt`:
+image, caption id, share of yes, number of yes, number of no; three to six answers a pair, nobody named.
 
 Source: Hodosh et al. 2013, sections 4.2.1 and 4.3.2; the files' readme.
 """
@@ -28,14 +27,14 @@ _SHARE_ERROR = 1e-6
 
 
 class _Flickr8kJudgments(JudgmentFormat):
-    """Lines of an image, a caption id and what was answered, by tabs."""
+    """Lines of an image, a caption id and the answers, separated by tabs."""
 
     image_names = (FILE, KEY)
     file: str
     line: str
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
-        """Stream `path`: the file, or a folder that holds it under its own name."""
+        """Yield the pairs of `path`: the file, or a folder that contains it under its own name."""
         file = path / self.file if path.is_dir() else path
         return unique_pairs(self._pairs(file), file=file)
 
@@ -58,7 +57,7 @@ class _Flickr8kJudgments(JudgmentFormat):
 
     @abstractmethod
     def _grades(self, fields: list[str]) -> tuple[float, ...] | None:
-        """The answers in the fields after image and caption; None where they are none."""
+        """Return the answers in the fields after image and caption; None where they are invalid."""
 
 
 class Flickr8kExpert(_Flickr8kJudgments):

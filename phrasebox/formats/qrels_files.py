@@ -1,14 +1,13 @@
-"""Files of qrels made elsewhere: what is relevant to which query, as one finds it published.
+"""Files of qrels in published formats.
 
-`trec`: lines of `query 0 item grade`; a grade of -1 is a pooled pair that nobody judged.
-`csv`: a table (see `phrasebox.table_files`) with the columns `query` and `document` (or `image` and
-`caption`), and `relevance`, a whole number from -1 on. Other columns are passed over.
-`json`: an object of each query's relevant items, `{query: [item, ...]}`, or of their grades, `{query: {item:
-grade, ...}}`. ECCV Caption and its copies of the positives of COCO and of Crisscrossed Captions are
-published so, with COCO's ids, one file for either direction. Source: Chun et al. 2022, "ECCV Caption"; the
-files of its package.
+`trec`: lines of `query 0 item grade`; a grade of -1 is a pooled pair that nobody judged. `csv`: a table (see
+`phrasebox.table_files`) with the columns `query` and `document` (or `image` and `caption`), and `relevance`,
+a whole number from -1 on. Other columns are passed over. `json`: an object of each query's relevant items,
+`{query: [item, ...]}`, or of their grades, `{query: {item: grade, ...}}`. ECCV Caption and its copies of the
+positives of COCO and of Crisscrossed Captions are published so, with COCO's ids, one file for either
+direction. Source: Chun et al. 2022, "ECCV Caption"; the files of its package.
 
-Rows are written in the order in which they come, so what was read comes out as it was.
+Rows are written in their order, so reading and writing preserves a file.
 """
 
 import csv
@@ -26,18 +25,19 @@ from phrasebox.registry import Registry
 from phrasebox.table_files import count_columns
 from phrasebox.text_files import GZIP_ERRORS, FormatError, open_bytes, open_new, short_repr, whole_number
 
-#: Bytes of a JSON file that is read whole.
+#: The maximum size in bytes of a JSON file, which is read as a whole.
 _LARGEST = 512 * 2**20
 
-#: A query, an item, and how relevant that is.
+#: A query, an item, and its relevance.
 QrelsLine = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class QrelsFormat:
-    """One format. `read` yields rows, each pair once; `write` takes rows, and what asks: image or caption.
+    """A format. `read` yields rows, each pair once; `write` takes rows, and the kind of queries: image or
+    caption.
 
-    `ending` is how the names of such files end, without the point.
+    `ending` is the suffix of such files, without the dot.
     """
 
     key: str
@@ -63,7 +63,7 @@ def _write_trec(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
 def _read_csv(path: Path) -> Iterator[QrelsLine]:
     header, rows = read_rows(path)
     pairs = (("query", "document"), ("image", "caption"), ("caption", "image"))
-    # The query stands first.
+    # The query's column comes first.
     names = next((pair for pair in pairs if set(pair) <= set(header) and _before(header, *pair)), None)
     if names is None or "relevance" not in header:
         raise FormatError(
@@ -150,7 +150,7 @@ def _read_json(path: Path) -> Iterator[QrelsLine]:
 
 
 def _write_json(path: Path, rows: Iterable[QrelsLine], asks: str) -> int:
-    """As ECCV Caption is published: no spaces, numbers as numbers; grades where they are not all 1."""
+    """Write as ECCV Caption is published: no spaces, numeric ids as numbers; grades if they are not all 1."""
     grades: dict[str, dict[str, int]] = {}
     for query, item, grade in rows:
         grades.setdefault(query, {})[item] = grade

@@ -1,9 +1,9 @@
 """Score matrices with ids: images are rows, captions columns, higher is better.
 
-A file (npz, npy or safetensors) holds the array `scores`, shape (images, captions); the one array of
-an .npy file is it. Ids stand in the file: npz as arrays of text `images` and `captions`, safetensors as
-JSON lists under these names in its metadata; or beside it, one id a line, in `NAME.images.txt` and
-`NAME.captions.txt` for a file `NAME.npz`. Scores are mapped, not read.
+A file (npz, npy or safetensors) holds the array `scores`, shape (images, captions); the one array of an .npy
+file is it. Ids are in the file (npz: arrays of text `images` and `captions`; safetensors: JSON lists under
+these names in its metadata), or beside it, one id per line, in `NAME.images.txt` and `NAME.captions.txt` for
+a file `NAME.npz`. Scores are memory-mapped.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _SCORES = "scores"
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Scores of images (rows) with captions (columns), with their ids; `file` names them in errors.
+    """Scores of images (rows) with captions (columns), with their ids; `file` identifies them in errors.
 
-    `precomputed`: they stand in the file, and were not computed here. `notes` are sentences on how they were
+    `precomputed`: they are from the file, and were not computed here. `notes` are sentences on how they were
     made.
     """
 
@@ -39,7 +39,8 @@ class ScoreMatrix:
     notes: tuple[str, ...] = ()
 
     def ordered(self, images: Sequence[str], captions: Sequence[str]) -> ScoreMatrix:
-        """The scores of these images and captions, in this order; FormatError for one that is missing."""
+        """Return the scores of these images and captions, in this order; raises FormatError for a missing
+        one."""
         rows = _numbers(self.images, images, "image", self.file)
         columns = _numbers(self.captions, captions, "caption", self.file)
         scores = self.scores.select(rows, columns)
@@ -47,7 +48,7 @@ class ScoreMatrix:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be known of the embeddings that these scores are of: zeros, and overflowing ones."""
+        """Return remarks on the embeddings behind these scores: zeros, and overflowing ones."""
         if not isinstance(self.scores, Products):
             return ()
         sides = list(zip(("image", "caption"), (self.images, self.captions), self.scores.odd, strict=True))
@@ -64,7 +65,8 @@ class ScoreMatrix:
 
     @contextmanager
     def naming(self, *, turned: bool = False) -> Iterator[None]:
-        """While its scores are read (`turned`: with captions as rows), NaN is reported with ids."""
+        """Context in which NaN is reported with ids while scores are read (`turned`: with captions as
+        rows)."""
         try:
             yield
         except NotANumber as error:
@@ -78,13 +80,13 @@ class ScoreMatrix:
 
 
 def _counted(word: str, ids: Sequence[str], what: str) -> str:
-    """How many images or captions have such a vector, with the first three."""
+    """Return how many images or captions have such a vector, with the first three."""
     first = ", ".join(map(short_repr, ids[:3])) + (", ..." if len(ids) > 3 else "")
     return f"{len(ids)} {word}{'s have' if len(ids) > 1 else ' has'} a vector {what} ({first})"
 
 
 def read_scores(path: Path | str) -> ScoreMatrix:
-    """Open a score matrix; raises FormatError for shapes, types and ids that do not fit."""
+    """Open a score matrix; raises FormatError for mismatched shapes, types and ids."""
     path = Path(path)
     held = open_arrays(path)
     scores = named_array(held, _SCORES)
@@ -100,7 +102,7 @@ def read_scores(path: Path | str) -> ScoreMatrix:
 
 
 def named_array(held: ArrayFile, name: str) -> FileArray:
-    """The array called `name`, or the only one where none has a name."""
+    """Return the array called `name`, or the only one without a name."""
     array = held.arrays.get(name, held.arrays.get(""))
     if array is None:
         there = ", ".join(sorted(held.arrays)) or "none"
@@ -113,10 +115,10 @@ def named_array(held: ArrayFile, name: str) -> FileArray:
 def ids_of(
     held: ArrayFile, name: str, number: int, listed: Path | None = None, *, once: bool = True
 ) -> tuple[str, ...]:
-    """The ids called `name`, one for each of `number` rows: in the file or beside it; each `once`, where that
-    is said.
+    """Return the ids called `name`, one for each of `number` rows: in the file or beside it; unique if
+    `once`.
 
-    Where `listed` is given, they are the lines of that file.
+    If `listed` is given, they are the lines of that file.
     """
     beside = listed or held.file.with_name(f"{held.file.stem}.{name}.txt")
     source = held.file

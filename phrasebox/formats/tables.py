@@ -1,20 +1,19 @@
 """Judgments in tables with a header: one answer a row, counts of yes and no, or counts of keywords.
 
-`table` is a table (see `phrasebox.table_files`) with the columns `query` and `document` (or `image`
-and `caption`), and either `grade` and optionally `judge`, one answer a row; or `yes` and `no`,
-one pair a row. Other columns are passed over. Rows of one pair need not stand together. Without judges, a
-pair that comes twice may be a mistake: it is refused, unless the reader counts it as two answers.
+`table` is a table (see `phrasebox.table_files`) with the columns `query` and `document` (or `image` and
+`caption`), and either `grade` and optionally `judge`, one answer a row; or `yes` and `no`, one pair a row.
+Other columns are ignored. Rows of one pair need not be adjacent. Without judges, a pair that occurs twice may
+be a mistake: it is an error, unless the reader counts it as two answers.
 
-`cxc-sits` are the ratings of images with captions of Crisscrossed Captions, from 0 to 5: the ids of a
-caption and an image of COCO, the rating (the mean, or in a raw file one a row), and how the pair was found.
-Source: Parekh et al. 2021, "Crisscrossed Captions"; the readme of the data.
+`cxc-sits` are the ratings of images with captions of Crisscrossed Captions, from 0 to 5: the ids of a caption
+and an image of COCO, the rating (the mean, or in a raw file one a row), and how the pair was found. Source:
+Parekh et al. 2021, "Crisscrossed Captions"; the readme of the data.
 
-`keyword-counts` is the table of Semantic Flickr Audio: `utt_key,transcription,counts`, where counts
-reads `word=number|word=number` and says how many of five annotators held that the keyword's
-meaning is in the utterance; a keyword of the list beside it that is not named has 0. The published
-table holds four counts of 12 and 15, of pairs that were shown three times: a count above five is
-taken as out of the next multiple of five. The keyword is the query, the utterance the document.
-Source: Kamper et al. 2017.
+`keyword-counts` is the table of Semantic Flickr Audio: `utt_key,transcription,counts`, where counts reads
+`word=number|word=number` and says how many of five annotators held that the keyword's meaning is in the
+utterance; a keyword of the list beside it that is not named has 0. The published table holds four counts of
+12 and 15, of pairs that were shown three times: a count above five is taken as out of the next multiple of
+five. The keyword is the query, the utterance the document. Source: Kamper et al. 2017.
 """
 
 from __future__ import annotations
@@ -43,7 +42,8 @@ _KEYWORD_COUNT = re.compile(r"([^=|]+)=([0-9]{1,4})")
 
 
 class _Table(JudgmentFormat):
-    """CSV or TSV with a header, one answer or one pair a row; `repeats`: a pair may come twice unjudged."""
+    """CSV or TSV with a header, one answer or one pair per row; `repeats`: a pair without judges may occur
+    twice."""
 
     key = "table"
     title = "A table of judgments (query, document, grade, judge; or query, document, yes, no)"
@@ -55,7 +55,7 @@ class _Table(JudgmentFormat):
         return _Table(repeats=True)
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
-        """Stream `path`; with one answer a row the whole table is read first."""
+        """Yield the pairs of `path`; with one answer per row the whole table is read first."""
         header, rows = read_rows(path)
         names = next((pair for pair in _PAIRS if set(pair) <= set(header)), None)
         counted = {"yes", "no"} <= set(header)
@@ -73,7 +73,7 @@ class _Table(JudgmentFormat):
 
 
 class CrisscrossedCaptions(JudgmentFormat):
-    """Crisscrossed Captions, SITS: how alike an image and a caption are, from 0 to 5."""
+    """Crisscrossed Captions, SITS: the similarity of an image and a caption, from 0 to 5."""
 
     key = "cxc-sits"
     title = "Crisscrossed Captions, ratings of images and captions, 0 to 5"
@@ -82,7 +82,8 @@ class CrisscrossedCaptions(JudgmentFormat):
     image_names = (SOURCE, FILE)
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
-        """Stream `path`; the whole file is read first, since a raw one has a row for each rating."""
+        """Yield the pairs of `path`; the whole file is read first, since a raw one has a row for each
+        rating."""
         header, rows = read_rows(path)
         if len(header) != 4 or header[:2] != ["caption", "image"]:
             raise FormatError(
@@ -107,7 +108,7 @@ class KeywordCounts(JudgmentFormat):
     scale = VOTE_SCALE
 
     def read(self, path: Path) -> Iterator[JudgedPair]:
-        """Stream `path`, the table or its folder; `keywords.txt` lies beside the table."""
+        """Yield the pairs of `path`, the table or its folder; `keywords.txt` is beside the table."""
         file = path / _KEYWORD_FILE if path.is_dir() else path
         words = (line.strip() for _, line in lines(file.parent / KEYWORD_LIST))
         keywords = list(dict.fromkeys(filter(None, words)))
@@ -143,13 +144,14 @@ class KeywordCounts(JudgmentFormat):
 
 
 def read_rows(file: Path) -> tuple[list[str], Iterator[tuple[int, Row]]]:
-    """The header, and (line, row) of what follows."""
+    """Return the header, and (line, row) of what follows."""
     table = TableFile(file, {"image": IMAGE_ALIASES})
     return table.header, table.rows()
 
 
 def _coco(name: str) -> str:
-    """COCO's number of an image's file or a caption, as in COCO_val2014_000000365325.jpg; else the name."""
+    """Return COCO's number in the name of an image's file or a caption, as in COCO_val2014_000000365325.jpg;
+    else the name."""
     match = _COCO.fullmatch(name.strip())
     return match[1] if match else name
 
@@ -164,7 +166,7 @@ def _ids(row: Row, names: tuple[str, str], file: Path, line: int) -> tuple[str, 
 def _counted(
     rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path
 ) -> Iterator[tuple[int, JudgedPair]]:
-    """Pairs from rows with numbers of yes and no."""
+    """Yield pairs from rows with numbers of yes and no."""
     for line, row in rows:
         counts = [row[name].strip() for name in ("yes", "no")]
         yes, no = (whole_number(count) for count in counts)
@@ -181,7 +183,7 @@ def _counted(
 def _gathered(
     rows: Iterator[tuple[int, Row]], names: tuple[str, str], file: Path, *, repeats: bool
 ) -> Iterator[tuple[int, JudgedPair]]:
-    """Pairs from rows with one answer each; either every row names its judge or none does."""
+    """Yield pairs from rows with one answer each; either every row names its judge or none does."""
     answers: dict[tuple[str, str], tuple[int, list[float], list[str]]] = {}
     named: bool | None = None
     again: list[tuple[int, int]] = []

@@ -12,16 +12,16 @@ from typing import Any
 
 from phrasebox.text_files import FormatError, lines, short_repr
 
-#: A tag has no more characters than this.
+#: The maximum length of a tag.
 LONGEST_TAG = 200
 _EXPECTED = 'as in {"image": "1.jpg", "tags": [["dog", 0.7], ["ball", 0.4]]}, the best tag first'
 
 
 def read_tag_lines(path: Path) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-    """Each image of the file with its tags and their scores, in its order; an empty line is passed over.
+    """Yield each image of the file with its tags and their scores, in order; empty lines are skipped.
 
-    Raises FormatError, which names the line, for what is no such line, scores that rise or are not finite,
-    and an image or a tag of an image that comes twice, also for a file without any; OSError.
+    Raises FormatError with the line for invalid lines, scores that increase or are not finite, duplicate
+    images, duplicate tags of an image, and an empty file; OSError.
     """
     seen: dict[str, int] = {}
     for number, line in lines(path):
@@ -40,13 +40,13 @@ def read_tag_lines(path: Path) -> Iterator[tuple[str, list[tuple[str, float]]]]:
 
 
 class _EntryError(ValueError):
-    """What is wrong with a line."""
+    """The error of a line."""
 
 
 def _read(line: str) -> tuple[str, list[tuple[str, float]]]:
     try:
         entry = json.loads(line)
-    except (ValueError, RecursionError) as error:  # too deep, and numbers too long, are no JSON of ours
+    except (ValueError, RecursionError) as error:  # too deeply nested, or with too long numbers
         message = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise _EntryError(f"is not JSON ({message})") from error
     if not isinstance(entry, dict):
@@ -69,7 +69,7 @@ def _read(line: str) -> tuple[str, list[tuple[str, float]]]:
 
 
 def _tag(entry: Any) -> tuple[str, float]:
-    """A tag and its score; white space within is one blank."""
+    """Return a tag and its score; white space within the tag becomes a single space."""
     match entry:
         case [str(text), int() | float() as score] if not isinstance(score, bool) and math.isfinite(score):
             tag = " ".join(text.split())

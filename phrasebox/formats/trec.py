@@ -1,12 +1,11 @@
 """TREC runs and qrels, and figures as trec_eval prints them.
 
-A run is lines of `query Q0 item rank score tag`, and what follows is passed over; a qrels file is lines of
-`query 0 item grade`, and comments behind `#`. Both are cut at white space, which ids have escaped: `a b.jpg`
-is `a%20b.jpg`. What counts in a run is the score: trec_eval passes over the rank, reads
-scores in single precision, and puts tied items in falling order of their ids. `read_run` does the same, and
-keeps that they are tied; `write_run` writes scores as they are, or so that they fall strictly in single
-precision, and no reader re-sorts them.
-A grade of -1 in qrels is a pooled pair without a judgment.
+A run is lines of `query Q0 item rank score tag`, and further columns are ignored; a qrels file is lines of
+`query 0 item grade`, and comments after `#`. Both are split at white space, which is escaped in ids: `a
+b.jpg` is `a%20b.jpg`. The score of a run decides: trec_eval ignores the rank, reads scores in single
+precision, and sorts tied items by decreasing id. `read_run` does the same, and keeps the ties; `write_run`
+writes scores unchanged, or so that they decrease strictly in single precision, and no tool reorders them. A
+grade of -1 in qrels is a pooled pair without a judgment.
 """
 
 from __future__ import annotations
@@ -40,10 +39,11 @@ class TrecRun:
     def aligned(
         self, queries: Sequence[str], items: Sequence[str]
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Lists of item numbers and their scores, shape (queries, k), -1 and 0 where a list ends.
+        """Return lists of item numbers and their scores, shape (queries, k), -1 and 0 after the end of a
+        list.
 
-        A query the run does not have has an empty list. Raises FormatError for a query or an item
-        that is not among those given.
+        A query that the run lacks has an empty list. Raises FormatError for a query or an item that is not
+        among the given ones.
         """
         known = set(queries)
         strange = next((query for query in self.rankings if query not in known), None)
@@ -74,10 +74,10 @@ class TrecRun:
 
 
 def read_run(path: Path | str) -> TrecRun:
-    """Read a run; raises FormatError naming the line, for an item ranked twice and a second tag too."""
+    """Read a run; raises FormatError with the line, also for an item ranked twice and a second tag."""
     path = Path(path)
     tag, tag_line = "", 0
-    numbers: dict[str, int] = {}  # ids are held once, rankings as numbers
+    numbers: dict[str, int] = {}  # ids are stored once, rankings as numbers
     lists_of_query: dict[str, tuple[array[int], array[float]]] = {}
     lines_of: dict[str, array[int]] = {}
     for line, (query, _, item, _, score, tag_here) in _rows(path, RUN_LINE, more=True):
@@ -97,7 +97,7 @@ def read_run(path: Path | str) -> TrecRun:
     if not lists_of_query:
         raise FormatError("contains no rankings", file=path, expected=f"lines of {RUN_LINE}")
     ids = list(numbers)
-    # Where each id stands among all in falling order, which is how ties are put.
+    # The position of each id when sorted by decreasing id, which is the order of ties.
     falling = np.empty(len(ids), dtype=np.intp)
     falling[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
     rankings = {}
@@ -116,10 +116,10 @@ def write_run(
     *,
     keep_ties: bool = False,
 ) -> int:
-    """Write (query, items best first, their scores) to a new file; returns how many lines.
+    """Write (query, items best first, their scores) to a new file; return the number of lines.
 
-    Tied scores are written a hair apart, unless they are to be kept. Raises FormatError for ids that the
-    format cannot hold and for scores that rise or are not finite.
+    Tied scores are made to differ slightly, unless `keep_ties`. Raises FormatError for ids that the format
+    cannot hold and for scores that increase or are not finite.
     """
     path = Path(path)
     written = 0
@@ -136,7 +136,7 @@ def write_run(
                 )
             asks = _written(query, path)
             out.writelines(
-                # Nine digits tell any two numbers of single precision apart.
+                # Nine digits distinguish any two single-precision numbers.
                 f"{asks} Q0 {_written(item, path)} {rank} {value:.9g} {tag}\n"
                 for rank, (item, value) in enumerate(zip(items, values.tolist(), strict=True), start=1)
             )
@@ -145,16 +145,17 @@ def write_run(
 
 
 def strictly_falling(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
-    """The scores in single precision, each lowered by as little as makes it less than the one before."""
+    """Return the scores in single precision, each lowered by the least amount that makes it less than the
+    previous one."""
     single = _single(scores, query=query, file=file)
     return _lowered(single, np.arange(len(single)))
 
 
 def still_apart(scores: NDArray[Any]) -> NDArray[np.float32]:
-    """Scores of any type, the best of each row first, in single precision; shape (rows, items) stays.
+    """Convert scores of any type, the best of each row first, to single precision; shape (rows, items).
 
-    Equal ones stay equal. Of two that differ and would be equal, the second is lowered by as little as keeps
-    it less than the one before. What overflows is infinite.
+    Equal ones stay equal. Of two different ones that would become equal, the second is lowered by the least
+    amount that makes it less than the previous one. Overflowing ones become infinite.
 
     >>> found = still_apart(np.array([[-4096.0001, -4096.0002, -4096.0002]]))
     >>> (np.diff(found) < 0).tolist()
@@ -171,10 +172,11 @@ def still_apart(scores: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _lowered(single: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Scores that do not rise, each lowered by as little as keeps it as many numbers of single precision
-    below the one before as its place is above that one's."""
-    # The bits of floating-point numbers, read as integers, are in the numbers' order; one step apart is the
-    # next number. With its place added, "so many less than the one before" becomes "not more than it".
+    """Lower non-increasing scores so that each is at least as many single-precision numbers below the
+    previous one as its position is above that one's."""
+    # The bits of floating-point numbers, read as integers, are in the numbers' order; one step is the next
+    # number. After adding the position, "so many less than the previous" becomes "not more than the
+    # previous".
     bits = single.view(np.int32).astype(np.int64)
     steps = np.where(bits < 0, np.int64(-(2**31)) - bits, bits)
     lowered = np.minimum.accumulate(steps + places, axis=-1) - places
@@ -183,7 +185,7 @@ def _lowered(single: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[
 
 
 def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
-    """The scores in single precision; raises FormatError where they rise or are not finite."""
+    """Return the scores in single precision; raises FormatError where they increase or are not finite."""
     exact = np.asarray(scores, dtype=np.float64)
     with np.errstate(over="ignore"):
         values = exact.astype(np.float32)
@@ -203,7 +205,7 @@ def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]
 
 
 def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
-    """{query: {item: grade}}; raises FormatError naming the line."""
+    """Return {query: {item: grade}}; raises FormatError with the line."""
     path = Path(path)
     qrels: dict[str, dict[str, int]] = {}
     for line, (query, _, item, grade) in _rows(path, QRELS_LINE):
@@ -229,7 +231,7 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
 
 
 def write_qrels(path: Path | str, rows: Iterable[tuple[str, str, int]]) -> int:
-    """Write (query, item, grade) to a new file; returns how many lines."""
+    """Write (query, item, grade) to a new file; return the number of lines."""
     path = Path(path)
     written = 0
     with open_new(path) as out:
@@ -242,7 +244,7 @@ def write_qrels(path: Path | str, rows: Iterable[tuple[str, str, int]]) -> int:
 def as_trec_eval(
     figures: Mapping[str, Score], queries: Sequence[str], *, tag: str = "", by_query: bool = False
 ) -> Iterator[str]:
-    """Lines as trec_eval prints them, under its names where it has any; with `by_query` as its -q.
+    """Yield lines as trec_eval prints them, under its names where it has any; with `by_query` as its -q.
 
     A query without a value has no line; a figure without a value is "nan".
     """
@@ -259,7 +261,7 @@ def as_trec_eval(
 
 
 def _rows(path: Path, form: str, *, more: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Line number and columns of each line that is not blank; `more` columns are passed over."""
+    """Yield line number and columns of each non-empty line; with `more`, further columns are ignored."""
     columns = len(form.split())
     for number, text in lines(path):
         cells = text.split()
@@ -268,7 +270,7 @@ def _rows(path: Path, form: str, *, more: bool = False) -> Iterator[tuple[int, l
                 continue
             raise FormatError(f"has {len(cells)} columns", file=path, line=number, expected=form)
         if text.startswith("#") and decimal_number(cells[columns - 1 - more]) is None:
-            continue  # a comment of as many words; ids may begin with its sign too
+            continue  # a comment with that many words; ids may begin with its character too
         yield number, [unescaped(cell) for cell in cells[:columns]]
 
 
@@ -302,7 +304,7 @@ def _check_tag(tag: str, path: Path) -> None:
 
 
 def _written(name: str, path: Path) -> str:
-    """An id as it is written."""
+    """Return an id as it is written."""
     if not name:
         raise FormatError("an id is empty", file=path, expected="each query and item by its id")
     return escaped(name)

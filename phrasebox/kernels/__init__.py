@@ -1,13 +1,13 @@
-"""Kernels of captions and of images: matrices of how alike items are (Hodosh et al. 2013, section 3).
+"""Kernels of captions and of images: matrices of similarities (Hodosh et al. 2013, section 3).
 
-A kernel is made from training items, from which it learns weights, and gives `gram(rows, columns)`, float64
-of shape (rows, columns). An item of text is a list of captions, a caption a list of words: `BagOfWords`,
-`Trigram`, `TagRank`, and `SimilarTrigram` with a `WordKernel` of similar words. An item of `Intersection` is
-an image's shares of colours, textures and shapes. `scaled_diagonal` and `powered` change a finished matrix.
-Equations: docs/kernels.md.
+A kernel learns weights from training items, and returns `gram(rows, columns)`, float64 of shape (rows,
+columns). An item of text is a list of captions, a caption a list of words: `BagOfWords`, `Trigram`,
+`TagRank`, and `SimilarTrigram` with a `WordKernel` of similar words. An item of `Intersection` is an image's
+shares of colours, textures and shapes. `scaled_diagonal` and `powered` change a finished matrix. Equations:
+docs/kernels.md.
 
-TagRank, SimilarTrigram and Intersection are compiled by Numba, which is imported when one of them is named:
-`pip install phrasebox[kernels]`. The first call compiles, for some seconds.
+TagRank, SimilarTrigram and Intersection are compiled by Numba, which is imported on their first use: `pip
+install phrasebox[kernels]`. The first call compiles, for some seconds.
 
 >>> items = [[["dog", "run"], ["brown", "dog"]], [["dog", "sleep"]]]
 >>> BagOfWords(items).gram(items, items).round(3).tolist()
@@ -40,7 +40,7 @@ __all__ = [
     "scaled_diagonal",
 ]
 
-#: What Numba compiles, and where it is.
+#: The kernels compiled by Numba, and their modules.
 _COMPILED = {"Intersection": "intersection", "SimilarTrigram": "trigram_similar", "TagRank": "tag_rank"}
 
 

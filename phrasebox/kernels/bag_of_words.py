@@ -22,14 +22,14 @@ class BagOfWords:
         self.weight = weights(weighting, training)
 
     def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
-        """Cosines in [0, 1]; 0 for an item without words that weigh anything."""
+        """Return cosines in [0, 1]; 0 for an item without words of positive weight."""
         places: dict[str, int] = {}
         left, right = self._unit(rows, places), self._unit(columns, places)
         left.resize((len(rows), len(places)))
         return np.asarray((left @ right.T).todense())
 
     def _unit(self, documents: Sequence[Document], places: dict[str, int]) -> sparse.csr_array:
-        """Weighted frequencies to length 1, shape (items, words so far)."""
+        """Return weighted frequencies normalised to length 1, shape (items, words so far)."""
         rows_of_documents = [
             (row, places.setdefault(word, len(places)), self.weight(word))
             for row, captions in enumerate(documents)
@@ -41,7 +41,7 @@ class BagOfWords:
             if rows_of_documents
             else ([], [], [])
         )
-        # Doubled coordinates add up: that is the frequency.
+        # Duplicate coordinates are summed: that is the frequency.
         counts = sparse.coo_array((values, (entries, words)), shape=(len(documents), len(places))).tocsr()
         lengths = np.sqrt(counts.multiply(counts).sum(axis=1))
         return sparse.csr_array(sparse.diags_array(1 / np.where(lengths > 0, lengths, 1.0)) @ counts)

@@ -1,9 +1,9 @@
-"""How much a word tells captions apart: inverse document frequency over images.
+"""How well a word distinguishes captions: inverse document frequency over images.
 
     lambda_w = log(|D| / (|D(w)| + 1))
 
-D are the training images, D(w) those in whose captions w appears at least once. A word that (nearly)
-every image has gets a weight of 0 or less; it is clipped to 0, since roots and products are taken.
+D are the training images, D(w) those in whose captions w appears at least once. A word in (nearly) every
+image would get a weight of 0 or less; it is clipped to 0, since roots and products are computed.
 
 Source: Hodosh et al. 2013, section 3.1; roots in section 3.4.1, sequences in eq. 16.
 """
@@ -16,37 +16,37 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-#: One item: its captions, each the lemmas in order.
+#: One item: its captions, each as its lemmas in order.
 Document = Sequence[Sequence[str]]
 
 
 def caption_owners(documents: Sequence[Document]) -> NDArray[np.int64]:
-    """The item of each caption, shape (captions,)."""
+    """Return the item of each caption, shape (captions,)."""
     return np.repeat(np.arange(len(documents)), [len(captions) for captions in documents])
 
 
-#: What a word's frequency is multiplied by: nothing, its idf, or the root of its idf.
+#: The factor of a word's frequency: none, its idf, or the root of its idf.
 Weighting = Literal["none", "idf", "sqrt-idf"]
 WEIGHTINGS = ("none", "idf", "sqrt-idf")
 
 
 class Idf:
-    """The weights that training items give; a word none of them has weighs log |D|."""
+    """The weights learned from training items; a word that none of them has gets log |D|."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         if not documents:
             raise ValueError("no training items: inverse document frequencies need at least one")
         self.documents = len(documents)
-        #: Images that have the word.
+        #: The number of images with the word.
         self.images = Counter(w for captions in documents for w in {w for words in captions for w in words})
 
     def __call__(self, word: str) -> float:
-        """lambda_w, at least 0."""
+        """Return lambda_w, at least 0."""
         return max(0.0, log(self.documents / (self.images[word] + 1)))
 
 
 def weights(weighting: Weighting, documents: Sequence[Document]) -> Callable[[str], float]:
-    """What each occurrence of a word counts, by a weighting learned from `documents`.
+    """Return the function from a word to the weight of each occurrence, learned from `documents`.
 
     Raises ValueError for an unknown weighting, listing the known ones.
     """

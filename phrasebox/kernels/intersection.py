@@ -1,16 +1,16 @@
-"""Histogram and pyramid intersection: which share of two images' pixels looks alike, and where.
+"""Histogram and pyramid intersection: the share of two images' pixels that look alike, and where.
 
     histogram  K = sum over v of min(H_i(v), H_j(v))                                          (eq. 5)
     level l    I^l = sum over cells c of its 2^l x 2^l grid, and v, of min(H_ic(v), H_jc(v))  (eq. 7)
     pyramid    K = I^0 / 2^L + sum over l = 1..L of I^l / 2^(L - l + 1)                        (eq. 8)
     together   K = (mean over colour, texture and SIFT words)^p                               (eq. 6)
 
-H(v) is a share of the *whole image's* pixels at every level, else I^l >= I^(l+1) would fail. A pyramid
-is an array of shape (images, cells, words), cells in the order of the levels: 1, then 4, then 16.
+H(v) is a share of the *whole image's* pixels at every level, else I^l >= I^(l+1) would fail. A pyramid is an
+array of shape (images, cells, words), cells in the order of the levels: 1, then 4, then 16.
 
-How it is fast: min(a x, a y) = a min(x, y), so weights of levels and the mean over kinds are folded into
-one vector an image, in single precision; four by four images go through the vector registers at once.
-Sums of 512 minima are added up in double precision.
+How it is fast: min(a x, a y) = a min(x, y), so weights of levels and the mean over kinds are folded into one
+vector an image, in single precision; four by four images go through the vector registers at once. Sums of 512
+minima are added up in double precision.
 
 On a GPU the minima are taken in tiles too, in single precision, and all sums in double.
 
@@ -33,16 +33,16 @@ from phrasebox.threads import for_each
 
 Singles = NDArray[np.float32]
 
-#: Pixels' shares of one kind of words: shape (images, words), or (images, cells, words) of a pyramid.
+#: Pixels' shares of one kind of words: shape (images, words), or (images, cells, words) for a pyramid.
 Shares = NDArray[np.floating]
 
 #: The finest level of the paper's pyramids, 4 x 4 cells.
 _LEVELS = 2
 
-#: Images of a tile, a multiple of 4; and dimensions that stay in the fastest cache with them.
+#: Number of images of a tile, a multiple of 4, and of dimensions that fit in the fastest cache with them.
 _IMAGES, _DIMENSIONS = 64, 512
 _TOGETHER = 4
-#: Minima of a tile on a device: 128 MiB, and twice that while they are added up in double.
+#: Number of minima of a tile on a device: 128 MiB, and twice that while they are summed in double precision.
 _MINIMA = 2**25
 
 
@@ -59,9 +59,9 @@ class Intersection:
         self.levels, self.power, self.device = levels, power, device
 
     def gram(self, rows: Sequence[Shares], columns: Sequence[Shares]) -> FloatMatrix:
-        """Shape (images of rows, images of columns). Raises ValueError where kinds do not fit each other.
+        """Return shape (images of rows, images of columns). Raises ValueError where kinds do not match.
 
-        Where both are the same object, half of the work is done and the result is symmetric to the bit.
+        If both are the same object, half of the work is done and the result is exactly symmetric.
         """
         on = torch_on(self.device)
         left = fold_shares(rows, self.levels)
@@ -76,18 +76,18 @@ class Intersection:
 
 
 def level_weights(levels: int) -> FloatMatrix:
-    """What each cell's intersection counts, shape (cells,), after eq. 8."""
+    """Return the weight of each cell's intersection, shape (cells,), by eq. 8."""
     of_level = [1 / 2**levels, *(1 / 2 ** (levels - level + 1) for level in range(1, levels + 1))]
     return np.repeat(of_level, [4**level for level in range(levels + 1)])
 
 
 def fold_shares(kinds: Sequence[Shares], levels: int) -> Singles:
-    """A vector for each image whose plain intersection is the mean of the kinds' kernels.
+    """Return a vector for each image such that the intersection of two is the mean of the kinds' kernels.
 
     Shape (images, numbers).
 
-    Raises ValueError, naming the kind by its place, for another shape than the levels ask for, another
-    number of images, or a share that is negative or no number.
+    Raises ValueError with the index of the kind for a wrong shape or number of images, or a share that is
+    negative or NaN.
     """
     if not kinds:
         raise ValueError("no kinds of words were given; expected histograms of at least one")
@@ -104,7 +104,7 @@ def fold_shares(kinds: Sequence[Shares], levels: int) -> Singles:
             raise ValueError(
                 f"kind {index} has {len(cells)} images, kind 1 has {len(kinds[0])}; expected the same"
             )
-        # The minimum is NaN wherever one is.
+        # The minimum is NaN if any entry is.
         if cells.size and not cells.min() >= 0:
             image = int(np.argwhere(~(cells >= 0))[0][0])
             raise ValueError(
@@ -117,7 +117,7 @@ def fold_shares(kinds: Sequence[Shares], levels: int) -> Singles:
 
 
 def intersections(rows: Singles, columns: Singles) -> FloatMatrix:
-    """Sums of minima of all pairs of vectors, shape (rows, columns)."""
+    """Return the sums of minima of all pairs of vectors, shape (rows, columns)."""
     left = _padded(rows)
     right = left if columns is rows else _padded(columns)
     sums = np.empty((len(left), len(right)))
@@ -141,7 +141,7 @@ def intersections(rows: Singles, columns: Singles) -> FloatMatrix:
 
 
 def intersections_on(rows: Singles, columns: Singles, on: Torch) -> FloatMatrix:
-    """`intersections` on a device."""
+    """Return `intersections`, computed on a device."""
     with memory_of(on):
         sums = host(_sums_of_minima(rows, columns, on))
     on.free()
@@ -151,7 +151,8 @@ def intersections_on(rows: Singles, columns: Singles, on: Torch) -> FloatMatrix:
 
 
 def _sums_of_minima(rows: Singles, columns: Singles, on: Torch) -> Any:
-    """As a tensor; below the diagonal nothing is said where both are the same. Holds a tile besides."""
+    """Return them as a tensor; if both are the same, the lower triangle is undefined. Needs memory for one
+    more tile."""
     left = on.put(rows)
     right = left if columns is rows else on.put(columns)
     sums = on.torch.empty((len(left), len(right)), dtype=on.torch.float64, device=on.device)
@@ -165,7 +166,7 @@ def _sums_of_minima(rows: Singles, columns: Singles, on: Torch) -> Any:
 
 
 def _padded(vectors: Singles) -> Singles:
-    """The vectors, with zeros up to a multiple of four images."""
+    """Return the vectors, padded with zeros to a multiple of four images."""
     missing = -len(vectors) % _TOGETHER
     return np.ascontiguousarray(np.pad(vectors, ((0, missing), (0, 0))) if missing else vectors)
 
@@ -183,7 +184,8 @@ def _add_minima(a, b, sums):  # type: ignore[no-untyped-def]
                 b2, b3 = b[j + 2, first:end], b[j + 3, first:end]
                 s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = np.float32(0)
                 s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = np.float32(0)
-                # Counting from 0 tells the compiler that no index is negative; else it would gather.
+                # Counting from 0 tells the compiler that no index is negative; otherwise it would generate
+                # gather instructions.
                 for d in range(end - first):
                     w, x, y, z = a0[d], a1[d], a2[d], a3[d]
                     p, q, r, t = b0[d], b1[d], b2[d], b3[d]

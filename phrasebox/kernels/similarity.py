@@ -1,11 +1,11 @@
 """Partial matches of words: kernels over a vocabulary, the identity outside it.
 
-A similarity maps each word to a vector of similarities (eq. 17); the word kernel is the cosine of two
-such vectors (eq. 18). A word outside the vocabulary, or one whose vector is zero, matches itself only.
-Kernels are averaged (eq. 26) and the greater of two is taken (eq. 27), over the union of their words.
+A similarity maps each word to a vector of similarities (eq. 17); the word kernel is the cosine of two such
+vectors (eq. 18). A word outside the vocabulary, or one whose vector is zero, matches itself only. Kernels are
+averaged (eq. 26) or combined by their maximum (eq. 27), over the union of their words.
 
-`kappa_D` and `kappa_A` are cosines, hence positive semi-definite before the cut-off; neither cut-offs
-nor eq. 27 keep that (footnote 4).
+`kappa_D` and `kappa_A` are cosines, hence positive semi-definite before the cut-off; neither cut-offs nor eq.
+27 preserve that (footnote 4).
 
 Source: Hodosh et al. 2013, sections 3.5.1 and 3.5.6.
 """
@@ -28,8 +28,8 @@ CUT_ALIGNMENT, CUT_DISTRIBUTIONAL = 0.05, 0.01
 class WordKernel:
     """kappa_S of eq. 18: `matrix` of shape (words, words), symmetric, 1 on the diagonal.
 
-    Raises ValueError where the matrix does not fit the words, is not finite or not symmetric to the bit, or a
-    word comes twice.
+    Raises ValueError where the matrix does not match the words, is not finite or not exactly symmetric, or a
+    word occurs twice.
     """
 
     def __init__(self, words: Sequence[str], matrix: _Floats) -> None:
@@ -58,13 +58,13 @@ class WordKernel:
 
     @classmethod
     def of_vectors(cls, words: Sequence[str], vectors: _Floats | sparse.csr_array) -> WordKernel:
-        """The cosines of `vectors`, shape (words, features), non-negative."""
+        """Return the cosines of `vectors`, shape (words, features), non-negative."""
         rows = sparse.csr_array(vectors)
         lengths = np.sqrt(rows.multiply(rows).sum(axis=1))
         unit = sparse.diags_array(1 / np.where(lengths > 0, lengths, 1.0)) @ rows
         matrix = np.asarray((unit @ unit.T).todense())
         np.fill_diagonal(matrix, 1.0)
-        # Products of sparse rows may differ in the last bit by their order.
+        # Products of sparse rows may differ in the last bit depending on their order.
         return cls(words, np.clip((matrix + matrix.T) / 2, 0.0, 1.0))
 
     @cached_property
@@ -78,11 +78,11 @@ class WordKernel:
         return float(first == second) if a is None or b is None else float(self.matrix[a, b])
 
     def cut(self, least: float) -> WordKernel:
-        """The kernel with entries under `least` set to 0."""
+        """Return the kernel with entries under `least` set to 0."""
         return WordKernel(self.words, np.where(self.matrix < least, 0.0, self.matrix))
 
     def over(self, words: Sequence[str]) -> WordKernel:
-        """The kernel of `words`: the identity for those it does not know."""
+        """Return the kernel of `words`: the identity for unknown ones."""
         similarities = np.eye(len(words))
         known = [index for index, word in enumerate(words) if word in self.places]
         columns = [self.places[words[index]] for index in known]
@@ -90,7 +90,7 @@ class WordKernel:
         return WordKernel(words, similarities)
 
     def nearest(self, word: str, count: int) -> tuple[tuple[str, float], ...]:
-        """The `count` other words most similar to `word`, ties in alphabetical order.
+        """Return the `count` other words most similar to `word`, ties in alphabetical order.
 
         Raises KeyError where the kernel does not know the word.
         """
@@ -104,12 +104,12 @@ class WordKernel:
 
 
 def average(first: WordKernel, second: WordKernel) -> WordKernel:
-    """The mean of two kernels over all words of either (eq. 26)."""
+    """Return the mean of two kernels over all words of either (eq. 26)."""
     return _together(first, second, lambda a, b: (a + b) / 2)
 
 
 def greater(first: WordKernel, second: WordKernel) -> WordKernel:
-    """The greater of two kernels over all words of either (eq. 27)."""
+    """Return the maximum of two kernels over all words of either (eq. 27)."""
     return _together(first, second, np.maximum)
 
 

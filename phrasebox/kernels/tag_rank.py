@@ -1,13 +1,14 @@
-"""The tag rank kernel: words weigh more the earlier they stand, in the caption and against their habit.
+"""The tag rank kernel: words weigh more the earlier they occur, absolutely and relative to their usual
+position.
 
     a(w) = 1 / log2(1 + p)                                                                  (eq. 9)
     r(w) = 1 - share of w's training occurrences at position p or before                    (eq. 10)
     k(s, t) = (exp(-chi2(r_s, r_t) / 2 Omega) + exp(-chi2(a_s, a_t) / 2 Omega')) / 2        (eq. 11)
     chi2(x, y) = sum over words of (x - y)^2 / (x + y), where 0/0 is 0
 
-p is the mean of the word's positions in the caption, counted from 1. A word never seen in training has
-r = 0. Omega and Omega' are the mean distances of two different training captions. Responses are averaged
-over the pairs of captions of two items, then normalised as all kernels of section 4.1.3 are.
+p is the mean of the word's positions in the caption, counted from 1. A word never seen in training has r = 0.
+Omega and Omega' are the mean distances of two different training captions. Responses are averaged over the
+pairs of captions of two items, then normalised as all kernels of section 4.1.3 are.
 
 Source: Hwang and Grauman 2012; Hodosh et al. 2013, section 3.4.2. Positive semi-definite.
 """
@@ -28,17 +29,17 @@ from phrasebox.kernels.idf import Document
 from phrasebox.threads import for_each
 
 _Integers = NDArray[np.int64]
-#: Weights of a caption's words, absolute and relative.
+#: The absolute and the relative weight of each of a caption's words.
 Ranks = dict[str, tuple[float, float]]
 
-#: Items whose rows one thread makes at a time.
+#: Number of items whose rows one thread computes at a time.
 _ROWS = 64
 
 
 class TagRank:
-    """Gram matrices of documents; habits and mean distances are learned on `training`.
+    """Gram matrices of documents; usual positions and mean distances are learned from `training`.
 
-    Raises ValueError where two training captions that differ are not to be had.
+    Raises ValueError without two different training captions.
     """
 
     def __init__(self, training: Sequence[Document]) -> None:
@@ -54,7 +55,8 @@ class TagRank:
         }
         ranks = [self.ranks(words) for words in captions]
         absolute, relative = _mean_distance(ranks, 0), _mean_distance(ranks, 1)
-        #: Omega' of the absolute ranks, Omega of the relative ones; 1 where no word has a habit to leave.
+        #: Omega' of the absolute ranks, Omega of the relative ones; 1 where no word differs from its usual
+        #: position.
         self.scales = absolute, relative or 1.0
         if not absolute > 0:
             raise ValueError(
@@ -63,7 +65,7 @@ class TagRank:
             )
 
     def ranks(self, caption: Sequence[str]) -> Ranks:
-        """Absolute and relative rank (eq. 9 and 10) of each word of a caption."""
+        """Return the absolute and relative rank (eq. 9 and 10) of each word of a caption."""
         places: defaultdict[str, list[int]] = defaultdict(list)
         for position, word in enumerate(caption, start=1):
             places[word].append(position)
@@ -76,9 +78,10 @@ class TagRank:
         return ranks
 
     def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
-        """Normalised responses in [0, 1]; an item without captions responds to nothing, its entries are 0.
+        """Return normalised responses in [0, 1]; an item without captions has zero response, its entries are
+        0.
 
-        A caption without words is a caption: it is nearer to short ones than to long ones.
+        A caption without words counts as a caption: it is nearer to short ones than to long ones.
         """
         numbers: dict[str, int] = {}
         left = _Ranked.of(self, rows, numbers)
@@ -99,7 +102,7 @@ class TagRank:
         return normalised(gram, self._norms(left), self._norms(right))
 
     def _norms(self, captions: _Ranked) -> FloatMatrix:
-        """Each item's response to itself, shape (items,)."""
+        """Return each item's response to itself, shape (items,)."""
         norms = np.zeros(len(captions.items) - 1)
         for item, (first, end) in enumerate(zip(captions.items[:-1], captions.items[1:], strict=True)):
             part = captions.cut(int(first), int(end))
@@ -112,7 +115,7 @@ class TagRank:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """Captions one after another: caption c has entries starts[c] to starts[c + 1] of `words`, `values`.
+    """Concatenated captions: caption c has entries starts[c] to starts[c + 1] of `words`, `values`.
 
     `values` has shape (entries, 2): absolute, relative. Item d has captions items[d] to items[d + 1].
     """
@@ -139,7 +142,8 @@ class _Ranked:
         )
 
     def arrays(self) -> tuple[_Integers, FloatMatrix, FloatMatrix, _Integers, _Integers]:
-        """Words, values, the sums of each caption's values, where captions start, where items start."""
+        """Return words, values, the sums of each caption's values, the starts of captions, the starts of
+        items."""
         sums = np.concatenate([np.zeros((1, 2)), np.cumsum(self.values, axis=0)])
         return (
             self.words,
@@ -150,21 +154,22 @@ class _Ranked:
         )
 
     def by_word(self, words: int) -> tuple[_Integers, _Integers, FloatMatrix]:
-        """Where each word's entries start, the caption and the values of each entry."""
+        """Return the start of each word's entries, and the caption and the values of each entry."""
         order = np.argsort(self.words, kind="stable")
         starts = np.searchsorted(self.words[order], np.arange(words + 1))
         captions = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         return starts, captions[order], np.ascontiguousarray(self.values[order])
 
     def cut(self, first: int, end: int) -> _Ranked:
-        """Captions `first` to `end` as one item."""
+        """Return captions `first` to `end` as one item."""
         span = slice(self.starts[first], self.starts[end])
         starts = self.starts[first : end + 1] - self.starts[first]
         return _Ranked(self.words[span], self.values[span], starts, np.array([0, end - first]))
 
 
 def _mean_distance(ranks: Sequence[Ranks], which: int) -> float:
-    """Mean chi-square distance of two different captions; chi2 = sum x + sum y - 4 sum xy / (x + y)."""
+    """Return the mean chi-square distance of two different captions; chi2 = sum x + sum y - 4 sum xy / (x +
+    y)."""
     counts: defaultdict[str, Counter[float]] = defaultdict(Counter)
     for ranks_of_caption in ranks:
         for word, pair in ranks_of_caption.items():

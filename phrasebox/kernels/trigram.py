@@ -24,10 +24,10 @@ from scipy import sparse
 from phrasebox.kernels.grams import FloatMatrix, normalised
 from phrasebox.kernels.idf import Document, Weighting, caption_owners, weights
 
-#: Scores that did best in the paper: a match halves, a gap costs nothing.
+#: The best scores in the paper: a match halves, a gap costs nothing.
 MATCH, GAP = 0.5, 1.0
 
-#: Rows of the product made at once.
+#: Number of rows of the product computed at once.
 _ROWS = 256
 
 
@@ -52,7 +52,7 @@ class Trigram:
         self.match, self.gap = match, gap
 
     def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
-        """Normalised responses in [0, 1]; 0 for an item without words that weigh anything."""
+        """Return normalised responses in [0, 1]; 0 for an item without words of positive weight."""
         numbers: dict[str, int] = {}
         for documents in (rows, columns):
             for captions in documents:
@@ -78,7 +78,7 @@ class Trigram:
     def _counts(
         self, documents: Sequence[Document], numbers: dict[str, int]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatMatrix]:
-        """Item, sequence (its words as digits in base len(numbers) + 1) and value of each match."""
+        """Return item, sequence (its words as digits in base len(numbers) + 1) and value of each match."""
         weight = [0.0, *(self.match * self.weight(word) for word in numbers)]
         base = len(numbers) + 1
         gaps = [self.gap**n for n in range(1 + max((len(w) for d in documents for w in d), default=0))]

@@ -1,20 +1,20 @@
-"""The trigram kernel with lexical similarities: sequences of similar words match in part.
+"""The trigram kernel with lexical similarities: sequences of similar words match partially.
 
     K(s, s') = sum over w, w' of the same length k <= 3 of
                sqrt(lambda_w lambda_w') m(s, w) m(s', w') lambda_m^(2k) prod over i of kappa(w_i, w'_i)
                                                                                           (eq. 20 and 21)
 
-With W[j, j'] = lambda_m^2 sqrt(lambda lambda') kappa of word j of s and word j' of s', one word gives
-the sum of W, two give the sum of W[j, j'] times all W before both, and three do the same with what two
-gave, except for repeated words: m counts substrings, so a middle word k counts for a start i only if
-it is the first of its lemma after i. Its partial sums run over i in [prev(k), k) and i' in
-[prev'(k'), k'), four look-ups in a table of two-dimensional prefix sums. That is the exact count; a
-plain dynamic programme counts each embedding.
+With W[j, j'] = lambda_m^2 sqrt(lambda lambda') kappa of word j of s and word j' of s', one word gives the sum
+of W, two give the sum of W[j, j'] times all W before both, and three do the same with what two gave, except
+for repeated words: m counts substrings, so a middle word k counts for a start i only if it is the first of
+its lemma after i. Its partial sums run over i in [prev(k), k) and i' in [prev'(k'), k'), four look-ups in a
+table of two-dimensional prefix sums. That is the exact count; a plain dynamic programme counts each
+embedding.
 
-How it is fast: captions of the columns are laid side by side, 64 of one length at a time, so every step
-is the same for all of them and runs in vector registers; the few captions with repeated words, which
-need the look-ups, go by themselves. Similarities of every word with a whole such tile are looked up
-once. Threads own disjoint columns.
+Performance: captions of the columns are processed side by side, 64 of one length at a time, so every step is
+the same for all of them and runs in vector registers; the few captions with repeated words, which need the
+look-ups, are processed separately. Similarities of every word with a whole such tile are looked up once.
+Threads own disjoint columns.
 
 Source: Hodosh et al. 2013, section 3.5.1 (for exact matches: `trigram`).
 """
@@ -37,11 +37,12 @@ from phrasebox.threads import cores, for_each
 
 _Integers = NDArray[np.int64]
 
-#: Captions laid side by side.
+#: Number of captions processed side by side.
 _LANES = 64
-#: Small sets of lanes are filled up to a multiple of this: a vector register of the widest machines.
+#: Small sets of lanes are padded to a multiple of this: a vector register of the widest machines.
 _FILL = 8
-#: Column blocks at most; each has tiles of its own, of which the last of each length are half empty.
+#: The maximum number of column blocks; each has its own tiles, and the last tile of each length is half
+#: empty.
 _BLOCKS = 16
 
 
@@ -67,15 +68,15 @@ class SimilarTrigram:
         self.match = match
 
     def gram(self, rows: Sequence[Document], columns: Sequence[Document]) -> FloatMatrix:
-        """Normalised responses; 0 for an item without words that weigh anything.
+        """Return normalised responses; 0 for an item without words of positive weight.
 
-        Where both are the same object, half of the work is done and the result is symmetric to the bit.
+        If both are the same object, half of the work is done and the result is exactly symmetric.
         """
         same = columns is rows
         numbers = {word: number for number, word in enumerate(self.similarity.words)}
         left = _Captions.of(rows, numbers)
         right = left if same else _Captions.of(columns, numbers)
-        # A word counts lambda_m on each side, and the root of what a sequence's pair of words weighs.
+        # A word counts lambda_m on each side, and the root of the weight of a sequence's pair of words.
         weight = np.array([self.match * self.weight(word) for word in numbers])
         known = len(self.similarity.words)
         weighted = np.zeros((known, known + 1))
@@ -89,7 +90,7 @@ class SimilarTrigram:
                 high = int(tile.items[tile.used - 1]) + 1 if same else len(rows)
                 _fill(gram[:high], left, tile, weighted, weight)
 
-        # The last columns meet the most rows of a symmetric kernel: they go first.
+        # The last columns have the most rows of a symmetric kernel, so they go first.
         for_each(work, reversed(range(blocks)))
         if same:
             mirror(gram)
@@ -98,7 +99,7 @@ class SimilarTrigram:
         return normalised(gram, self._norms(left, weight), self._norms(right, weight))
 
     def _norms(self, captions: _Captions, weight: FloatMatrix) -> FloatMatrix:
-        """Each item's response to itself, shape (items,)."""
+        """Return each item's response to itself, shape (items,)."""
         return _respond_to_itself(
             captions.words,
             captions.before,
@@ -111,10 +112,11 @@ class SimilarTrigram:
 
 @dataclass(frozen=True)
 class _Captions:
-    """Captions one after another: words as numbers, `before` the place of the same word before, or 0.
+    """Concatenated captions: words as numbers, `before` is the position of the previous occurrence of the
+    word, or 0.
 
-    Caption c has words[starts[c]:starts[c + 1]]; item d has captions item_starts[d] to item_starts[d + 1].
-    A place is counted within the caption; where the word is new, its window starts at 0 as well.
+    Caption c has words[starts[c]:starts[c + 1]]; item d has captions item_starts[d] to item_starts[d + 1]. A
+    position is counted within the caption; the window of a new word starts at 0 as well.
     """
 
     words: _Integers
@@ -125,7 +127,7 @@ class _Captions:
 
     @classmethod
     def of(cls, documents: Sequence[Document], numbers: dict[str, int]) -> _Captions:
-        """Numbers new words on the way."""
+        """Build the arrays; new words get numbers."""
         words, before, lengths = [], [], []
         for captions in documents:
             for caption in captions:
@@ -148,7 +150,7 @@ class _Captions:
 class _Tile:
     """Captions of one length, sorted by item, all with repeated words or all without.
 
-    `words` and `before` have shape (places, lanes); the word of an empty lane is -1.
+    `words` and `before` have shape (positions, lanes); the word of an empty lane is -1.
     """
 
     words: _Integers
@@ -159,7 +161,7 @@ class _Tile:
 
 
 def _tiles(captions: _Captions, first: int, end: int) -> list[_Tile]:
-    """The captions of items `first` to `end`, without those that have no word."""
+    """Return the captions of items `first` to `end`, without empty ones."""
     alike: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for caption in range(captions.item_starts[first], captions.item_starts[end]):
         before = captions.before[captions.starts[caption] : captions.starts[caption + 1]]
@@ -182,7 +184,7 @@ def _fill(
 ) -> None:
     """Add the tile's responses to `gram`, whose rows are the first of `left`."""
     known = len(weighted)
-    # Words without similarities match themselves only: a row for each in the tile, one of zeros for others.
+    # Words without similarities only match themselves: a row for each in the tile, one of zeros for others.
     rare = np.unique(tile.words[tile.words >= known])
     row_of = np.full(len(weight), known + len(rare), dtype=np.int64)
     row_of[:known] = np.arange(known)

@@ -1,7 +1,7 @@
 """Corpus scores of written captions against references: BLEU-1 to 4, ROUGE-L, CIDEr, CIDEr-D.
 
-Everything takes one candidate and one or more references an item, cut into words (as
-`ptb.ptb_words` does, or any other way: these scores depend on it, so name it beside them).
+All functions take one candidate and one or more references per item, tokenised (by `ptb.ptb_words`, or
+another tokeniser: the scores depend on it, so report it with them).
 
 Conventions.
 - BLEU is of the corpus: clipped n-gram counts are added up over the items before they are
@@ -40,7 +40,7 @@ CIDER_D_SCALE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
-    """The counts BLEU is made of, one row an item, so that any subset or resample can be scored.
+    """The counts for BLEU, one row per item, so that any subset or resample can be scored.
 
     `matched` and `possible` have shape (items, orders); lengths are in words, shape (items,).
     """
@@ -52,17 +52,17 @@ class Bleu:
 
     @property
     def added(self) -> NDArray[np.float64]:
-        """All counts side by side, shape (items, 2 * orders + 2); `bleu_of` scores them, added up."""
+        """All counts side by side, shape (items, 2 * orders + 2); `bleu_of` scores their sums."""
         lengths = (self.candidate_lengths[:, None], self.reference_lengths[:, None])
         return np.concatenate([self.matched, self.possible, *lengths], axis=1).astype(np.float64)
 
     def corpus(self, *, brevity_penalty: bool = True) -> NDArray[np.float64]:
-        """BLEU-1, BLEU-2, ... of all items together, shape (orders,), in 0..1."""
+        """Return BLEU-1, BLEU-2, ... of all items together, shape (orders,), in 0..1."""
         sums = self.added.sum(axis=0, keepdims=True)
         return bleu_of(sums, brevity_penalty=brevity_penalty)[0]
 
     def items(self, *, brevity_penalty: bool = True) -> NDArray[np.float64]:
-        """The same of each item on its own, shape (items, orders)."""
+        """Return the same for each item, shape (items, orders)."""
         return _bleu(
             self.matched, self.possible, self.candidate_lengths, self.reference_lengths, brevity_penalty
         )
@@ -94,7 +94,8 @@ def bleu(candidates: _Candidates, references: References, *, orders: int = 4) ->
 
 
 def bleu_of(sums: NDArray[np.float64], *, brevity_penalty: bool = True) -> NDArray[np.float64]:
-    """BLEU-1, BLEU-2, ... of each row of added-up counts (`Bleu.added`), shape (rows, orders), in 0..1."""
+    """Return BLEU-1, BLEU-2, ... of each row of summed counts (`Bleu.added`), shape (rows, orders), in
+    0..1."""
     orders = (sums.shape[1] - 2) // 2
     matched, possible = sums[:, :orders], sums[:, orders : 2 * orders]
     return _bleu(matched, possible, sums[:, -2], sums[:, -1], brevity_penalty)
@@ -137,10 +138,10 @@ def rouge_l(candidates: _Candidates, references: References, *, beta: float = 1.
 
 
 def _common_subsequence(first: Tokens, second: Tokens) -> int:
-    """The length of the longest common subsequence, 64 cells of the table at a time and more.
+    """Return the length of the longest common subsequence, computing 64 cells of the table or more at a time.
 
-    Bit i of `rising` is 0 where the table's row rises at place i of `first`; one addition moves a
-    whole row on (Hyyrö 2004).
+    Bit i of `rising` is 0 where the table's row increases at position i of `first`; one addition computes the
+    next row (Hyyrö 2004).
     """
     places: dict[str, int] = {}
     for position, word in enumerate(first):
@@ -156,9 +157,9 @@ def _common_subsequence(first: Tokens, second: Tokens) -> int:
 def cider(
     candidates: _Candidates, references: References, *, documents: References | None = None
 ) -> NDArray[np.float64]:
-    """CIDEr of each item, shape (items,), in 0..1; the corpus's is their mean.
+    """Return CIDEr of each item, shape (items,), in 0..1; the corpus's is their mean.
 
-    `documents` are what n-grams are counted in, a document's texts each; None: the references of the items.
+    Document frequencies are counted in `documents`, a list of texts each; None: the references of the items.
 
     >>> two = [["a", "dog"], ["the", "cat"]]
     >>> cider(two, [[["a", "dog"]], [["the", "cat"]]]).tolist()  # no runs of 3 or 4 words
@@ -174,7 +175,8 @@ def cider_d(
     documents: References | None = None,
     sigma: float = 6.0,
 ) -> NDArray[np.float64]:
-    """CIDEr-D of each item, shape (items,), in 0..10; the corpus's is their mean. `documents` as `cider`."""
+    """Return CIDEr-D of each item, shape (items,), in 0..10; the corpus's is their mean. `documents` as in
+    `cider`."""
     return CIDER_D_SCALE * _cider(candidates, references, documents, sigma=sigma)
 
 
@@ -212,12 +214,12 @@ def _cider(
 
 
 def grams(text: Tokens, order: int) -> list[tuple[str, ...]]:
-    """The runs of `order` words of a text."""
+    """Return the n-grams of `order` words of a text."""
     return list(zip(*(text[start:] for start in range(order)), strict=False))
 
 
 def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object]]) -> None:
-    """Raise ValueError, naming the item, where candidates and references do not fit each other."""
+    """Raise ValueError with the item where candidates and references do not match."""
     if len(candidates) != len(references):
         raise ValueError(
             f"{len(candidates)} candidates but references for {len(references)} items; give one list of "
@@ -231,7 +233,8 @@ def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object
 
 
 def _owners(candidates: _Candidates, references: References) -> NDArray[np.int64]:
-    """The item of each reference, references being numbered through; ValueError where they do not fit."""
+    """Return the item of each reference, with references numbered consecutively; raises ValueError where they
+    do not match."""
     check_fit(candidates, references)
     for item, texts in enumerate(references):
         if any(isinstance(text, str) for text in (candidates[item], *texts)):

@@ -1,9 +1,9 @@
-"""Written captions against references under one roof: the captioning measures of METRICS.
+"""Scores of written captions against references: the captioning measures of METRICS.
 
-BLEU-1 to 4, ROUGE-L, CIDEr, CIDEr-D and METEOR are given the same words (`CUTS`): those of the COCO
-evaluation (`ptb`), so that the figures are its figures, or ours (`own`), which break hyphens and drop all
-signs. Figures of different cuts are not comparable. ROUGE-1 and BLEU_pre take `overlap.content_words`.
-What COCO prints as "CIDEr" is CIDEr-D here.
+BLEU-1 to 4, ROUGE-L, CIDEr, CIDEr-D and METEOR use the same tokenisation (`CUTS`): that of the COCO
+evaluation (`ptb`), which gives its figures, or ours (`own`), which splits hyphens and drops punctuation.
+Figures of different tokenisations are not comparable. ROUGE-1 and BLEU_pre use `overlap.content_words`. What
+COCO prints as "CIDEr" is CIDEr-D here.
 """
 
 import unicodedata
@@ -22,7 +22,7 @@ from phrasebox.metrics.ptb import ptb_words
 from phrasebox.metrics.table import METRICS, Measure, add_measure
 
 FAMILY = "captioning"
-#: How texts are cut into words, by the name that figures carry.
+#: Tokenisations by the name that figures carry.
 CUTS: dict[str, Callable[[str], list[str]]] = {
     "ptb": ptb_words,
     "own": lambda text: words(unicodedata.normalize("NFC", text)),
@@ -35,10 +35,11 @@ _Pooled: TypeAlias = "tuple[float, _Sums | None]"
 
 
 class Captions:
-    """One candidate text and one or more reference texts an item; cut and counted once for all measures.
+    """One candidate text and one or more reference texts per item, tokenised and counted once for all
+    measures.
 
-    `tokens` names a cut of CUTS. `documents` are those of CIDEr, a list of texts each; None: the references.
-    Raises ValueError where candidates and references do not fit, and for an unknown cut.
+    `tokens` is a key of CUTS. `documents` are those of CIDEr, a list of texts each; None: the references.
+    Raises ValueError where candidates and references do not match, and for an unknown tokenisation.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Captions:
 
     @cached_property
     def bleu(self) -> Bleu:
-        """The counts of which BLEU-1 to 4 are made, over words."""
+        """The counts for BLEU-1 to 4, over words."""
         return bleu(*self.words)
 
     @cached_property
@@ -88,15 +89,15 @@ class Captions:
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """Each candidate faces its own item's references."""
+        """Each candidate is compared with its own item's references."""
         return np.arange(len(self.candidates))
 
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What a figure of the corpus is made of: `added` has what each item adds, shape (items, k).
+    """The parts of a corpus figure: `added` has what each item adds, shape (items, k).
 
-    `figure` makes figures, shape (rows,), of rows of added-up items, shape (rows, k).
+    `figure` computes figures, shape (rows,), from summed items, shape (rows, k).
     """
 
     added: _Floats
@@ -107,7 +108,7 @@ class _Sums:
 class CaptionScore:
     """One measure of a set of captions: of the corpus, and of each item, shape (items,).
 
-    `sums` is what the corpus's figure is made of, None for METEOR, whose program keeps it to itself.
+    `sums` are the parts of the corpus's figure, None for METEOR, whose program does not report them.
     """
 
     measure: str
@@ -117,10 +118,10 @@ class CaptionScore:
 
 
 def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, CaptionScore]:
-    """Figures by canonical name, in the order asked; NaN where there is no item.
+    """Return figures by canonical name, in the requested order; NaN without items.
 
     The corpus's figure is the mean over items, except for BLEU-1 to 4 and METEOR, whose counts are pooled.
-    Raises UnknownMeasure, which lists what exists, and MeteorMissing where METEOR is asked for and absent.
+    Raises UnknownMeasure listing what exists, and MeteorMissing where METEOR is requested and not installed.
 
     >>> captions = Captions(["A dog runs."], [["A dog runs.", "A cat sleeps."]])
     >>> {name: score.value for name, score in score_captions(captions, ["BLEU-1", "ROUGE-L"]).items()}
@@ -140,12 +141,12 @@ def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, Cap
 
 
 def has_sums(measure: Measure) -> bool:
-    """Whether a measure whose figure of the corpus is no mean of its items has a figure here."""
+    """Whether a measure whose corpus figure is not a mean of its items has a corpus figure here."""
     return measure.name in _POOLED
 
 
 def _mean_of(values: _Floats) -> _Sums:
-    """A mean over items as a figure of sums."""
+    """Return a mean over items as a figure of sums."""
     return _Sums(np.stack([values, np.ones(len(values))], axis=1), lambda rows: rows[:, 0] / rows[:, 1])
 
 
@@ -168,7 +169,7 @@ def _pooled_bleu(order: int) -> Callable[[Captions], _Pooled]:
 
 
 _BLEUS = tuple(f"BLEU-{order}" for order in range(1, 5))
-#: The corpus's figure of the measures whose summary is "corpus", and the sums that it is made of.
+#: The corpus figure of the measures whose summary is "corpus", and its sums.
 _POOLED: dict[str, Callable[[Captions], _Pooled]] = {
     **{name: _pooled_bleu(order) for order, name in enumerate(_BLEUS, start=1)},
     "METEOR": lambda captions: (captions.meteor.corpus, None),

@@ -1,9 +1,9 @@
-"""Worked examples of measures, as an added measure brings them: small cases, and the values that are right.
+"""Examples of measures, which added measures provide: small cases with their correct values.
 
-A list in JSON, each with the `measure` by its full name and the right `values`, one a query or item, null
-where there is none. Of rankings: `queries`, each with the `grades` of its items as ranked, best first (null
-where nobody judged; -1 where an item was pooled and not judged), and the places of its `originals`, from 0.
-Of captions: `captions`, a text each, and `references`, a list of texts each.
+A JSON list, each entry with the full name of the `measure` and the correct `values`, one per query or item,
+null where there is none. Of rankings: `queries`, each with the `grades` of its items as ranked, best first
+(null where nobody judged; -1 where an item was pooled and not judged), and the places of its `originals`,
+from 0. Of captions: `captions`, a text each, and `references`, a list of texts each.
 """
 
 import json
@@ -17,14 +17,14 @@ from phrasebox.metrics.judgments import judged
 from phrasebox.metrics.ranked import QueryValues, Ranked, from_scores
 from phrasebox.metrics.table import METRICS, Measure, MeasureWithCutoff
 
-#: Digits after the point to which a value must agree.
+#: Number of decimal places to which values must agree.
 _PLACES = 6
 
 
 def example_problems(text: str, measure: Measure) -> list[str]:
-    """What is wrong with the examples of a measure, a line each; empty where all come out as they say.
+    """Return the errors of a measure's examples, a line each; empty where all values are correct.
 
-    At least one example must be there, and be about the measure.
+    At least one example must exist, and be about the measure.
     """
     try:
         examples = json.loads(text)
@@ -72,7 +72,8 @@ def _of_captions(chosen: MeasureWithCutoff, example: Mapping[str, Any]) -> Query
 
 
 def ranked_as(queries: Sequence[Mapping[str, Any]]) -> Ranked:
-    """The ranking of an example, as its `queries` say; all must rank as many items. Raises ValueError.
+    """Return the ranking of an example's `queries`; all must rank the same number of items. Raises
+    ValueError.
 
     >>> ranked = ranked_as([{"grades": [0, 1], "originals": [1]}])
     >>> ranked.better.tolist(), ranked.relevant.tolist()
@@ -92,7 +93,7 @@ def ranked_as(queries: Sequence[Mapping[str, Any]]) -> Ranked:
     return from_scores(np.tile(-np.arange(items, dtype=np.float64), (len(queries), 1)), known)
 
 
-#: How the examples of a family are computed.
+#: The functions that compute the examples of each family.
 _TAKEN: dict[str, Callable[[MeasureWithCutoff, Mapping[str, Any]], QueryValues]] = {
     "ranking": _of_ranking,
     FAMILY: _of_captions,

@@ -1,9 +1,8 @@
-"""Measures for rankings that were judged in part, and what unjudged items could have added.
+"""Measures for partially judged rankings, and what unjudged items could have added.
 
-bpref and infAP look only at judged (and, for infAP, pooled) items; judged@k says how much of the
-top k was seen at all. Both agree with trec_eval, which sums over what was retrieved and divides by
-the number of relevant items.
-Sources: Buckley and Voorhees 2004 (bpref); Yilmaz and Aslam 2006 (infAP).
+bpref and infAP look only at judged (and, for infAP, pooled) items; judged@k says how much of the top k was
+seen at all. Both agree with trec_eval, which sums over what was retrieved and divides by the number of
+relevant items. Sources: Buckley and Voorhees 2004 (bpref); Yilmaz and Aslam 2006 (infAP).
 """
 
 import numpy as np
@@ -17,7 +16,7 @@ _INFAP_EPSILON = 1e-5
 
 
 def bpref(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """Buckley and Voorhees 2004, as trec_eval computes it.
+    """Return bpref (Buckley and Voorhees 2004) as trec_eval computes it.
 
     >>> from phrasebox.metrics.judgments import judged
     >>> from phrasebox.metrics.ranked import from_scores
@@ -35,7 +34,7 @@ def bpref(ranked: Ranked, k: int | None = None) -> QueryValues:
 
 
 def inferred_ap(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """Yilmaz and Aslam 2006, as trec_eval computes it."""
+    """Return infAP (Yilmaz and Aslam 2006) as trec_eval computes it."""
     places = ranked.places(ranked.relevant)
     not_relevant = ranked.before(places, ranked.not_relevant)
     pooled = ranked.before(places, ranked.pooled)
@@ -48,8 +47,8 @@ def inferred_ap(ranked: Ranked, k: int | None = None) -> QueryValues:
 
 
 def judged_share(ranked: Ranked, k: int) -> QueryValues:
-    """How much of the top k was judged at all; of a ranking shorter than k, of all that it holds, as
-    ir_measures has it. Nothing of an empty one.
+    """Return the share of the top k that was judged; for a ranking shorter than k, of all its items, as in
+    ir_measures. 0 for an empty one.
 
     >>> from phrasebox.metrics.judgments import judged
     >>> from phrasebox.metrics.ranked import from_scores
@@ -62,7 +61,7 @@ def judged_share(ranked: Ranked, k: int) -> QueryValues:
 
 
 def unjudged_within(ranked: Ranked, limit: QueryValues) -> QueryValues:
-    """How many unjudged items stand at places up to the limit."""
+    """Return the number of unjudged items at ranks up to the limit."""
     seen = count_within(ranked, ranked.places(ranked.judged.grade >= 0), limit)
     return np.maximum(np.minimum(limit, ranked.depth) - seen, 0)
 

@@ -1,10 +1,10 @@
-"""What is known of pairs of query and item: grades, and which items are the query's originals.
+"""Judgments of pairs of query and item: grades, and which items are the query's originals.
 
-A grade over 0 is relevant, 0 is not, and -1 says that the pair was pooled and not judged
-(trec_eval's sign for infAP). A pair that is absent was never looked at. The original pair (the
-image and a caption written for it) is relevant, judged or not, unless one asks for grades as they are:
-without that, 148 images of Hodosh et al. 2013 would have no relevant caption. An original of the grade NaN
-(`NO_GRADE`) was never looked at and is as if absent, save to R@k and ranks.
+A grade over 0 is relevant, 0 is not, and -1 means that the pair was pooled and not judged (trec_eval's
+convention for infAP). A missing pair was never examined. The original pair (the image and a caption written
+for it) is relevant, judged or not, unless grades are requested unchanged: otherwise 148 images of Hodosh et
+al. 2013 would have no relevant caption. An original with the grade NaN (`NO_GRADE`) was never examined and
+counts as missing, except for R@k and ranks.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 POOLED = -1
-#: The grade of an original that nobody looked at, and that is not relevant by that either.
+#: The grade of an original that nobody examined, and that is not relevant because of being an original.
 NO_GRADE = float("nan")
 
 
 class BadJudgments(ValueError):
-    """Judgments that cannot be used; one line naming the pair and what would have been right."""
+    """Invalid judgments; one line with the pair and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """Pairs sorted by query, then item; the four arrays have shape (pairs,).
 
-    `queries` and `items` are how many there are; `query` and `item` index them. Make one with
-    `judged`, `originals_of` or `from_qrels`, which check what they are given.
+    `queries` and `items` are the numbers of both; `query` and `item` are indices. Create it with `judged`,
+    `originals_of` or `from_qrels`, which check their arguments.
     """
 
     queries: int
@@ -40,7 +40,7 @@ class Judged:
     original: NDArray[np.bool_]
 
     def swapped(self) -> Judged:
-        """The same pairs seen from the other side: the items ask, the queries are ranked."""
+        """Return the same pairs with queries and items exchanged."""
         order = np.lexsort((self.query, self.item))
         return Judged(
             self.items,
@@ -52,7 +52,7 @@ class Judged:
         )
 
     def select(self, queries: ArrayLike, items: ArrayLike) -> Judged:
-        """The pairs of some queries and items, counted again in the order given."""
+        """Return the pairs of some queries and items, renumbered in the given order."""
         chosen_queries, chosen_items = np.asarray(queries, np.intp), np.asarray(items, np.intp)
         new_query = _places(chosen_queries, self.queries, "query")[self.query]
         new_item = _places(chosen_items, self.items, "item")[self.item]
@@ -64,7 +64,7 @@ class Judged:
             original=self.original[selected],
             queries=len(chosen_queries),
             items=len(chosen_items),
-            relevant_unasked=False,  # they are already, where they are to be
+            relevant_unasked=False,  # they are already, where requested
         )
 
 
@@ -78,12 +78,12 @@ def judged(
     original: ArrayLike | None = None,
     relevant_unasked: bool = True,
 ) -> Judged:
-    """Judgments from parallel arrays of indices and grades, in any order.
+    """Return judgments from parallel arrays of indices and grades, in any order.
 
-    `relevant_unasked`: originals are relevant whatever was said of them; else they have the grades given,
-    and are originals to R@k and ranks alone. Those of the grade NO_GRADE keep it either way. Raises
-    BadJudgments for a pair given twice, an index out of range, a grade under -1 or (but of an original) that
-    is no number, or arrays of different lengths.
+    `relevant_unasked`: originals are relevant whatever their grade; otherwise they have the given grades, and
+    are originals only for R@k and ranks. The grade NO_GRADE is kept in both cases. Raises BadJudgments for a
+    duplicate pair, an index out of range, a grade under -1, NaN (except for an original), or arrays of
+    different lengths.
 
     >>> pairs = judged([1, 0], [2, 0], [0, 3], queries=2, items=3)  # (query 1, item 2) is a no
     >>> pairs.query.tolist(), pairs.item.tolist(), pairs.grade.tolist()
@@ -119,7 +119,7 @@ def judged(
 
 
 def originals_of(owner: ArrayLike, queries: int) -> Judged:
-    """Each item's own query is its original: `owner[item]` is a query, as captions have an image.
+    """Return judgments in which `owner[item]` is each item's original query, such as the image of a caption.
 
     >>> pairs = originals_of([0, 0, 1], queries=2)  # the images of three captions
     >>> pairs.query.tolist(), pairs.item.tolist(), pairs.original.tolist()
@@ -139,9 +139,10 @@ def from_qrels(
     *,
     originals: Iterable[tuple[str, str]] = (),
 ) -> Judged:
-    """Judgments of named pairs, {query: {item: grade}}, and the pairs (query, item) that are originals.
+    """Return judgments of named pairs, {query: {item: grade}}, and of the pairs (query, item) that are
+    originals.
 
-    Raises BadJudgments for ids that are not among `queries` and `items`, naming the first.
+    Raises BadJudgments with the first id that is not among `queries` and `items`.
 
     >>> pairs = from_qrels({"q": {"b": 2, "a": 0}}, ["q"], ["a", "b", "c"])
     >>> pairs.item.tolist(), pairs.grade.tolist()
@@ -185,7 +186,7 @@ def _known(index: Mapping[str, int], name: str, word: str) -> int:
 
 
 def _places(chosen: NDArray[np.intp], number: int, word: str) -> NDArray[np.intp]:
-    """Where each of `number` stands among the chosen, -1 where it does not."""
+    """Return the position of each of `number` among the chosen, -1 where it is not."""
     places = np.full(number, -1, dtype=np.intp)
     places[chosen] = np.arange(len(chosen))
     if len(np.unique(chosen)) != len(chosen):

@@ -1,9 +1,8 @@
-"""Localizing phrases: recall of ranked regions, average precision, and what the proposals allow.
+"""Localizing phrases: recall of ranked regions, average precision, and the upper bound of proposals.
 
-Boxes are (xmin, ymin, xmax, ymax) in pixels, both corners inside, so a box of one pixel has area 1.
-A region is right where its IoU with the phrase's box is at least 0.5; a phrase with several boxes has
-the box around them all. A phrase for which nothing is predicted is missed, and stays in the
-denominator.
+Boxes are (xmin, ymin, xmax, ymax) in pixels, both corners inside, so a box of one pixel has area 1. A region
+is right where its IoU with the phrase's box is at least 0.5; a phrase with several boxes has the box around
+them all. A phrase for which nothing is predicted is missed, and stays in the denominator.
 
 - Recall@k: the share of phrases of which one of the k best regions is right. With all regions it is
   the upper bound that the proposals set.
@@ -31,7 +30,7 @@ _Indices = NDArray[np.intp]
 
 RIGHT_IOU = 0.5
 SUPPRESS_IOU = 0.3
-#: Regions that are looked at for each detection that is kept: the others are suppressed.
+#: Number of regions examined per detection: the others are suppressed.
 _LOOKED_AT = 10
 
 
@@ -45,7 +44,7 @@ class Regions:
     scores: _Floats
 
     def of(self, phrase: int) -> Regions:
-        """Those of one phrase."""
+        """Return those of one phrase."""
         of_phrase = self.phrases == phrase
         return Regions(
             self.phrases[of_phrase], self.images[of_phrase], self.boxes[of_phrase], self.scores[of_phrase]
@@ -53,7 +52,7 @@ class Regions:
 
 
 def _boxes_of(boxes: ArrayLike, word: str = "box") -> _Floats:
-    """Boxes of shape (..., 4), checked: finite, and no corner before the first."""
+    """Return boxes of shape (..., 4), checked to be finite and to have ordered corners."""
     numbers = np.asarray(boxes, dtype=np.float64)
     if not numbers.size and numbers.ndim < 2:
         return np.empty((0, 4))
@@ -137,12 +136,12 @@ def first_right(
 
 
 def box_recall(ranks: _Floats, k: int) -> _Floats:
-    """1 for a phrase of which one of the k best regions is right, else 0."""
+    """Return 1 for a phrase with a right region among the k best, else 0."""
     return (ranks <= k).astype(np.float64)
 
 
 def upper_bound(ranks: _Floats, k: int | None = None) -> _Floats:
-    """1 for a phrase of which any region is right: no ranking of these regions can do better."""
+    """Return 1 for a phrase with any right region: no ranking of these regions can do better."""
     return np.isfinite(ranks).astype(np.float64)
 
 
@@ -171,10 +170,10 @@ def suppress(
 
 
 def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: ArrayLike, most: int) -> _Indices:
-    """Indices of the `most` best regions of one phrase that suppression leaves, best first.
+    """Return the indices of the `most` best regions of one phrase after suppression, best first.
 
-    Only the best are looked at until enough are left: a worse region never suppresses a better one, so the
-    result is that of suppressing all.
+    Only the best are examined until enough remain: a worse region never suppresses a better one, so the
+    result is the same as suppressing all.
     """
     region_boxes, where = np.asarray(boxes), np.asarray(images)
     looked = most * _LOOKED_AT
@@ -182,7 +181,7 @@ def best_detections(values: NDArray[np.floating], boxes: ArrayLike, images: Arra
         number = min(looked, len(values))
         best = np.arange(len(values))
         if number < len(values):
-            # Of those that equal the last one all: the earlier ones of them come first.
+            # All that equal the last one: the earlier ones of them come first.
             best = np.flatnonzero(values >= np.partition(values, -number)[-number])
         order = best[np.argsort(-values[best], kind="stable")]
         best_kept = suppress(region_boxes[order], where[order], -np.arange(len(order)))
@@ -227,7 +226,8 @@ def box_average_precision(
 
 
 def average_precisions(regions: Regions, gold: Regions, *, phrases: int) -> _Floats:
-    """AP-NMS of each phrase, shape (phrases,), NaN for one without gold; mAP is the mean of the others."""
+    """Return AP-NMS of each phrase, shape (phrases,), NaN for one without gold; mAP is the mean of the
+    others."""
     precisions = np.full(phrases, np.nan)
     for phrase in range(phrases):
         detected, gold_of_phrase = regions.of(phrase), gold.of(phrase)

@@ -1,15 +1,13 @@
-"""METEOR of written captions, by its authors' Java program where that is installed.
+"""METEOR of written captions, computed by its authors' Java program.
 
-METEOR aligns a candidate with each reference by exact words, stems, synonyms and paraphrases, and takes
-the best reference; its tables are the program's own, so the program computes it: version 1.5, English, with
-`-norm`, as the COCO evaluation calls it. It is given words with spaces between them, without punctuation: it
-counts a full stop as one more word that matches. The corpus's score
-is made of the items' added-up statistics and is no mean of their scores.
+METEOR aligns a candidate with each reference by exact words, stems, synonyms and paraphrases, and uses the
+best reference; its tables are part of the program: version 1.5, English, with `-norm`, as the COCO evaluation
+calls it. Its input is words joined by spaces, without punctuation: it would count a full stop as a matching
+word. The corpus score is computed from the items' summed statistics and is not the mean of their scores.
 
-Needed are a Java runtime (JAVA_HOME, or `java` on the PATH) and `meteor-1.5.jar` with its folder `data`
-beside it: METEOR_JAR names it, else the one that the package pycocoevalcap ships is taken. The settings
-read both variables and tell us by `configure_meteor`. Where either is absent, `MeteorMissing` says so in one
-line. Source: Denkowski and Lavie 2014.
+It needs a Java runtime (JAVA_HOME, or `java` on the PATH) and `meteor-1.5.jar` with its folder `data`: at
+METEOR_JAR, or from the package pycocoevalcap. The settings read both variables and pass them to
+`configure_meteor`. Without either, `MeteorMissing` is raised. Source: Denkowski and Lavie 2014.
 """
 
 import shutil
@@ -38,12 +36,12 @@ class MeteorMissing(PhraseboxError):
 
 
 class MeteorFailed(PhraseboxError):
-    """The program answered what nobody can read, or ended; one line with what it said."""
+    """The program ended, or its response cannot be parsed; one line with its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Where Java and METEOR are."""
+    """The paths of Java and METEOR."""
 
     java: Path
     jar: Path
@@ -59,7 +57,7 @@ class Meteor:
 
 @dataclass(slots=True)
 class _Places:
-    """What the settings say about where things are; empty where they say nothing."""
+    """The configured paths; empty where not configured."""
 
     java_home: str = ""
     jar: str = ""
@@ -69,12 +67,12 @@ _places = _Places()
 
 
 def configure_meteor(*, java_home: str = "", jar: str = "") -> None:
-    """Say where Java and METEOR are; an empty name leaves them to be found."""
+    """Set the paths of Java and METEOR; an empty path is searched for."""
     _places.java_home, _places.jar = java_home, jar
 
 
 def find_program() -> Program:
-    """Java and METEOR as installed; raises MeteorMissing."""
+    """Return the installed Java and METEOR; raises MeteorMissing."""
     home = _places.java_home
     java = shutil.which("java", path=str(Path(home) / "bin")) if home else None
     java = java or shutil.which("java")
@@ -109,9 +107,9 @@ def _jar() -> Path:
 def meteor(
     candidates: Sequence[str], references: Sequence[Sequence[str]], *, program: Program | None = None
 ) -> Meteor:
-    """Score one text an item against one or more references each; NaN for the corpus without items.
+    """Score one text per item against one or more references; NaN for a corpus without items.
 
-    Raises MeteorMissing, MeteorFailed, and ValueError where candidates and references do not fit.
+    Raises MeteorMissing, MeteorFailed, and ValueError where candidates and references do not match.
     """
     check_fit(candidates, references)
     if not candidates:
@@ -127,12 +125,12 @@ def meteor(
 
 
 def _bare(text: str) -> str:
-    """The text on one line, without the sign that parts texts."""
+    """Return the text on one line, without the program's separator."""
     return " ".join(text.replace(_SEPARATOR, " ").split())
 
 
 class _Talk:
-    """Lines to the program and back."""
+    """Exchanges lines with the program."""
 
     def __init__(self, process: subprocess.Popen[str], log: IO[bytes]) -> None:
         self.process = process
@@ -171,7 +169,7 @@ class _Talk:
 
 @contextmanager
 def _running(program: Program) -> Iterator[_Talk]:
-    """The program, ready to be asked; it has ended when this has."""
+    """Start the program; it is terminated at the end of the context."""
     command = [str(program.java), "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(program.jar)]
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Which captions take part and which are a query's originals: the protocols of the papers, by name.
+"""The protocols of the papers, by name: which captions are used, and which are a query's originals.
 
 - "one caption" (Hodosh et al. 2013): one caption of each image is in the pool, the one numbered
   `number` in its order; their published judgments are about number 2.
@@ -6,9 +6,9 @@
 - "any of five" (Karpathy and Fei-Fei 2015; Plummer et al. 2015): all captions; an image has found
   its caption when any of its own is in the top k, a caption has one image.
 
-COCO's 5,000 test images are taken whole ("5k") or in five folds of 1,000 images in file order, whose
-figures are averaged, medians too ("1k"). `image_of[caption]` is the caption's image; an image's
-captions are numbered from 0 in the order they come.
+COCO's 5,000 test images are taken whole ("5k") or in five folds of 1,000 images in file order, whose figures
+are averaged, medians too ("1k"). `image_of[caption]` is the caption's image; an image's captions are numbered
+from 0 in the order they come.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,13 +25,13 @@ from phrasebox.scoring.tiles import Scores
 
 _Indices = NDArray[np.intp]
 
-#: The caption of each image about which Hodosh et al. 2013 published judgments.
+#: The caption of each image for which Hodosh et al. 2013 published judgments.
 JUDGED_CAPTION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """`number` is the caption of each image that takes part; None is all of them."""
+    """`number` is the used caption of each image; None is all of them."""
 
     name: str
     title: str
@@ -58,23 +58,24 @@ PROTOCOLS = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Images and captions that take part, as indices, and each caption's place among these images."""
+    """The used images and captions, as indices, and each caption's position among these images."""
 
     images: _Indices
     captions: _Indices
     owner: _Indices
 
     def annotation(self) -> Judged:
-        """Images ask, captions are ranked: each image's originals."""
+        """Return judgments for images as queries and captions as items: each image's originals."""
         return originals_of(self.owner, len(self.images))
 
     def search(self) -> Judged:
-        """Captions ask, images are ranked: each caption's original."""
+        """Return judgments for captions as queries and images as items: each caption's original."""
         return self.annotation().swapped()
 
 
 def protocol_named(name: str) -> Protocol:
-    """The protocol `name`, spelt with spaces, hyphens or underscores; ValueError listing what exists."""
+    """Return the protocol `name`, spelt with spaces, hyphens or underscores; raises ValueError listing what
+    exists."""
     protocol = PROTOCOLS.get(" ".join(name.lower().replace("-", " ").replace("_", " ").split()))
     if protocol is None:
         raise ValueError(f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
@@ -175,7 +176,7 @@ def over_folds(
 
 
 def _numbers(owner: _Indices) -> _Indices:
-    """The number of each caption among its image's, from 0."""
+    """Return the number of each caption among its image's, from 0."""
     order = np.argsort(owner, kind="stable")
     ordered = owner[order]
     numbers = np.empty(len(owner), dtype=np.intp)

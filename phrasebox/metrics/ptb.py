@@ -1,4 +1,4 @@
-"""The words of a caption as the COCO evaluation counts them, which all measures of its family are given.
+"""The tokenisation of the COCO evaluation, for all measures of its family.
 
 The COCO evaluation cuts captions with Stanford's tokenizer of the Penn Treebank (version 3.4.1, with
 `-preserveLines -lowerCase`) and drops a list of punctuation marks. This module gives the same words without
@@ -22,7 +22,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-#: Words that are cut in two.
+#: Words that are split in two.
 _IN_TWO = {
     "cannot": ("can", "not"),
     "gimme": ("gim", "me"),
@@ -47,12 +47,12 @@ _FILE_TYPES = (
     "png ppt ps py sql tar txt wav xml x zip "
 ).split()
 
-#: Tokens that the COCO evaluation drops: its marks, and what the tokenizer writes as one of them.
+#: Tokens that the COCO evaluation drops: its punctuation marks, and what the tokeniser writes as one of them.
 _PUNCTUATION = frozenset(
     "' '' ` `` . .. ... .... ..... ? ! , : ; - -- --- ---- \" "
     "\u2013 \u2014 \u2015 \u2026 \u2018 \u2019 \u201b \u201c \u201d \u00ab \u00bb \u2039 \u203a".split()
 )
-#: Tokens that are written otherwise.
+#: Tokens that are written differently.
 _WRITTEN = dict(
     zip(
         "\u00a2 \u00a3 \u00a4 \u20ac \u00bc \u00bd \u00be \u2153 \u2154 [ ] { } &amp; &lt; &gt;".split(),
@@ -60,9 +60,9 @@ _WRITTEN = dict(
         strict=True,
     )
 )
-#: Round brackets, which are written so inside a token too.
+#: Round brackets, which are written like this inside a token too.
 _ROUND = str.maketrans({"(": "-lrb-", ")": "-rrb-"})
-#: Entities of HTML, and the soft hyphen, as they are read.
+#: HTML entities, and the soft hyphen, as they are read.
 _ENTITIES = {
     "&apos;": "'",
     "&quot;": '"',
@@ -148,7 +148,7 @@ def ptb_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def _cut(chunk: str, before_digit: bool) -> tuple[str, ...]:
-    """The words of a run without white space; whether a digit comes after the space behind it."""
+    """Return the words of a chunk without white space; `before_digit`: a digit follows the space after it."""
     text = chunk + (" 0" if before_digit else " ")
     words: list[str] = []
     start = 0

@@ -1,12 +1,12 @@
-"""Where the judged items of each query stand in its ranking: all that ranking measures need.
+"""The ranks of the judged items of each query: all that ranking measures need.
 
 From dense scores, tiles of scores (both directions in one pass), or top-k lists.
 
-Ties. A tied group behind b better items, with u items that do not count and m that do: those that
-count take the places b + u/2 + 1 to b + u/2 + m. "optimistic" puts them before the u others,
-"pessimistic" behind. So one item's rank is 1 + better + half the equal ones, and of several
-originals with the same score none stands in another's way. Places can be half; a place is in the
-top k if it is at most k. What a list does not hold has no place (infinity).
+Ties. A tied group behind b better items, with u items that do not count and m that do: those that count take
+the places b + u/2 + 1 to b + u/2 + m. "optimistic" puts them before the u others, "pessimistic" behind. So
+one item's rank is 1 + better + half the equal ones, and of several originals with the same score none stands
+in another's way. Places can be half; a place is in the top k if it is at most k. What a list does not hold
+has no place (infinity).
 """
 
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of some pairs, sorted by query, then place; all arrays have shape (chosen,).
+    """The ranks of some pairs, sorted by query, then rank; all arrays have shape (chosen,).
 
-    `pair` indexes the judgments; `order` is 1 for a query's first chosen pair, 2 for its second.
-    `tie` numbers the groups of equal scores.
+    `pair` indexes the judgments; `order` is 1 for a query's first chosen pair, 2 for its second. `tie`
+    numbers the groups of equal scores.
     """
 
     pair: NDArray[np.intp]
@@ -42,8 +42,8 @@ class Places:
 class Ranked:
     """Judgments with, for each pair, how many items are better and equal; shape (pairs,).
 
-    `better` is infinite where the item was not retrieved; `equal` counts the item itself.
-    `depth`, shape (queries,), is how many items were ranked. A grade of at least `level` is relevant.
+    `better` is infinite where the item was not retrieved; `equal` includes the item itself. `depth`, shape
+    (queries,), is the number of ranked items. A grade of at least `level` is relevant.
     """
 
     judged: Judged
@@ -60,22 +60,22 @@ class Ranked:
 
     @property
     def relevant(self) -> Mask:
-        """Which of the judged pairs are relevant, shape (pairs,)."""
+        """Mask of the relevant pairs, shape (pairs,)."""
         return self.judged.grade >= self.level
 
     @property
     def not_relevant(self) -> Mask:
-        """Judged, and not relevant."""
+        """Mask of the pairs that are judged and not relevant."""
         return (self.judged.grade >= 0) & ~self.relevant
 
     @property
     def pooled(self) -> Mask:
-        """Pooled, and not judged."""
+        """Mask of the pairs that are pooled and not judged."""
         return self.judged.grade < 0
 
     def places(self, counting: Mask) -> Places:
-        """The places of the pairs that count; where scores tie, of the higher grade first."""
-        # Most measures ask for the same few sets.
+        """Return the ranks of the pairs in `counting`; of tied scores the higher grade comes first."""
+        # Most measures need the same few sets.
         key = counting.tobytes()
         if key not in self._known:
             self._known[key] = self._places(counting)
@@ -99,8 +99,8 @@ class Ranked:
         return Places(chosen, query, rank, of_query, tie)
 
     def before(self, places: Places, others: Mask) -> QueryValues:
-        """How many of `others` stand before each of `places`, equal ones by the rule for ties."""
-        # Queries lie 2 * span apart on one line, so one search serves all; infinity stays the query's last.
+        """Return how many of `others` come before each of `places`, with ties by the rule for ties."""
+        # Queries are 2 * span apart on one axis, so one search serves all; infinity stays the query's last.
         span = float(self.depth.max(initial=0)) + 1
         base = self.judged.query * (2 * span)
         line = np.sort((base + np.minimum(self.better, span))[others])
@@ -243,7 +243,8 @@ def _falling(scores: ArrayLike, filled: Mask) -> NDArray[Any]:
 def _tied(
     values: NDArray[Any], filled: Mask, places: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], QueryValues]:
-    """For each place, how many places before its group of equal scores, and how many in it."""
+    """Return for each position how many positions precede its group of equal scores, and the size of the
+    group."""
     change = np.ones(values.shape, dtype=bool)
     change[:, 1:] = (values[:, 1:] != values[:, :-1]) | ~filled[:, 1:]
     first = np.maximum.accumulate(np.where(change, places, 0), axis=1)

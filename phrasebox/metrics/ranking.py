@@ -1,8 +1,8 @@
-"""Measures of rankings, one number a query, from the places of its judged items.
+"""Measures of rankings, one number per query, from the places of its judged items.
 
-`scoring.evaluate(ranked, ["R@10", "median rank"])` makes figures of them. Two kinds of items are
-never mixed: R@k and the ranks ask for the *original* items (Hodosh et al. 2013, section 4.3.1: "the
-original item among the top k"; of several, any), all others for the *relevant* ones of the qrels.
+`scoring.evaluate(ranked, ["R@10", "median rank"])` computes figures from them. Two kinds of items are never
+mixed: R@k and the ranks use the *original* items (Hodosh et al. 2013, section 4.3.1: "the original item among
+the top k"; of several, any), all other measures use the *relevant* items of the qrels.
 
 Conventions.
 - A query without a relevant item counts 0, as in trec_eval. Without an original it has no R@k and no rank,
@@ -16,8 +16,8 @@ Conventions.
 - mAP@R: the mean over places 1 to R of precision where a relevant item stands, 0 elsewhere.
   Source: Musgrave et al. 2020; Chun et al. 2022 (ECCV Caption).
 
-Two images by three captions, the first two the first image's. It finds both of its captions at
-places 1 and 2; the second image finds its own at place 2, nDCG 1 / log2(3).
+Two images by three captions, the first two the first image's. It finds both of its captions at places 1 and
+2; the second image finds its own at place 2, nDCG 1 / log2(3).
 
 >>> from phrasebox.metrics.judgments import originals_of
 >>> from phrasebox.metrics.ranked import from_scores
@@ -44,53 +44,54 @@ TREC = "trec_eval"
 
 
 def first_original(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """The rank of the query's (best) original item."""
+    """Return the rank of the query's (best) original item."""
     if len(ranked.judged.original) and not ranked.judged.original.any():
         raise ValueError("no judgment is marked as original, which R@k and ranks need; use S@k instead")
     return best_rank(ranked, ranked.judged.original)
 
 
 def original_in_top(ranked: Ranked, k: int) -> QueryValues:
-    """1 where an original item is among the top k, else 0; shape (queries,)."""
+    """Return 1 if an original item is among the top k, else 0; shape (queries,)."""
     first = first_original(ranked)
     return np.where(np.isnan(first), np.nan, first <= k)
 
 
 def success(ranked: Ranked, k: int) -> QueryValues:
-    """1 where a relevant item is among the top k, else 0; shape (queries,)."""
+    """Return 1 if a relevant item is among the top k, else 0; shape (queries,)."""
     return (best_rank(ranked, ranked.relevant) <= k).astype(np.float64)
 
 
 def reciprocal_rank(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """1 / rank of the first relevant item, 0 where it is below the top k; shape (queries,)."""
+    """Return 1 / rank of the first relevant item, 0 if it is below the top k; shape (queries,)."""
     first = best_rank(ranked, ranked.relevant)
     return np.where(first <= cut(ranked, k), 1 / first, 0.0)
 
 
 def precision(ranked: Ranked, k: int) -> QueryValues:
-    """The share of the top k that is relevant, divided by k however short the ranking; shape (queries,)."""
+    """Return the share of the top k that is relevant, divided by k however short the ranking; shape
+    (queries,)."""
     return count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k)) / k
 
 
 def recall(ranked: Ranked, k: int) -> QueryValues:
-    """The share of the relevant items that are in the top k; shape (queries,)."""
+    """Return the share of the relevant items that are in the top k; shape (queries,)."""
     hits = count_within(ranked, ranked.places(ranked.relevant), cut(ranked, k))
     return shares_or_zero(hits, number_of(ranked, ranked.relevant))
 
 
 def r_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """Precision at R, the number of the query's relevant items; shape (queries,)."""
+    """Return the precision at R, the number of the query's relevant items; shape (queries,)."""
     number = number_of(ranked, ranked.relevant)
     return shares_or_zero(count_within(ranked, ranked.places(ranked.relevant), number), number)
 
 
 def average_precision(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """Precision at each relevant item of the top k, summed and divided by R; shape (queries,)."""
+    """Return the sum of the precisions at each relevant item of the top k, divided by R; shape (queries,)."""
     return _average_precision(ranked, cut(ranked, k))
 
 
 def average_precision_at_r(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """mAP@R: as `average_precision`, cut at R; shape (queries,). Musgrave et al. 2020."""
+    """Return mAP@R: like `average_precision`, cut at R; shape (queries,). Musgrave et al. 2020."""
     return _average_precision(ranked, number_of(ranked, ranked.relevant))
 
 
@@ -102,7 +103,8 @@ def _average_precision(ranked: Ranked, limit: QueryValues) -> QueryValues:
 
 
 def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """Discounted gains of the top k over those of the ideal order; shape (queries,), in 0..1."""
+    """Return the discounted gains of the top k divided by those of the ideal order; shape (queries,), in
+    0..1."""
     limit = cut(ranked, k)
     worth = ranked.judged.grade > 0
     places = ranked.places(worth)
@@ -113,31 +115,32 @@ def ndcg(ranked: Ranked, k: int | None = None) -> QueryValues:
         gains = gains[np.lexsort((gains, places.tie))]
     discounts = np.where(places.rank <= limit[places.query], 1 / np.log2(1 + places.rank), 0)
     best = np.lexsort((-ranked.judged.grade[places.pair], places.query))
-    # Places are counted within a query whatever the order inside it, so they serve the ideal order too.
+    # Places are counted within a query, whatever the order in it, so they also work for the ideal order.
     ideal = np.where(places.order <= limit[places.query], 1 / np.log2(1 + places.order), 0)
     reachable = sum_per_query(ranked, places.query, ranked.judged.grade[places.pair][best] * ideal)
     return shares_or_zero(sum_per_query(ranked, places.query, gains * discounts), reachable)
 
 
 def success_at_best(ranked: Ranked, k: int) -> QueryValues:
-    """As `success`, with every unjudged item of the top k relevant."""
+    """Like `success`, with every unjudged item of the top k relevant."""
     return np.maximum(success(ranked, k), unjudged_within(ranked, cut(ranked, k)) > 0)
 
 
 def precision_at_best(ranked: Ranked, k: int) -> QueryValues:
-    """As `precision`, with every unjudged item of the top k relevant."""
+    """Like `precision`, with every unjudged item of the top k relevant."""
     return np.minimum(precision(ranked, k) + unjudged_within(ranked, cut(ranked, k)) / k, 1)
 
 
 def recall_at_best(ranked: Ranked, k: int) -> QueryValues:
-    """As `recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
+    """Like `recall`, with every unjudged item of the top k relevant, and counted among the relevant ones."""
     number = number_of(ranked, ranked.relevant)
     added = unjudged_within(ranked, cut(ranked, k))
     return shares_or_zero(recall(ranked, k) * number + added, number + added)
 
 
 def r_precision_at_best(ranked: Ranked, k: int | None = None) -> QueryValues:
-    """As `r_precision`, with every unjudged item up to place R relevant; R stays, and the most is 1."""
+    """Like `r_precision`, with every unjudged item up to place R relevant; R is unchanged, and the maximum is
+    1."""
     number = number_of(ranked, ranked.relevant)
     return np.minimum(r_precision(ranked) + shares_or_zero(unjudged_within(ranked, number), number), 1)
 

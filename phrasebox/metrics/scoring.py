@@ -1,4 +1,4 @@
-"""Figures from rankings: the measures asked for, each with its values by query."""
+"""Figures from rankings: the requested measures, each with its values by query."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,10 +13,9 @@ from phrasebox.metrics.table import METRICS, Measure, MeasureWithCutoff
 class Score:
     """One measure of one ranking.
 
-    `value` is a share (0..1) or a rank, NaN where no query has one; `per_query` has shape
-    (queries,), NaN where undefined; `queries` is how many entered. `optimistic` is the figure with
-    unjudged items at their best, None where the measure has no such figure; at their worst it is
-    `value`.
+    `value` is a share (0..1) or a rank, NaN where no query has one; `per_query` has shape (queries,), NaN
+    where undefined; `queries` is the number that entered. `optimistic` is the figure with the best case for
+    unjudged items, None where the measure has none; `value` is the worst case.
     """
 
     measure: str

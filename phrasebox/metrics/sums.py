@@ -1,4 +1,4 @@
-"""Sums and places by query, of which ranking measures are made."""
+"""Sums and ranks by query, from which ranking measures are computed."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,23 +7,23 @@ from phrasebox.metrics.ranked import Mask, Places, QueryValues, Ranked
 
 
 def sum_per_query(ranked: Ranked, query: NDArray[np.intp], amounts: QueryValues | Mask) -> QueryValues:
-    """The amounts added up, shape (queries,)."""
+    """Return the sums of the amounts, shape (queries,)."""
     sums = np.bincount(query, weights=amounts, minlength=ranked.judged.queries)
-    return sums.astype(np.float64)  # bincount of nothing gives integers
+    return sums.astype(np.float64)  # bincount of an empty array returns integers
 
 
 def number_of(ranked: Ranked, mask: Mask) -> QueryValues:
-    """How many of the masked pairs each query has."""
+    """Return how many of the masked pairs each query has."""
     return sum_per_query(ranked, ranked.judged.query[mask], np.ones(int(mask.sum())))
 
 
 def shares_or_zero(amounts: QueryValues, by: QueryValues) -> QueryValues:
-    """Shares; 0 where there is nothing to divide by, as trec_eval has it."""
+    """Return the quotients; 0 where the divisor is 0, as in trec_eval."""
     return np.divide(amounts, by, out=np.zeros(len(amounts)), where=by > 0)
 
 
 def best_rank(ranked: Ranked, mask: Mask) -> QueryValues:
-    """The place of the best masked item; NaN where a query has none, infinity if none was retrieved."""
+    """Return the rank of the best masked item; NaN where a query has none, infinity if none was retrieved."""
     places = ranked.places(mask)
     first = np.full(ranked.judged.queries, np.nan)
     leads = places.order == 1
@@ -32,10 +32,10 @@ def best_rank(ranked: Ranked, mask: Mask) -> QueryValues:
 
 
 def count_within(ranked: Ranked, places: Places, limit: QueryValues) -> QueryValues:
-    """How many stand at places up to their query's limit; `limit` has shape (queries,)."""
+    """Return how many have ranks up to their query's limit; `limit` has shape (queries,)."""
     return sum_per_query(ranked, places.query, places.rank <= limit[places.query])
 
 
 def cut(ranked: Ranked, k: int | None) -> QueryValues:
-    """The same limit for every query; none is infinity."""
+    """Return the same limit for every query; None is infinity."""
     return np.full(ranked.judged.queries, np.inf if k is None else float(k))

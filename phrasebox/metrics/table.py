@@ -1,7 +1,7 @@
-"""METRICS: every measure under one canonical name, found under the names that others give it.
+"""METRICS: every measure under one canonical name, with the names of other tools as aliases.
 
-A measure's file registers it: one of this folder, or `metric.py` in a folder of its own, in a package that
-settings.METRIC_PACKAGES names. Nothing else is edited, and `evaluation.checks` names what it lacks.
+A measure's module registers it: one of this folder, or `metric.py` in its own folder, in a package listed in
+settings.METRIC_PACKAGES. Nothing else is changed, and `evaluation.checks` reports missing parts.
 
 "@k" in a name stands for a cut-off. Accepted are our names, those of ir_measures (`Success@10`, `Rprec`,
 `Judged@10`), of ranx (`hit_rate@1`, `recall@1`, `r-precision`) and of trec_eval (`recip_rank`, `P_10`,
@@ -23,25 +23,25 @@ from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import UnknownName, registering
 
 CutOff = Literal["none", "optional", "required"]
-#: What measures take: rankings, written captions, boxes of phrases (two families), tags.
+#: The kinds of input: rankings, written captions, boxes of phrases (two families), tags.
 MEASURE_FAMILIES = ("ranking", "captioning", "localization", "detection", "tagging")
-#: The least and the most that values of a unit can be; a measure of another unit says its own.
+#: The bounds of values by unit; a measure of another unit has its own.
 UNIT_BOUNDS = {"share": (0.0, 1.0), "rank": (1.0, math.inf)}
 
 
 class UnknownMeasure(UnknownName):
-    """A name that is no measure's, or a cut-off too many or too few; one line that says what exists."""
+    """An unknown measure, or a missing or superfluous cut-off; one line that lists what exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure. `values` gives one number a query (or item), NaN where it is undefined there.
+    """One measure. `values` returns one number per query (or item), NaN where it is undefined.
 
-    `family` says what `values` and `optimistic` take: those of "ranking" take (ranked, k), with k
-    None where there is no cut-off. `optimistic` is the same with unjudged items at their best,
-    where that can be said. `summary` makes one figure of the values. `binary`: each value is 0 or 1 (found or
-    not), so that two systems are compared by McNemar's test. `source` is the paper or tool. `bounds` are the
-    least and the most that a value can be, None where the unit says it.
+    `family` determines the arguments of `values` and `optimistic`: those of "ranking" take (ranked, k), with
+    k None without a cut-off. `optimistic` is the same in the best case for unjudged items, if that exists.
+    `summary` says how the values become one figure. `binary`: each value is 0 or 1 (found or not), so two
+    systems are compared by McNemar's test. `source` is the paper or tool. `bounds` are the bounds of values,
+    None where the unit determines them.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Measure:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The least and the most that a value can be; None where neither the measure nor its unit says it."""
+        """The bounds of values; None where neither the measure nor its unit has them."""
         return self.bounds or UNIT_BOUNDS.get(self.unit)
 
 
@@ -79,21 +79,21 @@ class MeasureWithCutoff:
 
     @property
     def trec_name(self) -> str:
-        """As trec_eval prints it: "P_10", "map"; the canonical name where trec_eval has none."""
+        """The name in trec_eval, such as "P_10" or "map"; the canonical name where trec_eval has none."""
         if self.measure.trec_name and self.k is not None:
             return self.measure.trec_name.replace("#", f"_{self.k}")
         return self.measure.trec_name.partition("#")[0].removesuffix("_cut") or self.name.replace(" ", "_")
 
 
 class Measures:
-    """Measures by name. Two of one name, or of one alias, are refused."""
+    """Measures by name. Names and aliases are unique."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Measure] = {}
         self._by_key: dict[str, Measure] = {}
 
     def register(self, measure: Measure) -> Measure:
-        """Enter a measure under its name and aliases; raises ValueError where one of them is taken."""
+        """Register a measure under its name and aliases; raises ValueError where one of them is taken."""
         names = (measure.name.removesuffix("@k"), *measure.aliases)
         for key in dict.fromkeys(_key(name) for name in names):
             if key in self._by_key:
@@ -105,7 +105,7 @@ class Measures:
         return measure
 
     def find(self, name: str, *, family: str | None = None) -> MeasureWithCutoff:
-        """The measure that `name` means, of `family` where given; raises UnknownMeasure."""
+        """Return the measure that `name` means, of `family` if given; raises UnknownMeasure."""
         head, k = _parts(name)
         measure = self._by_key.get(_key(name)) or self._by_key.get(_key(head))
         if measure is None or family not in (None, measure.family):
@@ -128,11 +128,11 @@ class Measures:
         return MeasureWithCutoff(measure, k)
 
     def called(self, name: str) -> Measure | None:
-        """The measure of that name or alias, without a cut-off; None where there is none."""
+        """Return the measure with that name or alias, without a cut-off; None where there is none."""
         return self._by_key.get(_key(name))
 
     def names(self, family: str | None = None) -> tuple[str, ...]:
-        """Canonical names in the order they were registered, with "@k" for the cut-off."""
+        """Return canonical names in the order of registration, with "@k" for the cut-off."""
         return tuple(m.name for m in self._by_name.values() if family in (None, m.family))
 
     def __iter__(self) -> Iterator[Measure]:
@@ -140,12 +140,12 @@ class Measures:
 
 
 METRICS = Measures()
-#: Make a measure, as `Measure` takes it, and enter it.
+#: Create a measure from the arguments of `Measure`, and register it.
 add_measure = registering(METRICS.register, Measure)
 
-#: The worked examples that each added measure has.
+#: The file of examples that each added measure has.
 EXAMPLES_FILE = "examples.json"
-#: Measures of further packages: `metric.py`, `examples.json`, `README.md` in a folder of the measure's name.
+#: Measures of other packages: `metric.py`, `examples.json`, `README.md` in a folder with the measure's name.
 METRIC_FOLDERS = PlugInFolders("metric", also=(EXAMPLES_FILE,))
 
 

@@ -30,7 +30,8 @@ _Indices = NDArray[np.intp]
 
 
 def draw_distractors(true_tags: Sequence[Sequence[int]], number: int, *, seed: int = 0) -> list[_Indices]:
-    """Distractors of each image: tags of other images, not its own; fewer where there are not as many."""
+    """Return distractors of each image: tags of other images that are not its own; fewer where there are not
+    enough."""
     if number < 0:
         raise ValueError(f"{number} distractors; expected 0 or more")
     rng = np.random.default_rng(seed)
@@ -81,7 +82,7 @@ def expected_precision_at(
     *,
     distractors: Sequence[Sequence[int] | _Indices] | None = None,
 ) -> _Floats:
-    """Precision@k of a random order of each image's pool: the dashed lines of Figure 3."""
+    """Return precision@k of a random order of each image's pool: the dashed lines of Figure 3."""
     tag_counts = np.array([len(tags) for tags in true_tags], dtype=np.float64)
     extra = 0 if distractors is None else np.array([len(tags) for tags in distractors])
     pool = tag_counts + extra
@@ -122,11 +123,11 @@ def by_tag_and_image(scores: ArrayLike, relevant: ArrayLike, *, ties: Ties = "me
 def among_distractors(
     images: Ranked, scores: ArrayLike, others: Sequence[ArrayLike], number: int, *, absent: float = -np.inf
 ) -> Ranked:
-    """Rankings of tags for each image where as many further tags as `number`, all wrong, are ranked too.
+    """Return rankings of tags for each image with `number` further tags, all wrong, in the ranking.
 
-    `images` is what `by_tag_and_image` found of `scores`, shape (images, tags). `others` lists, for each
-    image, the scores of those further tags that it has; its others score `absent`. No column is made of them:
-    users' lists name many thousands.
+    `images` is the result of `by_tag_and_image` for `scores`, shape (images, tags). `others` lists, for each
+    image, the scores of those further tags that it has; the rest score `absent`. They get no columns: users'
+    lists have many thousands of tags.
 
     >>> from phrasebox.metrics.ranking import average_precision
     >>> scores = [[0.5, -np.inf], [-np.inf, 1.0]]  # of "dog", "cat"; the first list has "zebra" before "dog"

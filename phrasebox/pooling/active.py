@@ -1,23 +1,24 @@
-"""Active pooling: the pairs of a pool in an order that finds what matters early, and when to stop.
+"""Active pooling: judge the pairs of a pool in an order that finds relevant ones early, and decide when to
+stop.
 
-Strategies say which unjudged pair to ask about next, seeing what was answered so far:
+Strategies choose the next unjudged pair to ask about, from the answers so far:
 
 - `depth`: by rank, the first of every list before the second; a pool cut short;
 - `move_to_front`: the list (a run's ranking of one query) whose last pairs were relevant goes on, and
   one irrelevant pair puts it behind the others. Cormack, Palmer and Clarke 1998 (global move-to-front).
-- `thompson`: a bandit whose arms are the runs; each time one is drawn by Thompson sampling from the
+- `thompson`: a bandit whose arms are the runs; each time a run is drawn by Thompson sampling from the
   Beta posteriors of "its next pair is relevant", and its best unjudged pair is asked about.
   After Losada, Parapar and Barreiro 2017 (there an arm plays one topic; here all queries).
-- `spread`: at random, the same for all; what the others must beat.
+- `spread`: at random, each pair with the same chance; the baseline.
 
-Scores while judging are precision at the pool's depth over all lists, unjudged pairs counted as
-irrelevant, originals as relevant. Runs are ranked within their direction. Judging stops once these
-rankings have not moved for a while: Kendall's tau-b with each of the last `patience` ones is at least
-`stable`; of two directions the smaller tau counts.
+Scores while judging are precision at the pool's depth over all lists, unjudged pairs counted as irrelevant,
+originals as relevant. Runs are ranked within their direction. Judging stops once these rankings have not
+moved for a while: Kendall's tau-b with each of the last `patience` ones is at least `stable`; of two
+directions the smaller tau counts.
 
-`judge` goes through a pool whose answers are known, to measure strategies. `choose_next_pairs` says what to
-ask people next, from what they answered so far: it goes through the order again, answers by answers, up to
-the first pairs that nobody was asked about. So it hangs on answers alone, not on how they came.
+`judge` goes through a pool whose answers are known, to measure strategies. `choose_next_pairs` returns the
+pairs to ask people about next, from their answers so far: it replays the order, answer by answer, up to the
+first pairs that were not asked before. So it depends only on the answers, not on their order in time.
 """
 
 import heapq
@@ -31,9 +32,9 @@ from scipy import sparse
 from phrasebox.pooling.pools import ANNOTATION, BadPool, PairIds, PairPool, Shortlist, among
 from phrasebox.registry import Registry
 
-#: Asks about pairs (their places among those to judge) and is sent whether each is relevant.
+#: Yields pairs to ask about (their indices among the pairs to judge), and is sent whether each is relevant.
 _Order = Generator[PairIds, NDArray[np.bool_], None]
-#: (lists, how many to judge, how many at a time, rng) -> an order of all of them.
+#: (lists, number to judge, number at a time, rng) -> an order of all of them.
 Strategy = Callable[["Lists", int, int, np.random.Generator], _Order]
 
 STRATEGIES: Registry[Strategy] = Registry("pooling strategy")
@@ -41,9 +42,9 @@ STRATEGIES: Registry[Strategy] = Registry("pooling strategy")
 
 @dataclass(frozen=True)
 class Lists:
-    """The runs' lists as places of pairs to judge, -1 for an original or an end: shape (lists, depth).
+    """The runs' lists as indices of pairs to judge, -1 for an original or an end: shape (lists, depth).
 
-    `run`, shape (lists,), numbers each list's run.
+    `run`, shape (lists,), is the number of each list's run.
     """
 
     run: PairIds
@@ -52,7 +53,7 @@ class Lists:
 
 @dataclass(frozen=True)
 class Stop:
-    """When the ranking counts as stable; `step` is the share of the pool judged between two looks."""
+    """When the ranking counts as stable; `step` is the share of the pool judged between two checks."""
 
     step: float = 0.02
     stable: float = 0.95
@@ -68,10 +69,11 @@ class Stop:
 
 @dataclass(frozen=True)
 class PoolJudging:
-    """How a pool was judged: `judged` of `pool` pairs until the ranking was `stable`, `relevant` of them.
+    """The result of judging a pool: `judged` of `pool` pairs until the ranking was `stable`, of which
+    `relevant` are relevant.
 
-    `scores` are the runs' values then, and `tau` is Kendall's tau-b with their ranking by the full pool,
-    the smaller one of two directions.
+    `scores` are the runs' values at that time, and `tau` is Kendall's tau-b with their ranking by the full
+    pool, the smaller one of two directions.
     """
 
     strategy: str
@@ -84,15 +86,15 @@ class PoolJudging:
 
     @property
     def share(self) -> float:
-        """The share of the pool that is judged; 0 of an empty one."""
+        """The share of the pool that is judged; 0 for an empty pool."""
         return self.judged / self.pool if self.pool else 0.0
 
 
 @dataclass(frozen=True)
 class NextPairs:
-    """What to ask next: `pairs`, none where the ranking is `stable` or nothing is left.
+    """The pairs to ask about next: `pairs`, empty if the ranking is `stable` or nothing is left.
 
-    `asked_before` of `pool` pairs were asked before, and `tau` is the smallest one with the last rankings,
+    `asked_before` of `pool` pairs were asked before, and `tau` is the smallest tau with the last rankings,
     NaN before there are enough of them.
     """
 
@@ -104,14 +106,16 @@ class NextPairs:
 
 
 def stop_for(step: float) -> Stop:
-    """When to stop where `step` of the pool is asked at a time: as patient, in pairs, as `Stop` is."""
+    """Return the stopping rule for asking `step` of the pool at a time: as patient, in pairs, as the default
+    `Stop`."""
     usual = Stop()
     return Stop(step=step, patience=max(2, round(usual.patience * usual.step / step)))
 
 
 @dataclass(frozen=True, slots=True)
 class RoundRule:
-    """How rounds are asked: in the order of a strategy, until it is time to stop, `most` pairs a round."""
+    """How rounds are chosen: in the order of a strategy, until it is time to stop, at most `most` pairs a
+    round."""
 
     strategy: str
     stop: Stop
@@ -128,11 +132,12 @@ def choose_next_pairs(
     relevant: PairIds,
     rule: RoundRule,
 ) -> NextPairs:
-    """What to ask next of `candidates`, the pairs that a filter leaves; all others count as irrelevant.
+    """Return the next pairs to ask about among `candidates`, the pairs that a filter leaves; all others count
+    as irrelevant.
 
-    `asked` were asked before or are known, and those of them in `relevant` were called so; all three are
-    sorted. At most as many pairs as the `rule` says are asked: the first that its strategy has next. Raises
-    UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    `selected_pairs` were asked before or are known, and those of them in `relevant` were judged relevant; all
+    three are sorted. The strategy's next pairs are returned, at most as many as the `rule` allows. Raises
+    UnknownName for an unknown strategy, BadPool if no direction has two runs.
     """
     look = _looker(shortlists, rule.stop)
     lists, weights, original_scores = _laid_out(shortlists, pool, candidates)
@@ -163,8 +168,8 @@ def choose_next_pairs(
 def _looker(
     shortlists: Sequence[Shortlist], stop: Stop
 ) -> Callable[[list[NDArray[np.float64]], float], float]:
-    """A function of the rankings so far and the share judged: the smallest tau with the last ones, NaN
-    where it is too early to tell. Raises BadPool where no direction has two runs."""
+    """Return a function of the rankings so far and the share judged: the smallest tau with the last ones, NaN
+    if it is too early to tell. Raises BadPool if no direction has two runs."""
     agreement = _agreement(shortlists, orderless=0.0)
 
     def look(rankings: list[NDArray[np.float64]], share: float) -> float:
@@ -178,8 +183,9 @@ def _looker(
 def _agreement(
     shortlists: Sequence[Shortlist], *, orderless: float = 1.0
 ) -> Callable[[NDArray[np.float64], NDArray[np.float64]], float]:
-    """Kendall's tau-b of two rankings of the runs, of two directions the smaller one; `orderless` where
-    neither of a direction's has an order, which is no order that could be stable."""
+    """Return a function that computes Kendall's tau-b of two rankings of the runs, of two directions the
+    smaller one; `orderless` if neither ranking of a direction has an order, since no order cannot be
+    stable."""
     by_direction: dict[str, list[int]] = {}
     for number, shortlist in enumerate(shortlists):
         by_direction.setdefault(shortlist.direction, []).append(number)
@@ -198,9 +204,9 @@ def judge(
     stop: Stop | None = None,
     seed: int = 0,
 ) -> PoolJudging:
-    """Judge a pool actively; `relevant` are the pairs, sorted, that judges would call so.
+    """Judge a pool actively; `relevant` are the pairs, sorted, that judges would call relevant.
 
-    Raises UnknownName for a strategy nobody knows, BadPool where no direction has two runs.
+    Raises UnknownName for an unknown strategy, BadPool if no direction has two runs.
     """
     stop = stop or Stop()
     agreement, look = _agreement(shortlists), _looker(shortlists, stop)
@@ -235,10 +241,10 @@ def judge(
 
 
 def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless: float = 1.0) -> float:
-    """Kendall's tau-b of two rankings; 0 where one has no order, `orderless` where neither has."""
+    """Return Kendall's tau-b of two rankings; 0 if one has no order, `orderless` if neither has."""
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return orderless if np.ptp(first) == np.ptp(second) else 0.0
-    from scipy.stats import kendalltau  # takes a second to import, which few processes need
+    from scipy.stats import kendalltau  # takes a second to import, and few processes need it
 
     return float(kendalltau(first, second).statistic)
 
@@ -246,7 +252,7 @@ def tau_b(first: NDArray[np.float64], second: NDArray[np.float64], *, orderless:
 def _laid_out(
     shortlists: Sequence[Shortlist], pool: PairPool, selected_pairs: PairIds
 ) -> tuple[Lists, sparse.csr_array, NDArray[np.float64]]:
-    """The lists of what is to be `asked`; what each such pair adds to each run's precision, shape (runs,
+    """Return the lists of the `selected_pairs`; what each of these adds to each run's precision, shape (runs,
     pairs); and what originals add."""
     runs, places, original_scores = [], [], np.zeros(len(shortlists))
     weights = []
@@ -295,11 +301,11 @@ def _spread(lists: Lists, number: int, step: int, rng: np.random.Generator) -> _
 
 
 def _move_to_front(lists: Lists, number: int, step: int, rng: np.random.Generator) -> _Order:
-    """One pair at a time within a list, `step` answers looked at together."""
+    """Judge one pair at a time within a list, in groups of `step` answers."""
     rows = [row[row >= 0].tolist() for row in lists.places]
     at = [0] * len(rows)
     fresh = np.ones(number, dtype=bool)
-    # The lists in hand, best first: how often each was put behind, then by chance.
+    # The queue of lists, best first: by how often each was put behind, then at random.
     queue = [(0, float(chance), row) for row, chance in enumerate(rng.random(len(rows)))]
     heapq.heapify(queue)
     while queue:
@@ -323,7 +329,7 @@ def _move_to_front(lists: Lists, number: int, step: int, rng: np.random.Generato
 
 def _thompson(lists: Lists, number: int, step: int, rng: np.random.Generator) -> _Order:
     runs = int(lists.run.max(initial=-1)) + 1
-    # Each run's pairs, best ranks first, queries of one rank at random.
+    # The pairs of each run, best ranks first, with queries of equal rank in random order.
     stock = []
     for run in range(runs):
         places = lists.places[lists.run == run]

@@ -1,9 +1,9 @@
-"""How fair a pool is: to a run that it was made without, and to a new one.
+"""The fairness of a pool to a run that did not contribute to it, and to a new run.
 
-Leaving a run out. The pairs that nobody else contributes are taken out of the judgments, and all runs
-are scored again: what the run loses, in value and place, is what a system as different as it would
-lose that comes after the pool was judged. Originals stay relevant.
-Source: Zobel 1998; Buckley, Dimmick, Soboroff and Voorhees 2007.
+Leaving a run out: the pairs that only this run contributes are removed from the judgments, and all runs are
+scored again. What the run loses, in value and rank, is what an equally different system would lose that comes
+after the pool was judged. Originals stay relevant. Source: Zobel 1998; Buckley, Dimmick, Soboroff and
+Voorhees 2007.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ from phrasebox.pooling.pools import ANNOTATION, PairIds, PairPool, Shortlist, Sp
 
 @dataclass(frozen=True, slots=True)
 class OmittedSystem:
-    """A run with, and without, what its system alone contributes: `own_pairs` pairs, of which `relevant` are.
+    """A run with, and without, what only its system contributes: `own_pairs` pairs, of which `relevant` are
+    relevant.
 
     Ranks count from 1 among the runs of its direction; equal values share the better rank.
     """
@@ -38,8 +39,7 @@ class OmittedSystem:
 
 @dataclass(frozen=True, slots=True)
 class _Unjudged:
-    """Of the `pairs` of a run down to a depth, `unjudged_in_top` nobody answered about
-    (originals are known)."""
+    """Of the `pairs` of a run down to a depth, `unjudged_in_top` have no answer (originals are known)."""
 
     run: str
     pairs: int
@@ -47,12 +47,12 @@ class _Unjudged:
 
     @property
     def share(self) -> float:
-        """The share of the pairs that nobody answered about; 0 of none."""
+        """The share of the pairs without an answer; 0 without pairs."""
         return self.unjudged / self.pairs if self.pairs else 0.0
 
 
 def unjudged_in_top(run: Shortlist, space: Space, known: PairIds, *, depth: int) -> _Unjudged:
-    """What of a run's top `depth` is neither `known` (pairs, sorted) nor an original."""
+    """Count the pairs of a run's top `depth` that are neither `known` (pairs, sorted) nor originals."""
     pairs = run.pairs(space, depth)
     return _Unjudged(run.name, len(pairs), int((~among(pairs, known) & ~space.original(pairs)).sum()))
 
@@ -65,10 +65,10 @@ def leave_out(
     *,
     measure: str = "R-precision",
 ) -> list[OmittedSystem]:
-    """Each run of the pool with and without what its system alone contributes, under a ranking measure.
+    """Score each run of the pool with and without what only its system contributes, under a ranking measure.
 
-    `known` are judged pairs, sorted, and `relevant` says which of them are. A system's runs of both
-    directions are left out together: a new one would come with both.
+    `known` are judged pairs, sorted, and `relevant` says which of them are relevant. A system's runs of both
+    directions are left out together: a new system would come with both.
     """
     omissions = []
     higher = METRICS.find(measure).measure.higher_is_better
@@ -102,7 +102,7 @@ def scores(
     *,
     measure: str = "R-precision",
 ) -> dict[str, float]:
-    """Each run's value on a ranking measure, under judged pairs and originals."""
+    """Return each run's value on a ranking measure, under judged pairs and originals."""
     originals = space.pairs(space.owner, np.arange(space.captions))[: space.captions * space.originals]
     pairs = np.union1d(known, originals)
     grade = np.ones(len(pairs))
@@ -121,6 +121,7 @@ def scores(
 
 
 def _rank_among(values: dict[str, float], run: str, rivals: Sequence[str], *, higher: bool) -> int:
-    """The rank of a run by its value, from 1; the `higher` values are better, or else the lower ones."""
+    """Return the rank of a run by its value, from 1; if `higher`, higher values are better, else lower
+    ones."""
     better = (values[rival] > values[run] if higher else values[rival] < values[run] for rival in rivals)
     return 1 + sum(better)

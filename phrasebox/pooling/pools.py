@@ -1,11 +1,11 @@
 """The pool: the union of the best items of chosen runs, in both directions.
 
-A pair is an image and a caption, whichever of them asked; it is one number, `image * captions +
-caption`, so that a pool is a sorted array and sets of pairs are compared without a loop. An image
-and its own caption, the original pair, is relevant without a judgment and nobody is asked about it.
+A pair is an image and a caption, whichever of them is the query; it is one number, `image * captions +
+caption`, so that a pool is a sorted array and sets of pairs are compared without a loop. An image and its own
+caption, the original pair, is relevant without a judgment and is never asked about.
 
-Source: Hodosh et al. 2013, section 4.3.2: "all image-caption pairs among the top k results for each
-query", two tasks, 30 systems; Sparck Jones and van Rijsbergen 1975 (pooling).
+Source: Hodosh et al. 2013, section 4.3.2: "all image-caption pairs among the top k results for each query",
+two tasks, 30 systems; Sparck Jones and van Rijsbergen 1975 (pooling).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,20 +19,21 @@ from phrasebox.errors import PhraseboxError
 
 PairIds = NDArray[np.int64]
 
-#: The two directions: images ask, or captions do.
+#: The two directions: images are queries, or captions are.
 ANNOTATION, SEARCH = "annotation", "search"
 
 
 class BadPool(PhraseboxError):
-    """Runs that make no pool; one line with the remedy."""
+    """The runs cannot make a pool; the message is one line with the remedy."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """What can be paired: `owner`, shape (captions,), is the image of each caption; `images` how many.
+    """The images and captions that can be paired: `owner`, shape (captions,), is the image of each caption;
+    `images` is the number of images.
 
-    Only captions that take part: what a run ranks one of five captions of, has those in its space. Without
-    `originals` it is not known of any caption that it describes its image.
+    It has only the captions that take part: for a run that ranks one of five captions, it has only those.
+    Without `originals`, no caption is known to describe its image.
     """
 
     images: int
@@ -41,20 +42,20 @@ class Space:
 
     @property
     def captions(self) -> int:
-        """How many captions take part."""
+        """The number of captions that take part."""
         return len(self.owner)
 
     def pairs(self, images: PairIds, captions: PairIds) -> PairIds:
-        """The pairs of images and captions, shape as theirs."""
+        """Return the pairs of these images and captions, in their shape."""
         return np.asarray(images, np.int64) * self.captions + np.asarray(captions, np.int64)
 
     def parts(self, pairs: PairIds) -> tuple[PairIds, PairIds]:
-        """The images and the captions of pairs."""
+        """Return the images and the captions of pairs."""
         images, captions = np.divmod(pairs, max(1, self.captions))
         return images, captions
 
     def original(self, pairs: PairIds) -> NDArray[np.bool_]:
-        """Whether each pair is of an image and a caption that was written for it."""
+        """Return whether each pair is of an image and a caption that was written for it."""
         images, captions = self.parts(pairs)
         return np.asarray((self.owner[captions] == images) & self.originals)
 
@@ -63,8 +64,8 @@ class Space:
 class Shortlist:
     """The best items of one run, best first. A system may have two runs, one in each direction.
 
-    `queries`, shape (queries,): who asks, images in annotation and captions in search. `lists`, shape
-    (queries, depth): what was found, -1 where a list is shorter.
+    `queries`, shape (queries,), are images in annotation and captions in search. `lists`, shape (queries,
+    depth), are the items found, -1 after the end of a shorter list.
     """
 
     name: str
@@ -75,11 +76,12 @@ class Shortlist:
 
     @property
     def of(self) -> str:
-        """What is left out, or counted, with it: its system, or the run itself where nobody says."""
+        """The unit that is left out or counted together with this run: its system, or the run itself if it
+        has none."""
         return self.system or self.name
 
     def pairs(self, space: Space, depth: int) -> PairIds:
-        """Its pairs down to `depth`, each once and in the order of their numbers."""
+        """Return its pairs down to `depth`, without duplicates, in ascending order."""
         lists = self.lists[:, :depth]
         asks = np.broadcast_to(self.queries[:, None], lists.shape)[lists >= 0]
         items = lists[lists >= 0]
@@ -89,7 +91,7 @@ class Shortlist:
 
 @dataclass(frozen=True)
 class PairPool:
-    """Pairs that some run has among its best, sorted; `of_run` has each run's own share of them."""
+    """Pairs that some run has among its best, sorted; `of_run` has the pairs of each run."""
 
     space: Space
     depth: int
@@ -98,11 +100,11 @@ class PairPool:
 
     @property
     def to_judge(self) -> PairIds:
-        """The pairs that are no originals."""
+        """The pairs that are not originals."""
         return self.pairs[~self.space.original(self.pairs)]
 
     def without(self, runs: Sequence[str]) -> PairIds:
-        """The pairs that others than `runs` contribute."""
+        """Return the pairs that runs other than `runs` contribute."""
         return self.pairs[self._times > self._counted(runs)]
 
     @cached_property
@@ -110,7 +112,7 @@ class PairPool:
         return self._counted(list(self.of_run))
 
     def _counted(self, runs: Sequence[str]) -> PairIds:
-        """How many of `runs` contribute each pair, shape (pairs,)."""
+        """Return how many of `runs` contribute each pair, shape (pairs,)."""
         counts = np.zeros(len(self.pairs), dtype=np.int64)
         for name in runs:
             counts[np.searchsorted(self.pairs, self.of_run[name])] += 1
@@ -118,7 +120,7 @@ class PairPool:
 
 
 def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> PairPool:
-    """The union of the top `depth` of all runs; raises BadPool where there is none to make."""
+    """Return the union of the top `depth` of all runs; raises BadPool if it cannot be made."""
     if depth < 1:
         raise BadPool(f"depth {depth}: expected 1 or more")
     if not shortlists:
@@ -132,6 +134,6 @@ def pool(shortlists: Sequence[Shortlist], space: Space, *, depth: int) -> PairPo
 
 
 def among(pairs: PairIds, known: PairIds) -> NDArray[np.bool_]:
-    """Which of `pairs` are among `known`; both sorted, each once."""
+    """Return which of `pairs` are among `known`; both sorted, without duplicates."""
     at = np.searchsorted(known, pairs)
     return np.asarray(np.append(known, -1)[at] == pairs)

@@ -1,7 +1,8 @@
-"""What a batch comes to before it is launched: answers, judgments, time and money.
+"""The size and price of a batch before its launch: answers, judgments, time and money.
 
-Relevance is asked on pages, which are laid out to be counted; graded pairs are a task each. Not in it: the
-pages of known images alone that newcomers see, and what is asked again when a judge is discarded.
+Relevance is judged on pages, which are laid out in order to count them; each graded pair is one task. Not
+included are the pages of known images that newcomers see, and tasks that are repeated when a judge is
+discarded.
 """
 
 from collections.abc import Callable
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """`tasks` are pages or graded pairs, each answered by `judges`; `amount` is in millionths of a unit.
+    """The price of a batch: `tasks` are pages or graded pairs, each answered by `judges`; `amount` is in
+    millionths of a unit.
 
-    `judgments` counts answers about pairs that are wanted, `answers` those to tasks.
+    `judgments` counts answers about the pairs to judge, `answers` those to tasks.
     """
 
     pairs: int
@@ -25,9 +27,9 @@ class Price:
 
 
 def price(*, pairs: int, tasks: int, judges: int, seconds: float, pay: Callable[[float], int]) -> Price:
-    """The price of asking about `pairs` on `tasks`.
+    """Return the price of asking about `pairs` on `tasks`.
 
-    `seconds` is how long an answer to a task takes, `pay` what one of so many seconds earns.
+    `seconds` is the duration of an answer to a task, `pay` returns the pay for so many seconds.
     """
     answers = tasks * judges
     return Price(

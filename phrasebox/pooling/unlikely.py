@@ -1,16 +1,16 @@
-"""The filter of unlikely pairs, and what it loses.
+"""The filter of unlikely pairs, and an estimate of its loss.
 
-A pair whose caption shares too few content words with the captions written for the image (BLEU_pre
-under a threshold) is not asked about. Pages are filled up with some of these pairs all the same, and
-their judgments say how many relevant pairs the filter loses.
+A pair whose caption shares too few content words with the captions written for the image (BLEU_pre under a
+threshold) is not asked about. But pages are filled up with some of these pairs, and their judgments show how
+many relevant pairs the filter loses.
 
-The interval is that of shares (`agreement.shares`): Wilson's, of as many fillers as those judged are worth,
-since pairs of one image are alike. It says something where no relevant pair was seen. It is of the pairs that
+The interval is that of shares (`agreement.shares`): Wilson's, for the effective number of fillers, since
+pairs of one image are similar. It is useful even if no relevant pair was seen. It holds for the pairs that
 were drawn as fillers: these are drawn among the images that are asked about, at random within an image, and
 not evenly over all filtered pairs.
 
-Source: Hodosh et al. 2013, section 4.3.2 (threshold 0.25; 98.3 % of 10,374 filtered pairs found
-irrelevant by all judges, 99.8 % by the majority).
+Source: Hodosh et al. 2013, section 4.3.2 (threshold 0.25; 98.3 % of 10,374 filtered pairs found irrelevant by
+all judges, 99.8 % by the majority).
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,17 @@ from phrasebox.agreement.shares import effective_number, share_interval
 from phrasebox.metrics.overlap import Overlap, content_words
 from phrasebox.pooling.pools import PairIds, Space
 
-#: As printed.
+#: The threshold of the paper.
 BLEU_PRE_THRESHOLD = 0.25
 
 
 def bleu_pre(
     texts: Sequence[str], references: Sequence[Sequence[str]], space: Space, pairs: PairIds
 ) -> NDArray[np.float64]:
-    """BLEU_pre of each pair, shape (pairs,): `texts` of the captions against `references` of the images.
+    """Return BLEU_pre of each pair, shape (pairs,): `texts` of the captions against `references` of the
+    images.
 
-    Raises ValueError for an image of a pair that has no reference.
+    Raises ValueError for an image of a pair without references.
     """
     images, captions = space.parts(pairs)
     unique_images, image = np.unique(images, return_inverse=True)
@@ -51,11 +52,11 @@ def bleu_pre(
 class FilterLoss:
     """What the judgments of fillers say about all pairs that were filtered out.
 
-    `relevant` and `some_yes` of the `judged` fillers were relevant, or ticked by anybody. They are of so many
-    `images`, and tell as much as `effective` independent pairs. `low` and `high` bound the share of relevant
-    ones. `expected`, `at_least` and `at_most` are
-    relevant pairs among all `filtered`, as far as fillers stand for them; `lost` is their share of all
-    relevant pairs, those `relevant_left` among the pairs that the filter left included.
+    Of the `judged` fillers, `relevant` were relevant, and `some_yes` were ticked by at least one judge. They
+    come from `images` images, and give as much information as `effective` independent pairs. `low` and `high`
+    bound the share of relevant ones. `expected`, `at_least` and `at_most` are numbers of relevant pairs among
+    all `filtered`, as far as fillers represent them; `lost` is their share of all relevant pairs, including
+    the `relevant_left` among the pairs that the filter left.
     """
 
     judged: int
@@ -84,10 +85,10 @@ def filter_loss(
     relevant_left: int,
     level: float = 0.95,
 ) -> FilterLoss | None:
-    """What the filter loses, from judged fillers; None where none was judged.
+    """Return the loss of the filter, from judged fillers; None if none was judged.
 
-    `images`, `relevant`, `some_yes`: shape (fillers,), of pairs among the `filtered`, which are so many in
-    all. `relevant_left` of the pairs that the filter left are judged to be relevant.
+    `images`, `relevant`, `some_yes`: shape (fillers,), for pairs among the `filtered` ones, which is their
+    total number. `relevant_left` of the pairs that the filter left were judged relevant.
     """
     number, hits = len(images), int(relevant.sum())
     if not number:

@@ -1,23 +1,23 @@
-"""Qrels: which document is relevant to which query, frozen from judgments under named settings.
+"""Qrels: the documents that are relevant to each query, frozen from judgments under named settings.
 
-Definitions. A pair is relevant where the mean of its answers (no is 0, yes is 1; or any graded
-scale) passes the threshold of a rule; it is judged where anybody answered. With `originals`, each
-query's original document is relevant whether or not it was judged, since it was written for it.
-Means are compared as exact fractions, so that two yeses of three are two thirds.
+Definitions. A pair is relevant if the mean of its answers (no is 0, yes is 1; or any graded scale) passes the
+threshold of a rule; it is judged if there is any answer. With `originals`, each query's original document is
+relevant whether or not it was judged, since it was written for it. Means are compared as exact fractions, so
+that two yeses of three are two thirds.
 
-Rules. `majority`, the default: more yes than no, as Hodosh et al. 2013 say of relevance (section
-4.3.3). `two_thirds`: two yeses of three, as their section 4.3.2 explains its threshold of 0.66.
-`half`: as many yes as no or more; from their published votes it alone gives the 2,031 additional
-pairs and the distributions that section 4.3.2 prints. On three answers the rules agree; of the
-47,830 published pairs they judge 35 differently. `relevant_by_rule` counts under each.
+Rules. `majority`, the default: more yes than no, as Hodosh et al. 2013 say of relevance (section 4.3.3).
+`two_thirds`: two yeses of three, as their section 4.3.2 explains its threshold of 0.66. `half`: as many yes
+as no or more; from their published votes it alone gives the 2,031 additional pairs and the distributions that
+section 4.3.2 prints. On three answers the rules agree; of the 47,830 published pairs they judge 35
+differently. `relevant_by_rule` counts under each.
 
-Grades have rules of their own (`phrasebox.relevance.grades`): their rows hold gains, and what is relevant
-has at least the rule's `level`. Originals have the highest. Qrels that were imported hold what their file
-says, and are relevant from the level that their rule, `FileRelevance`, names; a pair of relevance 0 that is
-not judged was pooled.
+Grades have their own rules (`phrasebox.relevance.grades`): their rows have gains, and a relevant pair has at
+least the rule's `level`. Originals have the highest gain. Imported qrels have the numbers of their file, and
+are relevant from the level of their rule, `FileRelevance`; a pair of relevance 0 that is not judged was
+pooled.
 
-A snapshot never changes. Its digest covers settings and rows, not its name and version: the same
-judgments under the same settings have the same digest, wherever they were read from.
+A snapshot never changes. Its digest covers settings and rows, not its name and version: the same judgments
+under the same settings have the same digest, wherever they were read from.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from functools import cached_property
 from phrasebox.registry import Registry, UnknownName
 from phrasebox.relevance.grades import GRADED_RULES, GradedRule, JudgedPair, graded_rule_named
 
-#: Raised where what a row means changes; part of the digest.
+#: Increase this when the meaning of a row changes; part of the digest.
 _DEFINITION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceRule:
-    """A mean answer that is at least `threshold` (`strict`: above it) is relevant."""
+    """A pair is relevant if its mean answer is at least `threshold` (if `strict`: above it)."""
 
     name: str
     threshold: Fraction
@@ -54,18 +54,18 @@ class RelevanceRule:
         return 1
 
     def relevance(self, pair: JudgedPair) -> int:
-        """What a row says of a pair."""
+        """Return the relevance of a pair for its row."""
         return int(self.holds(pair))
 
     def described(self) -> str:
-        """One line that says everything, as the digest has it."""
+        """Return the rule in one line, for the digest."""
         return f"mean {'>' if self.strict else '>='} {self.threshold}"
 
     def holds(self, pair: JudgedPair) -> bool:
-        """Whether the mean answer reaches the threshold, in exact fractions."""
+        """Return whether the mean answer reaches the threshold, in exact fractions."""
         answers = pair.grades
         total = sum(answers)
-        # Cross-multiplied: whole numbers stay whole, and two thirds is two thirds.
+        # Cross-multiplied: integers stay integers, and two thirds is exact.
         above, below = total * self.threshold.denominator, len(answers) * self.threshold.numerator
         return above > below if self.strict else above >= below
 
@@ -78,7 +78,7 @@ TWO_THIRDS = RELEVANCE_RULES.register("two_thirds", RelevanceRule("two_thirds", 
 
 @dataclass(frozen=True, slots=True)
 class FileRelevance:
-    """Relevance as a file gives it, relevant from `level` on."""
+    """Relevance as given by a file; a pair is relevant from `level` on."""
 
     level: int = 1
 
@@ -93,29 +93,29 @@ class FileRelevance:
         return self.level
 
     def relevance(self, pair: JudgedPair) -> int:
-        """What a row says of a pair: whole numbers as they are."""
+        """Return the relevance of a pair for its row: its integer as it is."""
         return int(pair.mean)
 
     def described(self) -> str:
-        """One line that says everything, as the digest has it."""
+        """Return the rule in one line, for the digest."""
         return f"as given, relevant from {self.level}"
 
     def holds(self, pair: JudgedPair) -> bool:
-        """Whether the pair's whole-number grade is at least the level."""
+        """Return whether the pair's integer grade is at least the level."""
         return self.relevance(pair) >= self.level
 
 
-#: How the name of a rule begins that takes relevance as it is given.
+#: Prefix of the names of rules that use the relevance of a file.
 IMPORTED = "given from "
 
-#: For yes and no, for grades, or for what a file says.
+#: A rule for votes, for grades, or for the relevance in a file.
 AnyRule = RelevanceRule | GradedRule | FileRelevance
 
 
 def rule_named(name: str) -> AnyRule:
-    """The rule of that name, of votes or of grades; raises UnknownName listing both kinds.
+    """Return the rule with this name, for votes or for grades; raises UnknownName listing both kinds.
 
-    Rules on other scales, and those of imported qrels, are named by what they say.
+    The names of rules on other scales, and of those of imported qrels, contain their definition.
     """
     if name.startswith(IMPORTED) and name.removeprefix(IMPORTED).isdecimal():
         return FileRelevance(int(name.removeprefix(IMPORTED)))
@@ -134,10 +134,10 @@ def rule_named(name: str) -> AnyRule:
 
 @dataclass(frozen=True, slots=True)
 class QrelsSettings:
-    """How judgments become relevance. `originals`: whether originals are relevant unjudged.
+    """How judgments become relevance. `originals`: whether originals are relevant without a judgment.
 
-    `images` is a digest of the images that take part, empty where all do; `queries` one of the queries that
-    were asked, empty where they are those of the rows.
+    `images` is a digest of the images that take part, empty if all do; `queries` is a digest of the queries,
+    empty if they are those of the rows.
     """
 
     rule: AnyRule = MAJORITY
@@ -146,7 +146,7 @@ class QrelsSettings:
     queries: str = ""
 
     def described(self) -> str:
-        """One line that says everything, as the digest has it."""
+        """Return the settings in one line, for the digest."""
         some = f"; of images {self.images}" if self.images else ""
         some += f"; queries {self.queries}" if self.queries else ""
         return f"{self.rule.described()}; originals {'relevant' if self.originals else 'as judged'}{some}"
@@ -164,7 +164,7 @@ class Qrel:
 
 @dataclass(frozen=True)
 class Qrels:
-    """A frozen snapshot. `rows` are sorted by query and document, each pair once."""
+    """A frozen snapshot. `rows` are sorted by query and document, without duplicates."""
 
     name: str
     version: int
@@ -173,7 +173,7 @@ class Qrels:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over definition, settings and rows, in hexadecimal."""
+        """The SHA-256 of definition, settings and rows, in hexadecimal."""
         hashed = hashlib.sha256(f"qrels {_DEFINITION}\n{self.settings.described()}\n".encode())
         for row in self.rows:
             line = f"{row.query}\t{row.document}\t{row.relevance}\t{int(row.judged)}\n"
@@ -182,17 +182,17 @@ class Qrels:
 
     @cached_property
     def relevant(self) -> Mapping[str, frozenset[str]]:
-        """Query -> its relevant documents; queries without one are not there."""
+        """A mapping from queries to their relevant documents; queries without any are left out."""
         level = self.settings.rule.level
         return _grouped((row.query, row.document) for row in self.rows if row.relevance >= level)
 
     @cached_property
     def judged(self) -> Mapping[str, frozenset[str]]:
-        """Query -> the documents that somebody judged for it."""
+        """A mapping from queries to their judged documents."""
         return _grouped((row.query, row.document) for row in self.rows if row.judged)
 
     def turned(self) -> Qrels:
-        """The same pairs for the other direction: documents ask, queries answer."""
+        """Return the same pairs for the other direction: documents are queries, and queries documents."""
         rows = sorted(replace(row, query=row.document, document=row.query) for row in self.rows)
         return replace(self, rows=tuple(rows))
 
@@ -206,13 +206,13 @@ def freeze_pairs(
     previous: Qrels | None = None,
     same_source: bool = True,
 ) -> Qrels:
-    """A snapshot of `pairs`.
+    """Return a snapshot of `pairs`.
 
-    `originals` are pairs of a query and a document that was made for it, of which a query may have
-    several, and are needed where the settings count originals. `previous` is the last snapshot of this
-    name: where nothing changed it is returned itself, else the version is one higher; `same_source` says
-    whether it was made of the same judgments: others may lead to the same rows. Raises ValueError for a
-    pair that comes twice, for originals that are missing, and for answers that are no grades.
+    `originals` are pairs of a query and a document that was made for it; a query may have several. They are
+    required if the settings count originals. `previous` is the last snapshot of this name: if nothing changed
+    it is returned itself, else the version is one higher; `same_source` says whether it was made from the
+    same judgments, since others may give the same rows. Raises ValueError for a duplicate pair, for missing
+    originals, and for answers that are not grades.
     """
     settings = settings or QrelsSettings()
     if settings.originals and originals is None:
@@ -231,7 +231,7 @@ def freeze_pairs(
 
 
 def next_version(qrels: Qrels, previous: Qrels | None, *, same_source: bool = True) -> Qrels:
-    """`made` as the version after `previous`, or `previous` itself where nothing changed; as
+    """Return `qrels` as the version after `previous`, or `previous` itself if nothing changed, as in
     `freeze_pairs`."""
     if previous is None:
         return qrels
@@ -243,7 +243,8 @@ def next_version(qrels: Qrels, previous: Qrels | None, *, same_source: bool = Tr
 def relevant_by_rule(
     pairs: Collection[JudgedPair], originals: Iterable[tuple[str, str]] = (), *, like: AnyRule = MAJORITY
 ) -> dict[str, int]:
-    """How many pairs are relevant under each rule of the kind of `like`, `originals` always among them."""
+    """Return how many pairs are relevant under each rule of the same kind as `like`; `originals` always
+    count."""
     original_pairs = frozenset(originals)
     rules: Iterable[AnyRule] = RELEVANCE_RULES if isinstance(like, RelevanceRule) else [like]
     if isinstance(like, GradedRule) and like.name in GRADED_RULES:

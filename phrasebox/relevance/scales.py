@@ -13,12 +13,13 @@ EXPECTED = "votes, 1-4, or the least and the greatest grade as 0-5"
 
 
 class BadScale(PhraseboxError):
-    """A scale that is none, or does not hold the answers; one line with what would be right."""
+    """The scale is invalid, or does not contain the answers; the message is one line with what would be
+    right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Answers from `low` to `high`; of `votes`, 0 is no and 1 is yes, and nothing else is an answer."""
+    """Answers from `low` to `high`; for `votes`, only 0 (no) and 1 (yes) are answers."""
 
     low: Fraction
     high: Fraction
@@ -26,21 +27,22 @@ class Scale:
 
     @property
     def name(self) -> str:
-        """As `scale_named` reads it."""
+        """The name that `scale_named` reads."""
         return "votes" if self.votes else f"{number(self.low)}-{number(self.high)}"
 
     def holds(self, answer: float) -> bool:
-        """Whether an answer is on the scale."""
+        """Return whether an answer is on the scale."""
         return answer in (0, 1) if self.votes else self.low <= answer <= self.high
 
 
 VOTE_SCALE = Scale(Fraction(0), Fraction(1), votes=True)
-#: Those of Hodosh et al. 2013, section 4.2.1.
+#: The grades of Hodosh et al. 2013, section 4.2.1.
 ONE_TO_FOUR = Scale(Fraction(1), Fraction(4))
 
 
 def scale_named(text: str) -> Scale:
-    """The scale `text`: "votes", or its least and greatest grade, as "1-4" or "0-5"; raises BadScale."""
+    """Return the scale `text`: "votes", or its least and greatest grade, as "1-4" or "0-5"; raises
+    BadScale."""
     if text.strip().lower() == VOTE_SCALE.name:
         return VOTE_SCALE
     match = _RANGE.fullmatch(text.strip())
@@ -51,16 +53,16 @@ def scale_named(text: str) -> Scale:
 
 
 def score_named(text: str) -> Fraction:
-    """The score that somebody wrote, in decimals as scales are; raises BadScale."""
+    """Return the score of a text with the decimals that scales have; raises BadScale."""
     if not re.fullmatch(_NUMBER, text.strip()):
         raise BadScale(f"{text[:20]!r} is not a score; expected a number such as 3 or 2.66")
     return Fraction(text.strip())
 
 
 def scale_of(answers: Iterable[float]) -> Scale:
-    """The scale that the distinct answers of a whole file are on, where they leave no doubt.
+    """Return the scale of the distinct answers of a whole file, if it is unambiguous.
 
-    Noes and yeses are votes; whole numbers from 1 to 4 that are not all 1 are grades. Raises BadScale for all
+    Answers 0 and 1 are votes; integers from 1 to 4 that are not all 1 are grades. Raises BadScale for all
     others: answers that are all 1 may be yeses or the lowest grade.
     """
     distinct = set(answers)
@@ -80,5 +82,5 @@ def scale_of(answers: Iterable[float]) -> Scale:
 
 
 def number(value: float | Fraction) -> str:
-    """A number as people write it: 3, 0.5."""
+    """Return a number as people write it: 3, 0.5."""
     return f"{float(value):.12g}"

@@ -1,4 +1,4 @@
-"""Vectors that stand more than once among others, so that their scores can be made equal to the bit.
+"""Find identical vectors, so that their scores can be made bitwise equal.
 
 Libraries of linear algebra multiply blocks of columns in several ways: with some kernels (those of AMD's and
 of older Intel processors) the products of one vector with two copies of another differ in their last bits.
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Numbers of a vector by which copies are looked for first.
+#: Number of entries of a vector that are compared first to find copies.
 _LOOKED_AT = 8
-#: Groups whose products are computed together, always the same ones: so their last bits do not depend on
-#: where their members stand.
+#: Number of groups whose products are computed together. It is always the same groups, so the last bits do
+#: not depend on the places of their members.
 _TOGETHER = 64
 
 
@@ -28,12 +28,13 @@ class Copies:
     firsts: NDArray[np.intp]
 
     def within(self, span: slice) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of the rows in a span: their places in it, and their groups."""
+        """Return the places in a span of the rows in it that have copies, and their groups."""
         low, high = np.searchsorted(self.rows, [span.start, span.stop])
         return self.rows[low:high] - span.start, self.groups[low:high]
 
     def blocks(self, groups: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """The first rows of all groups of a block in which some of `groups` are; and which of `groups`."""
+        """Yield, for each block that contains some of `groups`, the first rows of all its groups, and which
+        of `groups` they are."""
         numbers = groups // _TOGETHER
         for number in np.unique(numbers):
             yield (
@@ -43,15 +44,15 @@ class Copies:
 
     @staticmethod
     def index_in_block(groups: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Where in its block each group is."""
+        """Return the index of each group in its block."""
         return groups % _TOGETHER
 
 
 def copies_of(vectors: NDArray[Any]) -> Copies:
-    """The copies among vectors, shape (vectors, numbers); those of zeros do not count."""
+    """Return the copies among vectors, shape (vectors, numbers); zero vectors do not count."""
     by_content: dict[bytes, list[int]] = {}
     for row in _suspects(vectors):
-        values = vectors[row] + 0.0  # -0 is 0
+        values = vectors[row] + 0.0  # turns -0 into 0
         if values.any():
             digest = hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).digest()
             by_content.setdefault(digest, []).append(int(row))
@@ -59,7 +60,7 @@ def copies_of(vectors: NDArray[Any]) -> Copies:
 
 
 def copies_among(places: NDArray[np.intp]) -> Copies:
-    """The copies among items of which each is somewhere, shape (items,): those in the same place are copies,
+    """Return the copies among items with these places, shape (items,): items in the same place are copies,
     and those in a place below 0 do not count."""
     by_place: dict[int, list[int]] = {}
     for row, index_of_row in enumerate(places.tolist()):
@@ -69,7 +70,7 @@ def copies_among(places: NDArray[np.intp]) -> Copies:
 
 
 def _grouped(rows_by_index: Iterable[list[int]]) -> Copies:
-    """The rows that have copies, of lists of those that are alike."""
+    """Return the rows that have copies, from lists of equal rows."""
     several = [members for members in rows_by_index if len(members) > 1]
     rows = np.asarray([row for members in several for row in members], np.intp)
     groups = np.repeat(np.arange(len(several)), [len(members) for members in several])
@@ -78,13 +79,13 @@ def _grouped(rows_by_index: Iterable[list[int]]) -> Copies:
 
 
 def _suspects(vectors: NDArray[Any]) -> NDArray[np.intp]:
-    """Rows that are like another one in some of their numbers."""
+    """Return the rows that equal another row in some of their entries."""
     count, width = vectors.shape
     if count < 2 or not width:
         return np.empty(0, np.intp)
     columns = np.unique(np.linspace(0, width - 1, _LOOKED_AT).astype(np.intp))
     bits = np.ascontiguousarray(vectors[:, columns] + 0.0, np.float64).view(np.uint64)
-    # Sums of products by odd numbers, modulo 2^64: alike where all numbers are.
+    # Sums of products with odd numbers, modulo 2^64: equal if all numbers are.
     odd = np.uint64(0x9E3779B97F4A7C15) * np.arange(1, 2 * len(columns), 2, dtype=np.uint64)
     _, inverse, counts = np.unique((bits * odd).sum(axis=1), return_inverse=True, return_counts=True)
     return np.flatnonzero(counts[inverse] > 1)

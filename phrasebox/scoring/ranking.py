@@ -1,10 +1,9 @@
-"""Where items stand in rankings: ranks without sorting, the best k, Borda counts.
+"""Ranks of items without sorting, the best k items, and Borda counts.
 
-Conventions. Scores are compared, higher is better. Ranks are 1-based. Of tied items each has
-rank = 1 + (better ones) + half of the other equal ones; "optimistic" takes none of the equal
-ones, "pessimistic" all. NaN is refused, naming the first. Nothing is rounded: what is compared
-are the numbers given.
-Source: Hodosh et al. 2013, section 4.3.1 (rank of the original item), 4.1.3 (Borda counts).
+Conventions. Scores are compared, higher is better. Ranks are 1-based. Of tied items each has rank = 1 +
+(better ones) + half of the other equal ones; "optimistic" takes none of the equal ones, "pessimistic" all.
+NaN raises an error that names the first. Nothing is rounded: the given numbers are compared. Source: Hodosh
+et al. 2013, section 4.3.1 (rank of the original item), 4.1.3 (Borda counts).
 """
 
 from collections.abc import Iterator
@@ -19,17 +18,18 @@ from phrasebox.scoring.tiles import Dense, RowIndices, ScoreArray, Scores, check
 from phrasebox.threads import for_each, one_blas_thread
 
 Ties = Literal["mean", "optimistic", "pessimistic"]
-#: What share of the equal ones stands before an item.
+#: The share of the equal items that counts as before an item.
 EQUAL_BEFORE: dict[Ties, float] = {"optimistic": 0.0, "mean": 0.5, "pessimistic": 1.0}
 
-#: Scores compared at a time: what comes of it stays in the cache, and in memory that is at hand.
+#: Number of scores compared at a time: the results fit into the cache, and into memory that is already
+#: allocated.
 _COMPARED = 2**19
-#: From so many wanted pairs a query on, sorting a tile once is cheaper than comparing it for each.
+#: Number of wanted pairs per query from which sorting a tile once is cheaper than comparing it for each pair.
 _MANY = 12
 
 
 class RankCounts(NamedTuple):
-    """For wanted pairs, shape (pairs,): how many scores are higher, and equal (itself included)."""
+    """For wanted pairs, shape (pairs,): the number of higher scores, and of equal ones (itself included)."""
 
     better: NDArray[np.int64]
     equal: NDArray[np.int64]
@@ -41,10 +41,10 @@ _Pairs = tuple[RowIndices, RowIndices]
 def count(
     scores: Scores, in_rows: _Pairs | None = None, in_columns: _Pairs | None = None
 ) -> tuple[RankCounts, RankCounts]:
-    """How many scores stand above wanted ones, in both directions in one pass over the tiles.
+    """Count the scores above wanted ones, in both directions in one pass over the tiles.
 
-    Each argument is (row indices, column indices) of wanted pairs. A pair of `in_rows` is compared
-    with its row (the query is the row), one of `in_columns` with its column. Raises NotANumber.
+    Each argument is (row indices, column indices) of wanted pairs. A pair of `in_rows` is compared with its
+    row (the query is the row), a pair of `in_columns` with its column. Raises NotANumber.
     """
     none = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
     rows, columns = in_rows or none, in_columns or none
@@ -59,7 +59,8 @@ def count(
             ways[0].add(strip, part)
             ways[1].add(strip, wide)
 
-    # Wanted scores are computed as the tiles are: with other threads their last bits might differ.
+    # Wanted scores are computed in the same way as the tiles: with other threads their last bits might
+    # differ.
     with one_blas_thread():
         target_scores = scores.at(
             np.concatenate([rows[0], columns[0]]), np.concatenate([rows[1], columns[1]])
@@ -73,7 +74,7 @@ def count(
 
 
 class _Way:
-    """One direction of `count`: wanted pairs in layers, in each of which a query has one pair at most."""
+    """One direction of `count`: wanted pairs in layers; in each layer a query has at most one pair."""
 
     def __init__(self, axis: int, queries: RowIndices, thresholds: ScoreArray, number: int) -> None:
         self.axis = axis
@@ -121,18 +122,18 @@ class _Way:
 
 
 def _true(mask: NDArray[np.bool_], axis: int) -> NDArray[np.int64]:
-    """How many are true along `axis`: several times faster than count_nonzero with an axis."""
+    """Count the true values along `axis`: several times faster than count_nonzero with an axis."""
     if axis == 1:
         bits = np.bitwise_count(np.packbits(mask, axis=1))
         return np.asarray(bits.sum(axis=1, dtype=np.int64))
     total = np.zeros(mask.shape[1], dtype=np.int64)
-    for start in range(0, len(mask), 255):  # what a byte can hold
+    for start in range(0, len(mask), 255):  # the maximum of a byte
         total += np.add.reduce(mask[start : start + 255].view(np.uint8), axis=0, dtype=np.uint8)
     return total
 
 
 def ranks(scores: Scores | ArrayLike, gold: ArrayLike, *, ties: Ties = "mean") -> NDArray[np.float64]:
-    """The rank of one item for each query: `gold` holds column indices, shape (queries,)."""
+    """Return the rank of one item for each query: `gold` has column indices, shape (queries,)."""
     matrix = scores if isinstance(scores, Scores) else Dense(scores)
     columns = np.asarray(gold, dtype=np.intp)
     if columns.shape != (matrix.shape[0],):
@@ -152,7 +153,7 @@ class Best:
 
 
 def top_k(scores: Scores | ArrayLike, k: int) -> Best:
-    """The `k` best items of each query (all, where there are fewer); ties go to the lower column."""
+    """Return the `k` best items of each query (all, if there are fewer); ties go to the lower column."""
     matrix = scores if isinstance(scores, Scores) else Dense(scores)
     parts = list(best_by_strip(matrix, k))
     if not parts:
@@ -162,7 +163,7 @@ def top_k(scores: Scores | ArrayLike, k: int) -> Best:
 
 
 def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
-    """The same for some queries after the others, so that neither scores nor rankings are held whole."""
+    """Yield the same for groups of queries, so that neither all scores nor all rankings are in memory."""
     if k < 1:
         raise ValueError(f"k is {k}; expected 1 or more")
     (rows, columns), (high, wide) = scores.shape, scores.tile_shape
@@ -182,13 +183,14 @@ def best_by_strip(scores: Scores, k: int) -> Iterator[Best]:
             items, values = (np.take_along_axis(a, largest_first, axis=1) for a in (items, values))
         if values is None:
             values = np.empty(items.shape)
-        # Backwards twice: a stable sort that descends, for any type of number.
+        # Reversed twice: a stable descending sort for any type of number.
         order = values.shape[1] - 1 - np.argsort(values[:, ::-1], axis=1, kind="stable")[:, ::-1]
         yield Best(np.take_along_axis(items, order, axis=1), np.take_along_axis(values, order, axis=1))
 
 
 def _largest(values: ScoreArray, k: int) -> RowIndices:
-    """Columns of the k largest of each row, ascending; of equal ones the first, shape (rows, k)."""
+    """Return the columns of the k largest of each row, ascending; of equal ones the first, shape (rows,
+    k)."""
     rows, columns = values.shape
     if columns <= k:
         return np.broadcast_to(np.arange(columns), (rows, columns))
@@ -203,7 +205,8 @@ def _largest(values: ScoreArray, k: int) -> RowIndices:
 
 
 def positions(scores: ArrayLike) -> NDArray[np.float64]:
-    """Position of every item in its row, 0 for the best; tied items share the mean of their places."""
+    """Return the position of every item in its row, 0 for the best; tied items share the mean of their
+    places."""
     values = np.asarray(scores)
     if values.dtype.kind == "f" and np.isnan(values).any():
         at = np.argwhere(np.isnan(values))[0]
@@ -223,11 +226,11 @@ def positions(scores: ArrayLike) -> NDArray[np.float64]:
 
 
 def borda(rankings: ArrayLike) -> NDArray[np.int64]:
-    """Rankings of several systems made one: scores, higher is better, shape (..., items).
+    """Combine the rankings of several systems into scores, higher is better, shape (..., items).
 
-    `rankings` has shape (systems, ..., items): 0-based positions, as `positions` gives them. An item
-    gets N - r for position r of N; sums are compared, and where they are equal, the medians of
-    the item's positions. Items equal in both stay tied. Source: Hodosh et al. 2013, section 4.1.3.
+    `rankings` has shape (systems, ..., items): 0-based positions, as `positions` returns them. An item gets N
+    - r for position r of N; sums are compared, and if they are equal, the medians of the item's positions.
+    Items equal in both stay tied. Source: Hodosh et al. 2013, section 4.1.3.
     """
     places: NDArray[Any] = np.asarray(rankings, dtype=np.float64)
     if places.ndim < 2 or not places.shape[0]:
@@ -237,14 +240,15 @@ def borda(rankings: ArrayLike) -> NDArray[np.int64]:
             "rankings contain numbers that are not whole or half places; expected positions, not scores"
         )
     items = places.shape[-1]
-    # Places are whole or half, their medians multiples of a quarter: everything is exact in integers.
+    # Places are integers or halves, their medians multiples of a quarter: everything is exact in integers.
     sums = np.rint(2 * (items - places)).astype(np.int64).sum(axis=0)
     medians = np.rint(4 * np.median(places, axis=0)).astype(np.int64)
     return np.asarray(sums * (4 * max(1, items)) - medians)
 
 
 def first_among_best(scores: ScoreArray, depth: int) -> int:
-    """How many of the first `depth` items are among the `depth` best; of tied items the others come first.
+    """Return how many of the first `depth` items are among the `depth` best; of tied items the others come
+    first.
 
     >>> first_among_best(np.array([0.2, 0.9, 0.5]), 2)
     1

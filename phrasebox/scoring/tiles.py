@@ -1,9 +1,9 @@
 """Scores of every query with every item, a tile at a time: from an array, a file, or embeddings.
 
 A tile is a rectangle of the matrix (queries, items). Code that needs all scores walks over
-`grid(scores)` and holds one tile; the matrix never has to fit in memory. `at` gives single
-scores, and they are the very numbers that the tiles hold: a product of the same two vectors
-taken in another shape may differ in its last bit, and would then tie with nothing.
+`tile_grid(scores)` and has one tile at a time; the matrix never has to fit in memory. `at` returns single
+scores, and they are exactly the numbers in the tiles: a product of the same two vectors in another shape may
+differ in its last bit, and ties would be lost.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from phrasebox.scoring.copies import copies_of
 ScoreArray = NDArray[Any]
 RowIndices = NDArray[np.intp]
 
-#: Entries of one tile of an array: 16 MiB of float32.
+#: Number of entries in one tile of an array: 16 MiB of float32.
 _ENTRIES = 2**22
-#: Tile of a product: large enough that the threads of BLAS seldom wait for each other (16 MiB of float32).
+#: Tile of a product: large enough that the threads of BLAS rarely wait for each other (16 MiB of float32).
 _PRODUCT_ROWS, _PRODUCT_COLUMNS = 1024, 4096
 #: The squares of lengths between these neither under- nor overflow, nor do their sums.
 _SHORT, _LONG = 1e-140, 1e140
 
 
 class NotANumber(ValueError):
-    """A score or an embedding is NaN or not finite. `row` and `column` say where (0-based)."""
+    """A score or an embedding is NaN or not finite, at `row` and `column` (0-based)."""
 
     def __init__(self, what: str, row: int, column: int) -> None:
         self.row, self.column = row, column
@@ -38,14 +38,14 @@ class NotANumber(ValueError):
 
 
 class Odd(NamedTuple):
-    """Numbers of the vectors that are zeros, and of those that are too long: their scores overflow."""
+    """The indices of zero vectors, and of vectors that are too long: their scores overflow."""
 
     zeros: RowIndices
     overflowing: RowIndices
 
 
 class Scores(ABC):
-    """A matrix of scores, higher is better, rows are queries and columns items."""
+    """A matrix of scores, higher is better; rows are queries and columns are items."""
 
     @property
     @abstractmethod
@@ -59,19 +59,19 @@ class Scores(ABC):
 
     @abstractmethod
     def tile(self, rows: slice, columns: slice) -> ScoreArray:
-        """The scores of a rectangle, shape (rows, columns); not to be written to."""
+        """Return the scores of a rectangle, shape (rows, columns); do not write to them."""
 
     @abstractmethod
     def at(self, rows: RowIndices, columns: RowIndices) -> ScoreArray:
-        """The scores of pairs, shape (pairs,), equal to the bit to what the tiles of `tile_grid` hold."""
+        """Return the scores of pairs, shape (pairs,), bitwise equal to those in the tiles of `tile_grid`."""
 
     @abstractmethod
     def select(self, rows: RowIndices, columns: RowIndices) -> Scores:
-        """The matrix of some queries and items, in the order given."""
+        """Return the matrix of some queries and items, in the given order."""
 
     @abstractmethod
     def turned(self) -> Scores:
-        """The matrix with queries and items exchanged; copies nothing."""
+        """Return the matrix with queries and items exchanged; copies nothing."""
 
 
 class Dense(Scores):
@@ -83,7 +83,7 @@ class Dense(Scores):
             raise ValueError(f"scores have shape {values.shape}; expected (queries, items)")
         if values.dtype.kind not in "fiub":
             raise ValueError(f"scores are of type {values.dtype}; expected real numbers")
-        # Truth values cannot be subtracted or negated.
+        # Booleans cannot be subtracted or negated.
         self.array: ScoreArray = values.view(np.uint8) if values.dtype.kind == "b" else values
 
     @property
@@ -92,7 +92,7 @@ class Dense(Scores):
 
     @property
     def tile_shape(self) -> tuple[int, int]:
-        # Whole rows: files are read from front to back, and the first NaN found is the first there is.
+        # Whole rows: files are read from front to back, and the first NaN found is the first in the matrix.
         return max(1, _ENTRIES // max(1, self.shape[1])), max(1, self.shape[1])
 
     def tile(self, rows: slice, columns: slice) -> ScoreArray:
@@ -109,13 +109,12 @@ class Dense(Scores):
 
 
 class Products(Scores):
-    """Scores of embeddings: inner products, or cosines where `cosine`.
+    """Scores of embeddings: inner products, or cosines if `cosine`.
 
-    `queries` has shape (queries, d), `items` (items, d); both may be mapped from files. Half
-    precision is multiplied in single; lengths are computed in double. The cosine with a vector of zeros
-    is 0. Copies of a vector have equal scores, whatever the rounding. `odd` says which vectors, of queries
-    and of items, are zeros, or too long to be multiplied.
-    Raises NotANumber where an embedding is not finite.
+    `queries` has shape (queries, d), `items` (items, d); both may be mapped from files. Half precision is
+    multiplied in single; lengths are computed in double. The cosine with a vector of zeros is 0. Copies of a
+    vector have equal scores, whatever the rounding. `odd` has the queries and items whose vectors are zeros,
+    or too long to be multiplied. Raises NotANumber if an embedding is not finite.
     """
 
     def __init__(self, queries: ArrayLike, items: ArrayLike, *, cosine: bool = False) -> None:
@@ -131,7 +130,7 @@ class Products(Scores):
         self.odd = tuple(_odd(lengths_of_side, self.type, cosine=cosine) for lengths_of_side in lengths)
         self._lengths = [_divisors(lengths_of_side) if cosine else None for lengths_of_side in lengths]
         self._copies = [copies_of(side) for side in (self.queries, self.items)]
-        # The grid runs down the columns, so one block of items serves many tiles.
+        # The grid goes down the columns, so one block of items serves many tiles.
         self._block: tuple[slice, ScoreArray] | None = None
 
     @property
@@ -156,7 +155,8 @@ class Products(Scores):
         self._fill(products, places, groups, queries)
         lines, of_lines = down.within(rows)
         for firsts, chosen in down.blocks(of_lines):
-            # As the column of an item, so is the row of a query: no other row of the tile plays a part.
+            # As for the column of an item, so for the row of a query: no other row of the tile has an
+            # influence.
             unique_queries = self._cut(0, firsts)
             block_of_lines = unique_queries @ block[1].T
             self._fill(block_of_lines, places, groups, unique_queries)
@@ -170,7 +170,7 @@ class Products(Scores):
         return Products(self.queries[_run(rows)], self.items[_run(columns)], cosine=self.cosine)
 
     def turned(self) -> Products:
-        # Not made again: that would read all embeddings again to check them.
+        # Not constructed again: that would read all embeddings again to check them.
         transposed = copy(self)
         transposed.queries, transposed.items = self.items, self.queries
         transposed._lengths, transposed._block, transposed.odd = self._lengths[::-1], None, self.odd[::-1]
@@ -178,7 +178,7 @@ class Products(Scores):
         return transposed
 
     def _fill(self, block: ScoreArray, places: RowIndices, groups: RowIndices, queries: ScoreArray) -> None:
-        """Put the scores of items that have copies into the columns at `places`."""
+        """Write the scores of items that have copies to the columns at `places`."""
         across = self._copies[1]
         for firsts, chosen in across.blocks(groups):
             products = queries @ self._cut(1, firsts).T
@@ -189,12 +189,12 @@ class Products(Scores):
         lengths = self._lengths[side]
         if lengths is None:
             return cut
-        # In double, as the length may be out of the range of the type; the quotient is not.
+        # In double precision, as the length may be out of the range of the type; the quotient is not.
         return np.divide(cut, lengths[span][:, None]).astype(self.type, copy=False)
 
 
 def at_by_tiles(scores: Scores, rows: RowIndices, columns: RowIndices, kind: np.dtype[Any]) -> ScoreArray:
-    """The scores of pairs, taken from the tiles of `tile_grid`, of which each is computed once."""
+    """Return the scores of pairs from the tiles of `tile_grid`, computing each tile once."""
     scores_at = np.empty(len(rows), dtype=kind)
     high, wide = scores.tile_shape
     across = -(-scores.shape[1] // wide)
@@ -212,7 +212,7 @@ def at_by_tiles(scores: Scores, rows: RowIndices, columns: RowIndices, kind: np.
 
 
 def tile_grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
-    """The tiles, columns outermost: each item's embedding is converted once."""
+    """Yield the tiles, columns outermost: each item's embedding is converted once."""
     (rows, columns), (high, wide) = scores.shape, scores.tile_shape
     for left in range(0, columns, wide):
         for top in range(0, rows, high):
@@ -220,8 +220,8 @@ def tile_grid(scores: Scores) -> Iterator[tuple[slice, slice]]:
 
 
 def checked_tile(tile: ScoreArray, rows: slice, columns: slice) -> ScoreArray:
-    """The tile; raises NotANumber naming its first NaN, in reading order."""
-    # The maximum is NaN wherever one is, and is found faster than every NaN.
+    """Return the tile; raises NotANumber naming its first NaN, in reading order."""
+    # The maximum is NaN if any entry is, and is faster than testing every entry.
     if tile.dtype.kind == "f" and tile.size and np.isnan(tile.max()):
         row, column = (int(n) for n in np.argwhere(np.isnan(tile))[0])
         raise NotANumber("score is NaN", row + rows.start, column + columns.start)
@@ -229,14 +229,14 @@ def checked_tile(tile: ScoreArray, rows: slice, columns: slice) -> ScoreArray:
 
 
 def _lengths(vectors: ScoreArray) -> NDArray[np.float64]:
-    """Euclidean lengths in double precision, shape (vectors,); infinite where that has no such number."""
+    """Return Euclidean lengths in double precision, shape (vectors,); infinite if they overflow."""
     lengths = np.empty(len(vectors), dtype=np.float64)
     step = max(1, _ENTRIES // max(1, vectors.shape[1]))
     for start in range(0, len(vectors), step):
         part = np.asarray(vectors[start : start + step], dtype=np.float64)
         with np.errstate(over="ignore"):
             part_lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
-            # Squares may have left the range of doubles: those of numbers of which the largest is 1 do not.
+            # Squares may be out of the range of doubles; after division by the largest entry they are not.
             for row in np.flatnonzero((part_lengths < _SHORT) | (part_lengths > _LONG)):
                 largest = np.abs(part[row]).max(initial=0.0)
                 if largest:
@@ -246,12 +246,13 @@ def _lengths(vectors: ScoreArray) -> NDArray[np.float64]:
 
 
 def _divisors(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What to divide vectors by; 1 for one of zeros, which stays zero."""
+    """Return the divisors of vectors; 1 for a zero vector, which stays zero."""
     return np.where(lengths > 0, lengths, 1.0)
 
 
 def _odd(lengths: NDArray[np.float64], kind: np.dtype[Any], *, cosine: bool) -> Odd:
-    """Which of these vectors are zeros, and which too long: to be divided, or multiplied by their like."""
+    """Return which of these vectors are zeros, and which are too long: to be divided, or to be multiplied by
+    vectors of equal length."""
     with np.errstate(over="ignore"):
         reached = lengths if cosine else lengths**2
     limit = np.finfo(np.float64 if cosine else kind).max
@@ -259,7 +260,7 @@ def _odd(lengths: NDArray[np.float64], kind: np.dtype[Any], *, cosine: bool) -> 
 
 
 def check_finite(vectors: ScoreArray, name: str) -> None:
-    """Raise NotANumber, naming the first entry that is no finite number; reads a part at a time."""
+    """Raise NotANumber, naming the first entry that is not finite; reads a part at a time."""
     if vectors.dtype.kind != "f":
         return
     step = max(1, _ENTRIES // max(1, vectors.shape[1]))
@@ -281,7 +282,7 @@ def _vectors(values: ArrayLike, name: str) -> ScoreArray:
 
 
 def _run(indices: RowIndices) -> slice | RowIndices:
-    """A slice where the indices follow each other, which copies nothing."""
+    """Return a slice if the indices are consecutive, since a slice copies nothing."""
     if len(indices) and np.array_equal(indices, np.arange(indices[0], indices[0] + len(indices))):
         return slice(int(indices[0]), int(indices[0]) + len(indices))
     return indices

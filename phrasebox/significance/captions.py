@@ -1,5 +1,5 @@
-"""Intervals of the scores of written captions, and of the difference of two systems: how far they would move
-with other images.
+"""Intervals of the scores of written captions, and of the difference of two systems: how much they would
+change with other images.
 
 Whole images are drawn, with replacement, as many as there are. A mean over images and a figure of added-up
 counts (BLEU) are both functions of sums over images, so a resample is a row of multiplicities times what each
@@ -13,14 +13,15 @@ from phrasebox.agreement.estimates import Bootstrap, Estimate, clusters_of, esti
 from phrasebox.metrics.captions import CaptionScore
 from phrasebox.significance.resampling import Difference, bootstrap_difference_of_sums
 
-#: Said of a figure whose counts we do not have.
+#: Remark on a figure whose counts we do not have.
 NO_COUNTS = "no interval: its program does not tell the counts that it adds up"
 
 
 def caption_interval(score: CaptionScore, bootstrap: Bootstrap | None) -> Estimate:
-    """The corpus's figure with its interval; without where nothing is drawn or `score` has no sums.
+    """Return the corpus's figure with its interval; without one if there is no bootstrap or `score` has no
+    sums.
 
-    `bootstrap.clusters` names the image of each item. Raises AgreementError where they are not as many.
+    `bootstrap.clusters` has the image of each item. Raises AgreementError if their numbers differ.
     """
     items = len(score.per_item)
     if not items:
@@ -36,10 +37,10 @@ def caption_interval(score: CaptionScore, bootstrap: Bootstrap | None) -> Estima
 def caption_difference(
     score: CaptionScore, base: CaptionScore, bootstrap: Bootstrap | None
 ) -> Difference | None:
-    """The corpus's figure of `score` less that of `base`, both on the same resamples of images.
+    """Return the corpus's figure of `score` minus that of `base`, both on the same resamples of images.
 
-    None where nothing is drawn, and for a measure without sums. The two are scores of one measure for the
-    same items, in one order. Raises ValueError and AgreementError as `bootstrap_difference_of_sums`.
+    None without a bootstrap, and for a measure without sums. Both are scores of one measure for the same
+    items, in the same order. Raises ValueError and AgreementError as `bootstrap_difference_of_sums` does.
     """
     if bootstrap is None or score.sums is None or base.sums is None:
         return None

@@ -23,7 +23,7 @@ _Method = Literal["exact", "mid-p", "chi-square", "corrected"]
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """`first_only` and `second_only` count the queries on which one alone succeeds."""
+    """The result: `first_only` and `second_only` count the queries on which only one of the two succeeds."""
 
     first_only: int
     second_only: int
@@ -54,7 +54,7 @@ def _p(b: int, c: int, method: _Method) -> float:
     number, fewer = b + c, min(b, c)
     if not number:
         return 1.0
-    from scipy import stats  # takes a second to import, which few processes need
+    from scipy import stats  # takes a second to import, and few processes need it
 
     if method in ("chi-square", "corrected"):
         distance = max(abs(b - c) - (method == "corrected"), 0)

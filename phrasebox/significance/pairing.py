@@ -7,11 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def paired(*systems: ArrayLike, queries: str = "query") -> NDArray[np.float64]:
-    """The systems' values, shape (systems, queries that have a value).
+    """Return the systems' values, shape (systems, queries that have a value).
 
-    A query that has no value (NaN) for all systems is left out. Raises ValueError for systems on
-    different numbers of queries, for a query that has a value for some systems only, and where no
-    query is left.
+    A query that has no value (NaN) for all systems is left out. Raises ValueError for systems on different
+    numbers of queries, for a query that has a value for some systems only, and if no query is left.
 
     >>> paired([1, np.nan, 0], [0, np.nan, 0]).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
@@ -36,10 +35,10 @@ def paired(*systems: ArrayLike, queries: str = "query") -> NDArray[np.float64]:
 
 
 def shared_images(images: Sequence[Hashable] | None, first: ArrayLike) -> NDArray[np.int64] | None:
-    """The number of the image of each query that has a value in `first`, shape (queries that have one,).
+    """Return the image number of each query that has a value in `first`, shape (queries that have one,).
 
-    None where no two queries are of one image, or nobody names `images`. Raises ValueError for another number
-    of images than queries.
+    None if no two queries share an image, or without `images`. Raises ValueError for another number of images
+    than queries.
 
     >>> shared_images(["a", "a", "b"], [1.0, 0.0, np.nan])
     array([0, 0])
@@ -59,6 +58,6 @@ def shared_images(images: Sequence[Hashable] | None, first: ArrayLike) -> NDArra
 
 
 def paired_differences(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """First less second; two infinities (neither was retrieved) do not differ."""
+    """Return first minus second; two infinities (neither was retrieved) have no difference."""
     same = first == second
     return np.where(same, 0.0, np.subtract(first, second, where=~same, out=np.zeros(first.shape)))

@@ -1,10 +1,10 @@
-"""For how many queries is one system better than another, and is that more than chance?
+"""Count the queries on which one system is better than another, and test whether that is more than chance.
 
-Where people graded what systems found, these are preferences derived from grades. Queries on which both are
-equal tell nothing: they are left out of the share and of the sign test, which is exact and two-sided. Where
-several queries are of one image, which are not independent, the interval is that of images, and p that of a
-randomisation that exchanges the systems image by image.
-Source: Dixon and Mood 1946 (sign test).
+If people graded the items that systems found, these are preferences derived from grades. Queries on which
+both are equal give no information: they are left out of the share and of the sign test, which is exact and
+two-sided. If several queries share an image, they are not independent: the interval is computed over images,
+and p comes from a randomisation that exchanges the systems image by image. Source: Dixon and Mood 1946 (sign
+test).
 """
 
 from collections.abc import Hashable, Sequence
@@ -21,9 +21,9 @@ from phrasebox.significance.randomisation import ROUNDS, of_mean
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """On so many queries the first is `better`, `equal` or `worse`. `share` is that of the better ones among
-    the unequal, with its interval (Wilson); None where all are equal. `p` is that of the sign test, or of the
-    randomisation by images."""
+    """The numbers of queries on which the first is `better`, `equal` or `worse`. `share` is that of the
+    better ones among the unequal ones, with its interval (Wilson); None if all are equal. `p` is that of the
+    sign test, or of the randomisation by images."""
 
     better: int
     equal: int
@@ -44,10 +44,11 @@ def preference(
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> Preference:
-    """Compare two systems' values, shape (queries,), query by query; NaN where a query has none for either.
+    """Compare two systems' values, shape (queries,), query by query; NaN for a query without a value for
+    either.
 
-    `images` names the image of each query; `rounds` and `seed` are of the randomisation by images.
-    Raises ValueError for different numbers of queries, and for one that has a value for one only.
+    `images` has the image of each query; `rounds` and `seed` are for the randomisation by images. Raises
+    ValueError for different numbers of queries, and for one that has a value for one only.
 
     >>> found = preference([3, 2, 4, 1, 1], [1, 1, 4, 2, 0])
     >>> found.better, found.equal, found.worse, found.share, found.p
@@ -64,7 +65,7 @@ def preference(
         hits, misses = (np.bincount(owners, weights=weights) for weights in (above, below))
         decided = hits + misses > 0
         low, high = share_interval(hits[decided], (hits + misses)[decided], level)
-        # Above less below has the difference's sign alone.
+        # Above minus below has only the sign of the difference.
         p = of_mean(above, below, images=owners.tolist(), rounds=rounds, seed=seed).p
     return Preference(
         better,

@@ -19,10 +19,10 @@ from phrasebox.significance.pairing import paired, paired_differences, shared_im
 from phrasebox.threads import one_blas_thread
 
 ROUNDS = 100_000
-#: Rounds that may be asked for: p to six digits, and not days of work.
+#: Maximum number of rounds: enough for p to six digits, without taking days.
 MOST_ROUNDS = 1_000_000
 
-#: Entries of a block of random bits: fits the cache as what is made of it.
+#: Number of entries in a block of random bits: fits into the cache together with its products.
 _BLOCK = 2**20
 #: Sums of the same numbers in another order differ by less than this share of them.
 _ROUNDING = 1e-9
@@ -32,7 +32,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Randomisation:
-    """`difference` is first less second, of means or of medians."""
+    """`difference` is first minus second, of means or of medians."""
 
     difference: float
     p: float
@@ -41,7 +41,7 @@ class Randomisation:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """All pairs of systems: both arrays have shape (systems, systems); row less column."""
+    """All pairs of systems: both arrays have shape (systems, systems); row minus column."""
 
     differences: _Floats
     p: _Floats
@@ -53,7 +53,7 @@ def of_means(
 ) -> _Table:
     """Test every pair of systems; `systems` has shape (systems, queries), NaN as `paired` has it.
 
-    `images` names the image of each query; without them each query is of one of its own.
+    `images` has the image of each query; without them each query has its own image.
 
     >>> of_means([[1, 1], [0, 1]], rounds=100).differences.tolist()
     [[0.0, 0.5], [-0.5, 0.0]]
@@ -61,7 +61,7 @@ def of_means(
     tables = np.asarray(systems, dtype=np.float64)
     values = paired(*tables)
     number, queries = values.shape
-    # What all systems share cannot tell them apart, and would only cost digits.
+    # What all systems share cannot distinguish them, and would only cost precision.
     values = values - values.mean(axis=0)
     owners = shared_images(images, tables[0])
     if owners is not None:

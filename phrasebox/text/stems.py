@@ -25,12 +25,12 @@ _STEMMERS = _PerThread()
 
 
 def stem(word: str) -> str:
-    """The stem of `word`, which is expected in lower case ("climbing" -> "climb")."""
+    """Return the stem of `word`, which must be lower-cased ("climbing" -> "climb")."""
     stemmed: str = _STEMMERS.porter.stemWord(word)
     return stemmed
 
 
 def stems(words: Iterable[str]) -> list[str]:
-    """The stem of each of `words`, in order."""
+    """Return the stem of each of `words`, in order."""
     stemmed: list[str] = _STEMMERS.porter.stemWords(words)
     return stemmed

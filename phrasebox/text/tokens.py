@@ -1,13 +1,13 @@
-"""Cutting a caption into words, in the manner of the Penn Treebank.
+"""Tokenising captions in the style of the Penn Treebank.
 
-Conventions: white space always separates; punctuation, brackets and quotation marks stand
-alone; clitics are cut off ("man's" -> "man 's", "don't" -> "do n't"); hyphenated and
-slashed words stay whole ("t-shirt", "and/or"); abbreviations keep their full stop ("Mr.",
-"L.A."), and a run of stops is one token. Nothing is rewritten: joining the tokens without
-spaces gives the text without its white space. Text that is cut already stays as it is.
+Conventions: white space always separates; punctuation, brackets and quotation marks stand alone; clitics are
+cut off ("man's" -> "man 's", "don't" -> "do n't"); hyphenated and slashed words stay whole ("t-shirt",
+"and/or"); abbreviations keep their full stop ("Mr.", "L.A."), and a run of stops is one token. Nothing is
+rewritten: joining the tokens without spaces gives the text without its white space. Text that is cut already
+stays as it is.
 
-Source: the tokenisation of the Flickr30k captions, which follows the Penn Treebank's,
-except that quotation marks are kept as written.
+Source: the tokenisation of the Flickr30k captions, which follows the Penn Treebank's, except that quotation
+marks are kept as written.
 """
 
 import re
@@ -34,13 +34,14 @@ def tokenise(text: str) -> tuple[str, ...]:
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of `text` in lower case, without punctuation, as Karpathy and Fei-Fei 2015, section 4."""
+    """Return the words of `text` lower-cased and without punctuation, as in Karpathy and Fei-Fei 2015,
+    section 4."""
     return [token.lower() for token in tokenise(text) if any(map(str.isalnum, token))]
 
 
 @lru_cache(maxsize=65536)
 def _cut(chunk: str) -> tuple[str, ...]:
-    """The tokens of one run without white space."""
+    """Return the tokens of one chunk without white space."""
     tail: list[str] = []
     head: list[str] = []
     while chunk and not _whole(chunk):
@@ -58,7 +59,7 @@ def _cut(chunk: str) -> tuple[str, ...]:
 
 
 def _whole(chunk: str) -> bool:
-    """Whether the chunk is one token by its shape: one sign, an abbreviation, a clitic on its own."""
+    """Whether the chunk is one token by its shape: one character, an abbreviation, a clitic by itself."""
     return (
         len(chunk) == 1
         or chunk.lower() in _ABBREVIATIONS
@@ -72,7 +73,7 @@ def _whole(chunk: str) -> bool:
 
 
 def _part_from_the_right(chunk: str) -> tuple[str, str] | None:
-    """The chunk without its last token, and that token; None where nothing comes off."""
+    """Return the chunk without its last token, and that token; None where nothing can be split off."""
     closing = _CLOSING.search(chunk)
     if closing:
         return chunk[: closing.start()], closing.group()

@@ -1,1 +1,1 @@
-"""Drawing: a canvas that knows what it shows, and everything that can be drawn on it."""
+"""Drawing: a canvas that records what it shows, and everything that can be drawn on it."""

@@ -1,7 +1,7 @@
-"""How a body stands: proportions by age and build, poses, and where the joints come to lie.
+"""The geometry of bodies: proportions by age and build, poses, and the positions of joints.
 
-Lengths are shares of the figure's own height, x to the side it faces, y downwards, the origin on
-the ground between the feet. Angles are in degrees from straight down, positive towards the front.
+Lengths are shares of the figure's own height, x to the side it faces, y downwards, the origin on the ground
+between the feet. Angles are in degrees from straight down, positive towards the front.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scenes.art.canvas import Point
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The proportions of one body. Widths are half widths."""
+    """The proportions of a body. Widths are half widths."""
 
     head: float
     torso: float
@@ -31,7 +31,7 @@ class Build:
         return self.torso * 0.52
 
     def stouter(self, share: float) -> Build:
-        """The same body, `share` heavier about the middle."""
+        """Return the same body, `share` heavier around the middle."""
         return replace(
             self,
             chest=self.chest * (1 + share * 0.6),
@@ -71,7 +71,7 @@ class Pose:
     hip: float | None = None
 
 
-#: Near arm, far arm, near leg, far leg, and what else is out of the ordinary.
+#: Near arm, far arm, near leg, far leg, and other peculiarities.
 POSES: dict[str, Pose] = {
     "stand": Pose((-12, -5), (13, 7), (-4, -3), (5, 3), view=0.85),
     "face": Pose((-16, -8), (16, 8), (-6, -4), (6, 4), view=1),
@@ -103,7 +103,7 @@ def along(start: Point, length: float, angle: float) -> Point:
 
 
 def bend(start: Point, target: Point, upper: float, lower: float, *, outward: float) -> Angles:
-    """Angles of a two-piece limb from `start` whose end comes as near to `target` as it can.
+    """Return the angles of a two-piece limb from `start` whose end comes as near to `target` as possible.
 
     `outward` is the sign of the side to which the middle joint points.
     """
@@ -119,7 +119,8 @@ def bend(start: Point, target: Point, upper: float, lower: float, *, outward: fl
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """Where the joints of one posed body lie. Arms are (shoulder, elbow, hand), legs (hip, knee, ankle)."""
+    """The positions of the joints of a posed body. Arms are (shoulder, elbow, hand), legs (hip, knee,
+    ankle)."""
 
     hip: Point
     neck: Point
@@ -136,7 +137,8 @@ def _chain(start: Point, upper: float, lower: float, angles: Angles) -> tuple[Po
 
 
 def articulate(build: Build, pose: Pose, *, sole: float = 0.035) -> Skeleton:
-    """The joints of a body of `build` in `pose`; `sole` is the height of the ankle over the ground."""
+    """Return the joints of a body of `build` in `pose`; `sole` is the height of the ankle above the
+    ground."""
     thigh, shin = build.leg * 0.5, build.leg * 0.5 - 0.01
     spread = build.hip * 0.5 * max(0.25, pose.view)
     near_leg = _chain((-spread, 0), thigh, shin, pose.near_leg)

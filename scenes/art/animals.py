@@ -6,7 +6,7 @@ from scenes.art.birds import bird, chicken, duck, eye
 from scenes.art.canvas import Pen, Point
 from scenes.art.colours import INK, WHITE, Colour, darker, lighter, mix
 
-#: What captions call a coat, and how it looks: the coat itself and its markings.
+#: The name of a coat in captions, and its look: the coat itself and its markings.
 COATS: dict[str, dict[str, tuple[Colour, Colour]]] = {
     "dog": {
         "brown": ((166, 112, 72), (120, 78, 52)),

@@ -1,4 +1,4 @@
-"""Houses, rooms' furniture, street lamps, an audience. Units and origins as each says."""
+"""Houses, furniture, street lamps, an audience. Each function documents its unit and origin."""
 
 from random import Random
 

@@ -1,10 +1,9 @@
-"""A picture that remembers, pixel by pixel, which part of which thing it shows.
+"""A canvas that records, pixel by pixel, which part of which object it shows.
 
-Everything is drawn at SUPERSAMPLE times the size asked for and brought down with a Lanczos
-filter, which is what gives the smooth edges. The canvas is an RGBA image whose fourth channel
-is not opacity but the number of the part painted there last: one drawing call paints colour
-and identity at once, so the visible extent of a thing (after whatever stands in front of it)
-can be read off at the end, exactly as drawn.
+Everything is drawn at SUPERSAMPLE times the requested size and scaled down with a Lanczos filter, which gives
+smooth edges. The canvas is an RGBA image whose fourth channel is not opacity but the number of the part that
+was painted there last: one drawing call paints colour and identity at once, so the visible extent of an
+object (after everything in front of it) can be read at the end, exactly as drawn.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Point = tuple[float, float]
 
 SUPERSAMPLE = 3
 
-#: The part number of whatever nobody will ask about.
+#: The part number of everything that needs no identity.
 _NOBODY = 0
 LAST_PART = 255
 
@@ -31,7 +30,7 @@ _CIRCLE = [(cos(2 * pi * k / 28), sin(2 * pi * k / 28)) for k in range(28)]
 
 
 def _catmull_rom() -> list[tuple[float, float, float, float]]:
-    """Weights of four neighbouring points at _STEPS places of the stretch between the middle two."""
+    """Return the weights of four neighbouring points at _STEPS positions between the middle two."""
     rows = []
     for step in range(_STEPS):
         t = step / _STEPS
@@ -50,7 +49,7 @@ _WEIGHTS = _catmull_rom()
 
 
 def smooth(points: Sequence[Point], *, closed: bool) -> list[Point]:
-    """A curve through `points` (a Catmull-Rom spline), as a denser list of points."""
+    """Return a curve through `points` (a Catmull-Rom spline), as a denser list of points."""
     count = len(points)
     if closed:
         ring = [points[-1], *points, points[0], points[1]]
@@ -70,25 +69,25 @@ def smooth(points: Sequence[Point], *, closed: bool) -> list[Point]:
 
 @cache
 def _falloff() -> Image.Image:
-    """A soft round spot, 255 in the middle and 0 at the rim (mode L)."""
-    # Pillow's gradient reaches 255 in the corners, so 180 at the middle of each side.
+    """Return a soft round spot, 255 in the middle and 0 at the rim (mode L)."""
+    # Pillow's gradient reaches 255 in the corners, so it is 180 at the middle of each side.
     fading = [max(0.0, 1 - v / 180) for v in range(256)]
     return Image.radial_gradient("L").point([round(255 * t * t * (3 - 2 * t)) for t in fading])
 
 
 class Extents:
-    """Where each part is to be seen in the finished picture (1-based inclusive pixels)."""
+    """The visible pixels of each part in the finished picture (1-based, inclusive)."""
 
     def __init__(self, parts: Image.Image) -> None:
         self._parts = parts
         self._pixels = parts.histogram()
 
     def pixels(self, parts: Iterable[int]) -> int:
-        """How many pixels show one of `parts`."""
+        """Return how many pixels show one of `parts`."""
         return sum(self._pixels[part] for part in parts)
 
     def box(self, parts: Iterable[int]) -> Box | None:
-        """The tight box around all pixels that show one of `parts`; None where there is none."""
+        """Return the tight box around all pixels that show one of `parts`; None where there are none."""
         visible = {part for part in parts if self._pixels[part]}
         if not visible:
             return None
@@ -97,7 +96,7 @@ class Extents:
 
 
 class Canvas:
-    """A picture of `width` by `height` pixels in the making; `mirrored` swaps left and right."""
+    """A picture of `width` by `height` pixels being drawn; `mirrored` swaps left and right."""
 
     def __init__(self, width: int, height: int, *, mirrored: bool = False) -> None:
         self.width = width
@@ -108,20 +107,20 @@ class Canvas:
         self._parts = _NOBODY
 
     def part(self) -> int:
-        """A fresh part number. Raises ValueError past LAST_PART: a picture holds no more."""
+        """Return a new part number. Raises ValueError past LAST_PART: a picture holds no more."""
         if self._parts == LAST_PART:
             raise ValueError(f"a picture holds {LAST_PART} parts at most")
         self._parts += 1
         return self._parts
 
     def pen(self, part: int = _NOBODY) -> Pen:
-        """A pen in picture coordinates: pixels from the left top corner."""
+        """Return a pen in picture coordinates: pixels from the top left corner."""
         if self.mirrored:
             return Pen(self, (-SUPERSAMPLE, 0, 0, SUPERSAMPLE, self.width * SUPERSAMPLE, 0), part)
         return Pen(self, (SUPERSAMPLE, 0, 0, SUPERSAMPLE, 0, 0), part)
 
     def tint(self, mask: Image.Image, corner: tuple[int, int], colour: Colour) -> None:
-        """Lay `colour` over the picture through `mask` (mode L), leaving the identities alone."""
+        """Blend `colour` over the picture through `mask` (mode L), without changing identities."""
         left, top = corner
         box = (
             max(0, left),
@@ -134,14 +133,14 @@ class Canvas:
         if box != (left, top, left + mask.width, top + mask.height):
             mask = mask.crop((box[0] - left, box[1] - top, box[2] - left, box[3] - top))
         region = self.image.crop(box)
-        # Without its fourth band: Pillow would take part 0 for a transparent pixel and cover it whole.
+        # Without its fourth band: Pillow would treat part 0 as transparent and cover the pixel completely.
         painted = region.convert("RGB")
         painted.paste(colour, (0, 0), mask)
         painted.putalpha(region.getchannel("A"))
         self.image.paste(painted, box[:2])
 
     def finish(self) -> tuple[Image.Image, Extents]:
-        """The picture (mode RGB) at its own size, and the extents of its parts.
+        """Return the picture (mode RGB) at its own size, and the extents of its parts.
 
         A pixel belongs to the part that covers its centre.
         """
@@ -151,7 +150,7 @@ class Canvas:
 
 
 class Pen:
-    """Draws one part in coordinates of its own, moved, scaled, turned and flipped at will.
+    """Draws one part in its own coordinates, which can be moved, scaled, turned and flipped.
 
     Lengths are in the pen's units; x grows to the right, y downwards, angles clockwise in degrees.
     """

@@ -1,4 +1,4 @@
-"""Colours: what they are called in captions, how they look, and which go together."""
+"""Colours: their names in captions, their values, and which go together."""
 
 from random import Random
 
@@ -7,7 +7,7 @@ Colour = tuple[int, int, int]
 WHITE: Colour = (250, 247, 240)
 INK: Colour = (44, 46, 58)
 
-#: The colours a caption may name. Clothes, balls, cars and the like take theirs from here.
+#: The colours that a caption may name, for clothes, balls, cars and the like.
 NAMED_COLOURS: dict[str, Colour] = {
     "red": (214, 72, 66),
     "orange": (238, 138, 66),
@@ -24,7 +24,7 @@ NAMED_COLOURS: dict[str, Colour] = {
     "black": (58, 58, 70),
 }
 
-#: Sets of clothing colours that sit well beside each other; each picture keeps to one.
+#: Sets of clothing colours that go well together; each picture uses one.
 HARMONIES: tuple[tuple[str, ...], ...] = (
     ("red", "white", "blue", "tan"),
     ("yellow", "gray", "blue", "white"),
@@ -40,7 +40,7 @@ HARMONIES: tuple[tuple[str, ...], ...] = (
 
 
 def mix(first: Colour, second: Colour, share: float) -> Colour:
-    """`first` with `share` (0..1) of `second` in it."""
+    """Return `first` mixed with `share` (0..1) of `second`."""
     return (
         round(first[0] + (second[0] - first[0]) * share),
         round(first[1] + (second[1] - first[1]) * share),
@@ -49,16 +49,16 @@ def mix(first: Colour, second: Colour, share: float) -> Colour:
 
 
 def darker(colour: Colour, share: float = 0.16) -> Colour:
-    """A shade of `colour`, leaning to a cool blue as shadows do."""
+    """Return a shade of `colour`, tending to a cool blue as shadows do."""
     return mix(colour, (42, 36, 74), share)
 
 
 def lighter(colour: Colour, share: float = 0.2) -> Colour:
-    """A tint of `colour`, leaning to a warm white as light does."""
+    """Return a tint of `colour`, tending to a warm white as light does."""
     return mix(colour, (255, 250, 232), share)
 
 
 def pick(rng: Random, names: tuple[str, ...], *, unlike: tuple[str, ...] = ()) -> str:
-    """One of `names` that is none of `unlike`, where there is one."""
+    """Return one of `names` that is none of `unlike`, if there is one."""
     left = [name for name in names if name not in unlike]
     return rng.choice(left or list(names))

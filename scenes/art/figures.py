@@ -1,7 +1,7 @@
-"""People: what one looks like and wears, and how that is drawn over a skeleton.
+"""People: their look and clothes, and how these are drawn over a skeleton.
 
-Every piece (each sleeve, the beard, the left forearm) is a part of its own, so that the extent of
-a shirt, of somebody's arms and of the whole person can be read off the same drawing.
+Every piece (each sleeve, the beard, the left forearm) is a separate part, so that the extent of a shirt, of a
+person's arms and of the whole person can be read from the same drawing.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Hook = Callable[[Pen], None]
 
 @dataclass(frozen=True, slots=True)
 class BodyLook:
-    """What a person is like, whatever the pose."""
+    """A person's look, independent of the pose."""
 
     build: Build
     skin: Colour

@@ -1,4 +1,4 @@
-"""Where a picture is set: each setting paints the background and says where the floor is."""
+"""Settings of pictures: each paints the background and defines where people stand."""
 
 from collections.abc import Callable
 

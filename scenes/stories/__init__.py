@@ -1,4 +1,4 @@
-"""What happens in a picture: each story puts actors on the stage and says what they do."""
+"""Stories: each places actors on the stage and describes what they do."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from scenes.stories import beach, concert, farm, feast, home, lake, park, paveme
 
 Story = Callable[[Stage], None]
 
-#: What may happen where; a story that stands twice happens twice as often.
+#: The stories of each setting; a story listed twice is twice as likely.
 STORIES: dict[str, tuple[Story, ...]] = {
     "park": (
         park.picnic, park.bench, park.flying_kite, park.strolling, park.with_balloons,
@@ -33,5 +33,5 @@ STORIES: dict[str, tuple[Story, ...]] = {
     "hall": (feast.wedding, feast.wedding, feast.birthday),
 }  # fmt: skip
 
-#: Stories that want a wide picture.
+#: Stories that require a wide picture.
 WIDE = frozenset((farm.riding_horse, farm.herding, farm.tractor, concert.band, street.bus_stop))

@@ -20,8 +20,14 @@ export function meanings(event) {
   return digit || foreign ? [place, key] : [key, place];
 }
 
-// The first meaning that `known` has an answer to.
-export const meant = (event, known) => meanings(event).map(known).find(Boolean);
+// The first answer of `known` to a meaning; it is not asked about those behind that.
+export function meant(event, known) {
+  for (const meaning of meanings(event)) {
+    const answer = known(meaning);
+    if (answer) return answer;
+  }
+  return undefined;
+}
 
 // What is printed on the key of a letter; `atPlace` where the page goes by its place, whatever is printed there.
 export function printed(letter, layout, atPlace = false) {

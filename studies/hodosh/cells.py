@@ -1,7 +1,7 @@
-"""A printed figure beside ours, and when the two agree.
+"""A printed figure next to ours, and whether the two agree.
 
-Tolerances: 0.02 for coefficients and scores (unit `kappa`: kappa, alpha, rho, tau, mean BLEU),
-two points for percentages, 2 % of the printed value or 5 items, whichever is more, for counts.
+Tolerances: 0.02 for coefficients and scores (unit `kappa`: kappa, alpha, rho, tau, mean BLEU), two points for
+percentages, 2 % of the printed value or 5 items, whichever is more, for counts.
 """
 
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ def tolerance(printed: float, unit: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCell:
-    """One printed figure. `ours` is None where it cannot be had, and `why` then says why.
+    """One printed figure. `ours` is None where it cannot be computed; `why` is the reason.
 
-    `family` gathers the cells that one convention moves together; `note` is a remark on a cell
-    that has a figure. `again` names the cell that counts for this printed figure, where it is printed
-    a second time or has several figures of ours beside it: this one is then shown, and not counted.
+    `family` groups the cells that one convention changes together; `note` is a remark on a cell with a
+    figure. `again` names the cell that counts for this printed figure, if it is printed a second time or has
+    several figures of ours: this one is displayed but not counted.
     """
 
     table: str
@@ -46,14 +46,14 @@ class PrintedCell:
 
     @property
     def strain(self) -> float | None:
-        """The difference in units of the tolerance: up to 1 is within."""
+        """The difference in units of the tolerance: at most 1 is within it."""
         if self.ours is None:
             return None
         return abs(self.ours - self.printed) / tolerance(self.printed, self.unit)
 
     @property
     def within(self) -> bool | None:
-        """Whether ours is within the tolerance of the printed figure; None where it cannot be had."""
+        """Whether ours is within the tolerance of the printed figure; None where it cannot be computed."""
         strain = self.strain
         return None if strain is None else strain <= 1 + _ROUNDING
 
@@ -74,7 +74,7 @@ class CellTally:
 
 
 def tally(cells: Iterable[PrintedCell]) -> CellTally:
-    """Count `cells`, leaving out those that cannot be had."""
+    """Count `cells`, excluding those that cannot be computed."""
     had = [cell for cell in cells if cell.ours is not None]
     strains = [cell.strain or 0.0 for cell in had]
     return CellTally(

@@ -1,4 +1,4 @@
-"""What both commands share: their options, and the forms in which they print."""
+"""What both commands share: their options and output formats."""
 
 from __future__ import annotations
 

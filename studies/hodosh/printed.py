@@ -1,6 +1,6 @@
-"""What Hodosh et al. 2013 print, typed in: Tables 2 (one row), 7, 8, 9, 10 and figures of the text.
+"""The figures that Hodosh et al. 2013 print: Tables 2 (one row), 7, 8, 9, 10 and figures in the text.
 
-Nothing here is computed. Systems' scores (Tables 11 and 12) stand in `printed_systems`.
+Nothing here is computed. Systems' scores (Tables 11 and 12) are in `printed_systems`.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
-"""Everything printed beside ours, and what other conventions would have given.
+"""All printed figures next to ours, and the results of other conventions.
 
-A family is a function that yields cells and the names of the conventions it reads. Under an
-alternative only the families that read the changed convention are computed again, and only their
-cells are shown.
+A family is a function that yields cells and the names of the conventions it reads. Under an alternative only
+the families that read the changed convention are computed again, and only their cells are shown.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -228,8 +228,9 @@ def test_the_expressions_of_refcoco_stand_with_their_boxes(tmp_path: Path):
 def test_a_pickle_of_refcoco_is_refused_with_what_makes_json_of_it(tmp_path: Path):
     put(tmp_path / "instances.json", json.dumps(INSTANCES))
     (tmp_path / "refs(unc).p").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
-    with pytest.raises(FormatError, match="pickle, which can run code.*refs.json"):
-        read("refcoco", tmp_path)
+    for path in (tmp_path, tmp_path / "refs(unc).p"):
+        with pytest.raises(FormatError, match="pickle, which can run code.*refs.json"):
+            read("refcoco", path)
 
 
 def test_visual_genome_is_read_with_and_without_the_data_of_its_images(tmp_path: Path):
@@ -262,7 +263,7 @@ def test_visual_genome_is_read_with_and_without_the_data_of_its_images(tmp_path:
         ("coco", "instances.json", '{"images": [], "annotations": 3}', 'no list "annotations"'),
         ("coco", "instances.json", json.dumps(INSTANCES).replace("18", "19", 1), "category 18 is not"),
         ("coco", "instances.json", json.dumps(INSTANCES).replace("[5, 5, 5, 5]", "[NaN]"), "instances.json"),
-        ("visual_genome", "region_descriptions.json", '[{"id": 1, "regions": [{}]}]', "not four numbers"),
+        ("visual_genome", "region_descriptions.json", '[{"id": 1, "regions": [{}]}]', "x. is missing"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(key: str, name: str, text: str, problem: str, tmp_path: Path):
@@ -311,7 +312,7 @@ def test_a_layer_that_is_written_for_another_tool_reads_back_as_the_same(
         if not any(layers):
             return
         back = {source.names[0][1]: converted(source) for source in read(key, Path(folder)) if source.names}
-    expected = {record.filename: (record.layer, {}) for record in records if record.layer is not None}
+    expected: dict[str, object] = {r.filename: (r.layer, {}) for r in records if r.layer is not None}
     assert back == expected
 
 

@@ -21,7 +21,7 @@ from PIL import Image
 from pycocotools.coco import COCO
 
 from annotation.formats import FORMATS
-from annotation.protocol.terms import CaptionRecord, ImageRecord, LayerObject, LayerRecord
+from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerObject, LayerRecord
 from tests.factories import an_image, boxed, boxless
 
 pytestmark = pytest.mark.slow
@@ -158,6 +158,21 @@ def test_pycocotools_finds_captions_and_boxes(tmp_path: Path) -> None:
         ]
         assert {kinds[row["category_id"]] for row in boxes} <= {"people", "clothing"}
         assert (id in instances.imgs) == (record.layer is not None)
+
+
+def test_pycocotools_finds_the_labels_of_other_tools(tmp_path: Path) -> None:
+    chains = (Chain("1", (), "traffic light", ("the left one",)), Chain("2", (), "people"))
+    layer = LayerRecord(chains, (boxed("1", 1, 1, 9, 9), boxed("2", 2, 2, 9, 9)))
+    record = ImageRecord("a", "a.jpg", (CaptionRecord("A street ."),), width=90, height=90, layer=layer)
+    FORMATS.get("coco").write([record], tmp_path)
+    instances = COCO(str(tmp_path / "instances.json"))
+    for chain, thing in zip(chains, layer.objects, strict=True):
+        ids = [
+            kind for kind in instances.getCatIds(catNms=[chain.label]) if instances.getAnnIds(catIds=[kind])
+        ]
+        (row,) = instances.loadAnns(instances.getAnnIds(catIds=ids))
+        assert thing.box is not None and row["bbox"][2] == thing.box.width
+        assert tuple(row.get("phrases", ())) == chain.phrases
 
 
 def test_supervision_makes_detections_of_it(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.http import HttpRequest
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from config import buffered_worker, turns
-from config.bodies import LARGEST_FROM_ANYBODY
 from config.buffered_worker import BufferedWorker
 from config.turns import CALLER, Slot, Turns
 
@@ -85,6 +85,18 @@ def ask(port: int, path: str = "/healthz", body: bytes | None = None, **headers:
         return answer.status, answer.read()
 
 
+def known_senders(monkeypatch: pytest.MonkeyPatch) -> list[HttpRequest]:
+    """Only the session "known" is of an account; the heads for which that was asked."""
+    asked: list[HttpRequest] = []
+
+    def sender_of(request: HttpRequest) -> int | None:
+        asked.append(request)
+        return 7 if request.headers.get("Cookie") == "session=known" else None
+
+    monkeypatch.setattr(buffered_worker, "sender_of", sender_of)
+    return asked
+
+
 def test_requests_come_in_any_pieces_and_one_after_the_other_on_a_connection() -> None:
     request = b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
     with served() as port, connected(port) as client:
@@ -109,9 +121,18 @@ def test_clients_that_send_nothing_or_too_slowly_hold_up_nobody() -> None:
         assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nX-", b"POST / HTTP/1.1\r\nContent-Length: 90\r\n\r\n"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nX-",
+        b"POST / HTTP/1.1\r\nContent-Length: 90\r\n\r\n",
+        b"POST / HTTP/1.1\r\nCookie: session=known\r\nContent-Length: 900000\r\n\r\n",
+    ],
+)
 def test_a_client_that_drips_meets_a_deadline(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    known_senders(monkeypatch)
     monkeypatch.setattr(buffered_worker, "HEAD_SECONDS", 0.6)
+    monkeypatch.setattr(buffered_worker, "SLOWEST", 2**24)
     monkeypatch.setattr(buffered_worker, "_LOOK", 0.05)
     with served() as port, connected(port, sent) as client:
         began = time.monotonic()
@@ -177,13 +198,7 @@ def test_a_body_without_a_length_is_refused_before_it_is_received() -> None:
 def test_of_a_body_that_is_too_large_for_its_sender_nothing_is_received(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    allowed: list[dict[str, Any]] = []
-
-    def largest(environ: dict[str, Any]) -> int:
-        allowed.append(environ)
-        return 2**20 if environ["HTTP_COOKIE"] == "session=known" else LARGEST_FROM_ANYBODY
-
-    monkeypatch.setattr(buffered_worker, "largest_body_of", largest)
+    asked = known_senders(monkeypatch)
     body = bytes(2**20)
     with served() as port:
         assert ask(port, "/", body, Cookie="session=known") == (200, b"/ 1048576")
@@ -193,7 +208,7 @@ def test_of_a_body_that_is_too_large_for_its_sender_nothing_is_received(
             answer = all_of(client)
         # The application saw an empty body: it refuses by what the head says.
         assert b"100 Continue" not in answer and answer.endswith(b"/ 0") and b"Connection: close" in answer
-        assert len(allowed) == 2
+        assert len(asked) == 2
         # Who waits for it is told to go on.
         with connected(port, head.replace("any", "known").encode()) as client:
             assert client.recv(2**16) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -304,3 +319,23 @@ def test_who_computed_more_than_their_pace_waits_and_nobody_else(monkeypatch: py
     now[0] += 60
     take(busy)
     assert started == ["1", "2", "1", "1"]
+
+
+def test_who_is_not_known_yet_does_not_wait_for_all_connections_of_another_who_is_not() -> None:
+    order, started = Turns(), []
+    flooding, other = (Slot(f"with {name}", "task", name, "from a") for name in ("s", "t"))
+    nobody = Slot("from a", "page", "", "from a")
+    for slot in [*[flooding] * 16, other, *[nobody] * 8]:
+        order.take(slot, lambda slot=slot: started.append(slot.caller))  # type: ignore[misc]
+    # One of each session, and the other places of the address.
+    assert started == ["with s", "with t", *["from a"] * 4]
+    order.give_back(other, 7)
+    assert started[6:] == ["from a"]
+    assert turns.slot_of(_Request("t"), ("a", 1)) == Slot("7", "page", "t")
+
+
+class _Request:
+    path = "/"
+
+    def __init__(self, session: str) -> None:
+        self.headers = [("COOKIE", f"session={session}")]

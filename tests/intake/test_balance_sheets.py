@@ -143,7 +143,8 @@ def test_of_random_sources_everything_was_taken_or_has_a_reason(format: str, tmp
 def test_pictures_in_folders_are_taken_by_command_and_a_packed_archive_is_told(
     tmp_path: Path, data_dir: Path
 ):
-    files = {"c.csv": "image,caption\na.png,a dog\nb.png,a cat\n", "train2014/a.png": png()}
+    files: dict[str, bytes | str] = {"c.csv": "image,caption\na.png,a dog\nb.png,a cat\n"}
+    files["train2014/a.png"] = png()
     path = packed(tmp_path / "c.zip", {**files, "images/train/b.png": png(1), "more.zip": b"PK"})
     with pytest.raises(CommandError, match=r"--leave-unused: Found and not used: files: 1 packed .*zip"):
         call_command("import_corpus", "c", str(path), "--format", "csv")
@@ -161,8 +162,20 @@ def test_a_folder_of_pictures_beside_a_file_of_captions_is_taken(tmp_path: Path,
     assert numbers(brought(tmp_path / "c.csv").sheet)["pictures"] == (1, 1, {})
 
 
+def test_thumbnails_are_no_pictures_unless_their_folder_is_named(tmp_path: Path, data_dir: Path):
+    for folder in ("thumbs", "photos"):
+        (tmp_path / "c.csv").write_text("image,caption\na.png,a dog\n")
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.png").write_bytes(png())
+        pictures = numbers(brought(tmp_path, dry_run=True).sheet)["pictures"]
+        assert pictures == ((1, 0, {"not_read": 1}) if folder == "thumbs" else (2, 1, {"clutter": 1}))
+    how = ImportHow(dry_run=True)
+    named = import_corpus(name="c", path=tmp_path, format="csv", images=tmp_path / "thumbs", how=how)
+    assert numbers(named.sheet)["pictures"] == (2, 1, {"no_caption": 1})
+
+
 def test_known_clutter_is_one_line_and_needs_no_word(tmp_path: Path, data_dir: Path):
-    clutter = {"README.md": "x", ".DS_Store": b"x", "__MACOSX/._c.csv": b"x", "LICENSE": "x"}
+    clutter = dict.fromkeys(("README.md", ".DS_Store", "__MACOSX/._c.csv", "LICENSE"), "x")
     path = packed(tmp_path / "c.zip", {"c.csv": "image,caption\na.png,a dog\n", **clutter})
     assert numbers(brought(path).sheet)["files"] == (5, 1, {"clutter": 4})
 
@@ -188,6 +201,8 @@ def test_columns_lists_and_boxes_that_nobody_uses_are_told(tmp_path: Path, data_
     (lists / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog")
     (lists / "Flickr_8k.trainImages.txt").write_text("a.jpg\nb.jpg\n")
     assert numbers(brought(lists, "flickr8k", dry_run=True).sheet)["names"] == (2, 1, {"unknown": 1})
+    wrapped = packed(tmp_path / "c.zip", {f"c/{file.name}": file.read_text() for file in lists.iterdir()})
+    assert numbers(brought(wrapped, "flickr8k", dry_run=True).sheet)["names"] == (2, 1, {"unknown": 1})
 
 
 def test_turned_and_tiny_pictures_are_counted(tmp_path: Path, data_dir: Path):

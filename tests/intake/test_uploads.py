@@ -44,8 +44,10 @@ def checked(upload: Upload, format: str = "") -> CheckedUpload:
     return check_upload(upload, format=format, report_progress=lambda phase, share: None)
 
 
-def imported(upload: Upload, format: str = "flickr8k", **how: bool) -> ImportReport:
-    return import_upload(upload, format=format, **{"skip_problems": False, "leave_unused": False, **how})
+def imported(
+    upload: Upload, format: str = "flickr8k", *, skip_problems: bool = False, leave_unused: bool = False
+) -> ImportReport:
+    return import_upload(upload, format=format, skip_problems=skip_problems, leave_unused=leave_unused)
 
 
 def brought(upload: Upload) -> ImportReport:

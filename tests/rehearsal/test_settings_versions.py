@@ -28,7 +28,7 @@ from tests.sizes import sized
 pytestmark = pytest.mark.django_db
 
 PEOPLE = 4
-ACTS = ("answer", "answer", "answer", "answer", "take", "change", "withdraw", "open", "wait", "sweep")
+ACTS = (*["answer"] * 4, "take", "change_settings", "withdraw", "open", "wait", "sweep")
 #: One setting each, but for what needs another: of images and of leases.
 CHANGES: tuple[dict[str, Any], ...] = (
     {"link_votes": 3},
@@ -77,7 +77,7 @@ class Changing(Play):
     def version(self) -> int:
         return max(self.versions)
 
-    def change(self, number: int, step: int) -> None:
+    def change_settings(self, number: int, step: int) -> None:
         untouched = not Assignment.objects.filter(campaign=self.campaign).exists()
         plain_value = {**self.campaign.settings, **CHANGES[step % len(CHANGES)]}
         done = change_campaign_settings(campaign=self.campaign, settings=plain_value, seen=self.version)
@@ -143,7 +143,7 @@ def test_settings_that_change_twice_at_one_instant_are_both_folded_under() -> No
     with play.time():
         (image, *_others) = OpenImage.objects.filter(campaign=play.campaign).order_by("position")
         for step, expected in ((0, 2), (1, 1), (0, 2)):  # of three votes two that agree are enough
-            play.change(0, step)
+            play.change_settings(0, step)
             requested = {question.needed for question in image_state.refold_image(image.pk).questions}
             assert requested == {expected}, CHANGES[step]
 
@@ -164,7 +164,7 @@ def test_plays_meet_all_that_versions_can_do() -> None:
     for seed in range(4):
         chance = Random(seed)
         acts = [(chance.choice(ACTS), chance.randrange(PEOPLE), chance.randrange(40)) for _ in range(60)]
-        play = played(seed, [("change", 0, seed), *acts] if seed % 2 else acts)
+        play = played(seed, [("change_settings", 0, seed), *acts] if seed % 2 else acts)
         leases = Assignment.objects.filter(campaign=play.campaign)
         versions = set(leases.values_list("settings_version", flat=True))
         met["leases of several versions"] += len(versions) > 1

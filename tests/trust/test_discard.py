@@ -172,7 +172,7 @@ def test_what_was_in_hand_goes_back_and_what_is_handed_in_late_is_withdrawn():
 
 def test_a_suspension_and_a_withdrawal_are_each_undone_by_itself():
     world = World(settings=TRUSTING)
-    about = {"campaign": world.campaign, "worker": world.workers[0], "kind": q.COREF_LINK}
+    about: dict[str, Any] = {"campaign": world.campaign, "worker": world.workers[0], "kind": q.COREF_LINK}
 
     def refused() -> str:
         result = world.take(0, q.COREF_LINK)

@@ -113,8 +113,9 @@ def test_an_image_that_is_none_is_said_to_be_missing(world, ada):
 
 def test_a_file_is_uploaded_and_taken_whole(world, ada):
     rows = "coref_link,control,man,0:0-2 1:0-2,,,yes,\nbox_requirement,control,other,0:3-5,,,box,\n"
-    assert messages_on(upload(ada, HEAD + rows)) == ["2 control items added."]
-    assert messages_on(upload(ada, HEAD + rows)) == ["0 control items added; 2 already existed."]
+    sheet = "rows: 2 found, 2 taken"
+    assert messages_on(upload(ada, HEAD + rows)) == [sheet, "2 control items added."]
+    assert messages_on(upload(ada, HEAD + rows)) == [sheet, "0 control items added; 2 already existed."]
     assert {item.source for item in Control.objects.all()} == {"csv"}
 
 

@@ -1,8 +1,8 @@
-"""Drafts of campaigns: what somebody types into the steps of opening one, kept until it opens.
+"""Drafts of campaigns: the input of the steps that open one, stored until it opens.
 
-fields, reading     which fields there are, and what they say
-keeping             begun, saved, imported, duplicated, thrown away
-posing, marks       questions about images of the corpus, and control items answered by hand
-answer_times, estimate  how long answers take, and what the campaign will
-readiness, opening  whether it can be opened; the campaign, and what a pilot left out
+fields, reading         the fields, and their values
+keeping                 create, save, import, duplicate, delete
+posing, marks           questions about images of the corpus, and control items answered by hand
+answer_times, estimate  how long answers take, and the whole campaign
+readiness, opening      whether it can be opened; opening it, and the images after a pilot
 """

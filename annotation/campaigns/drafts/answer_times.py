@@ -1,4 +1,4 @@
-"""How long an answer takes: as people on this server were measured, else by published figures."""
+"""How long an answer takes: measured on this server, or from the literature."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from annotation.selectors.campaign.sums import earned_in_campaigns
 from annotation.selectors.corpora import CAMPAIGNS
 from annotation.selectors.pair_judgments import LEAST_SECONDS
 
-#: Campaigns that are looked at, the newest first; and answers of a kind, and workers who gave them, from
-#: which on they count.
+#: The number of newest campaigns that are used; and the number of answers of a kind, and of workers who gave
+#: them, that are required.
 _CAMPAIGNS, _ANSWERS, _WORKERS = 10, 50, 5
 #: The 97.5 % point of the normal distribution.
 _Z = 1.959964
@@ -24,9 +24,10 @@ _Z = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class AnswerTime:
-    """Seconds of an answer of a kind, from how few to how many, and where that comes from, in words.
+    """The range of seconds per answer of a kind, and its source in words.
 
-    Measured: the mean with its 95 % interval over workers. Published: a figure between two of the literature.
+    Measured: the mean with its 95 % interval over workers. Published: a value between two from the
+    literature.
     """
 
     seconds: float
@@ -37,15 +38,15 @@ class AnswerTime:
 
 
 def answer_times_of(account: Account | None, kinds: Iterable[str]) -> dict[str, AnswerTime]:
-    """Kind -> how long an answer of it takes, by the campaigns that `account` may see (None: all), else
-    as published."""
+    """Return kind -> the time of an answer, measured in the campaigns that `account` may see (None: all),
+    else published."""
     kinds = tuple(kinds)
     seen = CAMPAIGNS.rows(account, RESEARCHER, REVIEWER).exclude(state=Campaign.DRAFT).order_by("-pk")
     newest = [campaign for campaign in seen[:_CAMPAIGNS] if set(campaign.kinds) & set(kinds)]
     lines: dict[str, dict[int, tuple[int, float]]] = {kind: {} for kind in kinds}
     for earned in earned_in_campaigns(newest).values() if newest else ():
         for line in earned:
-            # A simulated crowd and a model annotator take no time.
+            # Simulated workers and model annotators take no time.
             if line.kind in lines and line.role != TEST_ROLE and line.seconds >= LEAST_SECONDS * line.answers:
                 answers, seconds = lines[line.kind].get(line.worker, (0, 0.0))
                 lines[line.kind][line.worker] = (answers + line.answers, seconds + line.seconds)
@@ -58,7 +59,7 @@ def _published(kind: str) -> AnswerTime:
 
 
 def _measured(lines: Mapping[int, tuple[int, float]]) -> AnswerTime | None:
-    """The mean over all answers, its interval over those who gave them; None where there are too few.
+    """Return the mean over all answers, with its interval over workers; None where there are too few.
 
     `lines`: worker -> answers and seconds, of all campaigns together.
     """
@@ -66,7 +67,7 @@ def _measured(lines: Mapping[int, tuple[int, float]]) -> AnswerTime | None:
     if answers < _ANSWERS or len(lines) < _WORKERS:
         return None
     mean = sum(seconds for _number, seconds in lines.values()) / answers
-    # A ratio of sums: its variance by the residuals of those who were asked.
+    # A ratio of sums: its variance is estimated from the residuals of the workers.
     residuals = sum((seconds - mean * number) ** 2 for number, seconds in lines.values())
     error = sqrt(residuals * len(lines) / (len(lines) - 1)) / answers
     text = ngettext(
@@ -77,8 +78,8 @@ def _measured(lines: Mapping[int, tuple[int, float]]) -> AnswerTime | None:
 
 
 def student95(freedom: int) -> float:
-    """Standard errors on either side of a mean that make a 95 % interval: the 97.5 % point of Student's
-    distribution, within 1 % from 2 degrees of freedom on (the expansion of Fisher and Cornish, 1960)."""
+    """Return the half-width of a 95 % interval in standard errors: the 97.5 % point of Student's
+    distribution, accurate to 1 % from 2 degrees of freedom (the expansion of Fisher and Cornish, 1960)."""
     z = _Z
     terms = (
         z,

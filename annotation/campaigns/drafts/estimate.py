@@ -1,9 +1,9 @@
-"""What a campaign will take: answers, hours and money, each with an interval, before anybody was asked.
+"""An estimate of a campaign: answers, hours and money, with intervals, before anybody is asked.
 
-Questions that are only counted are counted. Of questions about chains the protocol is rehearsed on some
-images (`protocol.rehearsal`), a few more with each look, until there are enough; the interval is that of
-their mean (95 %), widened by how sure one is of the seconds. Left out are the test, which is not paid, and
-the control items of the warm-up, which depend on how many people come.
+Questions that are only counted are counted. For questions about chains the protocol is rehearsed on some
+images (`protocol.rehearsal`), a few more with each call, until there are enough; the interval is that of
+their mean (95 %), widened by the uncertainty of the seconds. Not included are the test, which is not paid,
+and the control items of the warm-up, which depend on the number of workers.
 """
 
 import json
@@ -33,10 +33,10 @@ from annotation.protocol.terms import NOT_VISUAL, LayerRecord
 from annotation.protocol.trust_settings import GoldCoverage, in_force
 from annotation.protocol.work import MICROS
 
-#: Raised where a sample that a draft keeps is no longer drawn as it was.
+#: Increase this when the sample stored with a draft is drawn differently.
 _SAMPLE = 1
-#: Images that the protocol is rehearsed on, in all; and the seconds that one look may take, after which it
-#: ends, but not before the first few.
+#: The number of images in the whole rehearsal; the seconds after which one call ends; and the number of
+#: images that it processes at least.
 LARGEST_REHEARSAL, SECONDS_A_LOOK, AT_ONCE = 30, 0.7, 4
 
 
@@ -53,8 +53,8 @@ class Range:
 class DraftEstimate:
     """Answers, hours and money (currency units) for `images`, and for a pilot of `pilot` of them.
 
-    `sampled`: images that the protocol was rehearsed on, 0 where all is counted; `guessed`: what they show
-    was guessed from their captions; `whole`: there are no more to look at. `by_kind`: answers of each kind.
+    `sampled`: the number of images in the rehearsal, 0 where everything is counted; `guessed`: their chains
+    were guessed from their captions; `whole`: no images remain. `by_kind`: answers of each kind.
     """
 
     images: int
@@ -71,19 +71,21 @@ class DraftEstimate:
 
 @dataclass(frozen=True, slots=True)
 class EstimateTerms:
-    """What an estimate weighs answers by: pay and shares of `settings`, and `answer_times` by kind."""
+    """The weights of answers: pay and shares of `settings`, and `answer_times` by kind."""
 
     kinds: tuple[str, ...]
     settings: CampaignSettings
     answer_times: Mapping[str, AnswerTime]
 
     def extra(self, kind: str) -> float:
-        """How many answers are paid for one on a task: control items of trusted workers come on top."""
+        """Return the number of paid answers per answer on a task: control items of trusted workers come on
+        top."""
         return 1 + (self.settings.trust.control_share if kind_of(kind).strata else 0.0)
 
 
 def estimate_draft(plan: DraftPlan, *, pilot: int) -> DraftEstimate | None:
-    """The estimate of a draft; None where it has no image. Keeps with the draft what it has counted."""
+    """Return the estimate of a draft; None where it has no image. Stores its intermediate results with the
+    draft."""
     images = plan.chosen_images().count()
     if not images or plan.corpus is None:
         return None
@@ -106,26 +108,26 @@ def estimate_from(
     guessed: bool = False,
     apart: bool = False,
 ) -> DraftEstimate:
-    """Sums over `images` from the answers that each image of a sample takes, by kind. Where `sampled` is 0
-    the sample is no sample, but the mean of all.
+    """Estimate sums over `images` from the answers of each image in a sample, by kind. If `sampled` is 0, the
+    sample is the exact mean of all.
 
-    `apart`: the sample is none of the `images`, but of others like them, as those of a pilot are.
+    `apart`: the sample has none of the `images`, but similar ones, such as those of a pilot.
     """
     extra = {kind: terms.extra(kind) for kind in terms.kinds}
 
     def of(weigh: Mapping[str, float]) -> tuple[float, float]:
-        """The mean over images of a weighted sum of answers, and half of its interval."""
+        """Return the mean over images of a weighted sum of answers, and half of its interval."""
         per_image = [
             sum(weigh[kind] * extra[kind] * number for kind, number in counts.items() if kind in extra)
             for counts in sample
         ]
-        # Of the images themselves what was looked at is known; of others they have a chance of their own.
+        # Of the images themselves the sampled ones are known exactly; others vary by themselves.
         share = len(per_image) / images
         left = sqrt(1 + share) if apart else sqrt(max(0.0, 1 - share))
         if not sampled or len(per_image) < 2:
             return fmean(per_image), 0.0
         mean = fmean(per_image)
-        # statistics.stdev counts in fractions, which took most of an estimate.
+        # statistics.stdev uses fractions, which took most of the time.
         deviation = sqrt(fsum((counts - mean) ** 2 for counts in per_image) / (len(per_image) - 1))
         return mean, left * student95(len(per_image) - 1) * deviation / sqrt(len(per_image))
 
@@ -163,7 +165,7 @@ def estimate_from(
 
 
 def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
-    """Answers of the one kind that is asked, for each image on average: these are counted, not guessed."""
+    """Return the average number of answers per image of the one kind that is asked: an exact count."""
     (kind,) = plan.kinds
     answers = plan.settings.answers.answers_needed(kind)
     needed = answers + (_second_share(plan, kind) if answers == 1 else 0.0)
@@ -179,17 +181,18 @@ def _counted(plan: DraftPlan, images: int) -> dict[str, float]:
 
 
 def _second_share(plan: DraftPlan, kind: str) -> float:
-    """The chance with which a question that one answer settles is drawn for a second one."""
+    """Return the probability that a question settled by one answer is drawn for a second one."""
     measured = plan.entry in (fields.ENTRY_KNOWN, fields.ENTRY_MARKED)
     share = in_force(plan.settings.trust, GoldCoverage(measured, measured)).double_check_share
     return share if kind_of(kind).comparable else 0.0
 
 
 def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
-    """What some images take, by kind, and whether what they show is guessed; more with each call."""
+    """Return the answers that some images take, by kind, and whether their chains are guessed; more images
+    with each call."""
     assert plan.corpus is not None
     protocol = plan.settings.protocol
-    # Phrases that are marked by hand meanwhile change what is asked.
+    # Phrases marked by hand meanwhile change the questions.
     by_hand = PhraseMarks.objects.filter(image__corpus=plan.corpus)
     marks = by_hand.aggregate(number=Count("pk"), newest=Max("marked_at"))
     shares = {kind: _second_share(plan, kind) for kind in plan.kinds}
@@ -228,15 +231,15 @@ def _rehearsed(plan: DraftPlan) -> tuple[list[dict[str, float]], bool]:
 
 
 def _to_ask(layer: LayerRecord) -> LayerRecord:
-    """What is asked about: a layer's mentions without chain are not, for nobody knows what they are."""
+    """Return the layer without mentions outside all chains: nothing is known about them."""
     return LayerRecord(
         tuple(chain for chain in layer.chains if chain.mentions and chain.id != NOT_VISUAL), layer.objects
     )
 
 
 def hourly_rate(plan: DraftPlan, kind: str) -> tuple[float, float, float]:
-    """What an hour of answers of a kind earns, in currency units: at the usual pace, the slowest one, the
-    fastest one."""
+    """Return the pay for an hour of answers of a kind, in currency units: at the usual, the slowest and the
+    fastest speed."""
     pay, time = plan.settings.pay, plan.answer_times[kind]
     return (
         _hourly(pay.amount(kind, time.seconds), time.seconds),

@@ -1,7 +1,7 @@
-"""The fields of the steps in which a campaign is opened: which there are, and how what was typed is read.
+"""The fields of the steps that open a campaign, and how their input is read.
 
-A field's name is that of the setting that it holds ("pay.hourly"), where it holds one. Everything is kept as
-typed; reading it never fails, and says of each field what is wrong.
+A field has the name of its setting ("pay.hourly"), if it holds one. All input is stored as typed; reading
+never fails, and returns the error of each field.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,11 @@ from annotation.protocol.campaign_settings import (
     settings_of_tasks,
 )
 
-#: The steps, in their order.
+#: The steps, in order.
 STEPS: Final = ("corpus", "questions", "pay", "test", "votes", "preview", "open")
 CORPUS_STEP, QUESTIONS_STEP, PAY_STEP, TEST_STEP, VOTES_STEP, PREVIEW_STEP, OPEN_STEP = STEPS
-#: How workers enter: nothing, practice, a test from what is known already, one that the owner marks.
+#: How workers start: without, with practice, with a test from existing gold, or with one that the owner
+#: marks.
 ENTRY_NONE, ENTRY_PRACTICE, ENTRY_KNOWN, ENTRY_MARKED = ENTRIES = ("none", "practice", "known", "marked")
 #: Fields of steps that hold no setting.
 STEP_FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -32,7 +33,7 @@ STEP_FIELDS: Mapping[str, tuple[str, ...]] = {
     TEST_STEP: ("entry", "known"),
     OPEN_STEP: ("pilot", "open_to_all"),
 }
-#: The setting, or the table of settings, that a step shows -> the step.
+#: The setting, or the table of settings, of a step -> the step.
 _STEPS = {
     **dict.fromkeys(("boxes",), QUESTIONS_STEP),
     **dict.fromkeys(("pay.basis", "pay.currency", "pay.hourly", "pay.per_item"), PAY_STEP),
@@ -42,7 +43,7 @@ _STEPS = {
 
 
 def settings_by_step(tasks: str) -> Mapping[str, tuple[SettingField, ...]]:
-    """The settings that the steps show of campaigns of these tasks, by step, in the order of the pages."""
+    """Return the settings displayed for campaigns of these tasks, by step, in the order of the pages."""
     by_step: dict[str, list[SettingField]] = {}
     for declared in setting_fields(tasks):
         step = _STEPS.get(declared.name.rpartition(".")[0]) or _STEPS.get(declared.name)
@@ -52,7 +53,7 @@ def settings_by_step(tasks: str) -> Mapping[str, tuple[SettingField, ...]]:
 
 
 def fields_of_step(step: str, tasks: str) -> tuple[str, ...]:
-    """The names of a step's fields."""
+    """Return the names of a step's fields."""
     return (
         *STEP_FIELDS.get(step, ()),
         *(declared.name for declared in settings_by_step(tasks).get(step, ())),
@@ -61,7 +62,7 @@ def fields_of_step(step: str, tasks: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """Settings as the fields give them, and what is wrong, by field; what is wrong is at its default."""
+    """Settings read from the fields, and errors by field; invalid values are replaced by defaults."""
 
     settings: CampaignSettings
     problems: Mapping[str, str]
@@ -75,10 +76,9 @@ def read_typed_settings(
     tested: bool,
     suggested: Mapping[str, Any],
 ) -> ReadSettings:
-    """The settings of `tasks`: those of `base`, with what was `typed` in their place.
+    """Return the settings of `tasks`: those of `base`, replaced by what was `typed`.
 
-    `tested`: whether work begins with a test or practice. `suggested`: by field, what holds where neither
-    says anything.
+    `tested`: whether work begins with a test or practice. `suggested`: values by field where neither has one.
     """
     typed_settings = deepcopy(dict(base))
     fields = {
@@ -95,7 +95,7 @@ def read_typed_settings(
 
 
 def _without_faults(tasks: str, settings: dict[str, Any], fields: Mapping[str, SettingField]) -> ReadSettings:
-    """The settings of `plain`; what they refuse becomes a problem of its field, and is left out."""
+    """Return the settings of `settings`; invalid values become errors of their fields, and are removed."""
     problems: dict[str, str] = {}
     for _attempt in range(len(fields) + 1):
         try:
@@ -103,7 +103,7 @@ def _without_faults(tasks: str, settings: dict[str, Any], fields: Mapping[str, S
         except CampaignError as error:
             name = error.setting if isinstance(error, SettingError) else ""
             if name not in fields or name in problems:
-                # Nothing of the fields: settings that were imported and do not go together.
+                # No field's error: imported settings that contradict each other.
                 return ReadSettings(settings_of({}), {**problems, "settings": str(error)})
             problems[name] = str(error).removeprefix("setting ")
             put_setting(settings, name, fields[name].default_value)
@@ -111,5 +111,5 @@ def _without_faults(tasks: str, settings: dict[str, Any], fields: Mapping[str, S
 
 
 def typed_in(data: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """What a form sends of these fields, as a row can hold it; one that it leaves out is empty."""
+    """Return what a form submits for these fields, in a form that a row can store; missing ones are empty."""
     return {name: data.get(name, "").replace("\0", "")[:2000] for name in names}

@@ -1,4 +1,4 @@
-"""Drafts as rows: begun, typed into step by step, filled from TOML or from another campaign, thrown away."""
+"""Drafts as rows: created, filled step by step, from TOML or from another campaign, deleted."""
 
 import tomllib
 from collections.abc import Mapping
@@ -12,26 +12,26 @@ from annotation.common import database
 from annotation.models import Account, Campaign, CampaignDraft, Corpus
 from annotation.protocol.campaign_settings import CampaignError, settings_of, settings_of_tasks
 
-#: Drafts that one account may have; nobody works on more at a time.
+#: The largest number of drafts per account; nobody works on more at a time.
 MOST_DRAFTS = 50
 
 
 def drafts_of(account: Account) -> QuerySet[CampaignDraft]:
-    """The drafts of an account, the newest first."""
+    """Return the drafts of an account, the newest first."""
     return CampaignDraft.objects.filter(owner=account).select_related("corpus")
 
 
 def begin_draft(*, owner: Account, corpus: Corpus) -> CampaignDraft:
-    """A draft over `corpus`, with a name that is free and everything else as it usually is.
+    """Create a draft for `corpus`, with an unused name and defaults for everything else.
 
-    Raises CampaignError where the account has as many as it may.
+    Raises CampaignError where the account has the maximum number.
     """
     return _created(owner, corpus=corpus, fields={"name": _free_name(corpus.name)})
 
 
 def duplicate_to_draft(*, campaign: Campaign, owner: Account) -> CampaignDraft:
-    """A draft of a campaign like another: its corpus, tasks and settings; its texts and control items follow
-    when it is opened. Raises CampaignError where the account has as many as it may."""
+    """Create a draft that copies a campaign: its corpus, tasks and settings; its texts and control items are
+    copied when it is opened. Raises CampaignError where the account has the maximum number."""
     return _created(
         owner,
         corpus=campaign.corpus,
@@ -48,14 +48,14 @@ def duplicate_to_draft(*, campaign: Campaign, owner: Account) -> CampaignDraft:
 def save_step(
     *, draft: CampaignDraft, step: str, data: Mapping[str, str], tasks: str, corpus: Corpus | None = None
 ) -> None:
-    """Keep what a step's form sent, right or wrong.
+    """Store what a step's form submitted, valid or not.
 
-    `tasks`: what the draft asks so far. `corpus` takes the place of the draft's where it is given.
+    `tasks`: the draft's tasks so far. `corpus` replaces the draft's if given.
     """
     with database.writing():
         row = _locked(draft)
         names = fields.fields_of_step(step, data.get("tasks") or tasks)
-        # A field that the form did not show is left as it is: of other tasks than it was made for.
+        # Fields that the form did not show stay unchanged: it was made for other tasks.
         visible = set(data.get("shown", "").split()) or set(names)
         row.fields = {**row.fields, **fields.typed_in(data, [name for name in names if name in visible])}
         if corpus is not None and corpus.pk != row.corpus_id:
@@ -65,9 +65,9 @@ def save_step(
 
 
 def import_settings(*, draft: CampaignDraft, text: str, tasks: str) -> None:
-    """Take all settings from a TOML text; what was typed for settings before gives way.
+    """Read all settings from a TOML text, replacing what was typed.
 
-    Raises CampaignError where they cannot be; nothing changes then.
+    Raises CampaignError for invalid settings; then nothing changes.
     """
     try:
         table = tomllib.loads(text)
@@ -102,7 +102,7 @@ def _created(owner: Account, **values: object) -> CampaignDraft:
 
 
 def _free_name(like: str) -> str:
-    """A name that no campaign has: `like` with the next number behind it."""
+    """Return an unused campaign name: `like` with the next number appended."""
     stem = like[:80]
     taken = set(Campaign.objects.filter(name__startswith=stem).values_list("name", flat=True))
     return next(name for number in count(1) if (name := f"{stem}-{number}") not in taken)

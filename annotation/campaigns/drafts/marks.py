@@ -1,7 +1,7 @@
-"""Control items that the owner of a draft answers: kept with it, and stored like any others when it opens.
+"""Control items that the owner of a draft answers: stored with it, and created when it opens.
 
-The boxes that somebody draws answer more questions than the one that they were asked: a drawn box fits, one
-beside it does not, and all together are complete. `items_of_marks` makes these items too.
+Drawn boxes also answer other questions: a drawn box fits, a box beside it does not, and all together are
+complete. `items_of_marks` creates these items too.
 """
 
 from collections import Counter, defaultdict
@@ -22,15 +22,15 @@ from annotation.quality.controls.counted import counted_row
 from annotation.quality.controls.items import Images, control_row
 from annotation.selectors.controls import control_item_counts
 
-#: Marks that one draft may hold.
+#: The largest number of marks of a draft.
 MOST_MARKS = 2000
-#: A mark as its row holds it: plain data.
+#: A mark as its row stores it: plain data.
 Mark = Mapping[str, Any]
 MarkedItem = ControlItem | CountedControlItem
 
 
 class MarkKey(NamedTuple):
-    """Where a mark stands: a kind of question, what its items are for, and the image."""
+    """The key of a mark: the kind of question, the purpose of its items, and the image."""
 
     kind: str
     purpose: str
@@ -38,13 +38,14 @@ class MarkKey(NamedTuple):
 
 
 def purposes_of(kind: str) -> tuple[str, ...]:
-    """What items of a kind can be for: the test, and the work where accuracy is measured on them."""
+    """Return the possible purposes of items of a kind: the test, and the work if accuracy is measured on
+    them."""
     measured = kind_of(kind).measured_on == MEASURED_ON_CONTROLS
     return (Control.QUALIFICATION, Control.CONTROL) if measured else (Control.QUALIFICATION,)
 
 
 def marks_of(plan: DraftPlan) -> dict[MarkKey, Mark]:
-    """The marks of the draft's corpus and tasks, by their place."""
+    """Return the marks for the draft's corpus and tasks, by key."""
     return {
         MarkKey(mark["kind"], mark["purpose"], mark["image"]): mark
         for mark in plan.draft.marks
@@ -53,9 +54,10 @@ def marks_of(plan: DraftPlan) -> dict[MarkKey, Mark]:
 
 
 def mark_for(plan: DraftPlan, posed: PosedQuestion, purpose: str, known: Any, *, done: bool = True) -> Mark:
-    """The mark that says that `known` is the answer to a question: its word, boxes, or ticks.
+    """Return the mark by which `known` is the answer to a question: its word, boxes, or ticks.
 
-    `done`: of a drawing, whether no further box is missing. Raises BadItem where it cannot be a control item.
+    `done`: for a drawing, whether no further box is missing. Raises BadItem where it cannot be a control
+    item.
     """
     assert plan.corpus is not None
     mark = {
@@ -75,7 +77,7 @@ def mark_for(plan: DraftPlan, posed: PosedQuestion, purpose: str, known: Any, *,
 
 
 def is_about(mark: Mark, posed: PosedQuestion) -> bool:
-    """Whether a mark answers this very question."""
+    """Whether a mark answers exactly this question."""
     return (
         tuple(mark["mentions"]) == posed.mentions
         and [list(group) for group in mark["captions"]] == [list(group) for group in posed.captions]
@@ -84,9 +86,9 @@ def is_about(mark: Mark, posed: PosedQuestion) -> bool:
 
 
 def store_marks(*, draft: CampaignDraft, marks: Iterable[Mark], cleared: Iterable[MarkKey] = ()) -> None:
-    """Keep marks, each in the place of an older one; those of `cleared` places go.
+    """Store marks, replacing older ones with the same keys; those with `cleared` keys are deleted.
 
-    Who marks items of a test means to have one: it becomes the way in.
+    Marking items of a test selects that test as the entry.
     """
     marks = list(marks)
     with database.writing():
@@ -106,7 +108,7 @@ def _mark_key(mark: Mark) -> MarkKey:
 
 
 def items_of_marks(plan: DraftPlan) -> list[MarkedItem]:
-    """The control items that the marks make, those that follow from drawn boxes among them."""
+    """Return the control items made from the marks, including those that follow from drawn boxes."""
     items: list[MarkedItem] = []
     marks = marks_of(plan)
     for mark_key, mark in marks.items():
@@ -124,7 +126,7 @@ def items_of_marks(plan: DraftPlan) -> list[MarkedItem]:
 
 
 def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem]:
-    """What the boxes that somebody drew say: for drawing, and for the kinds that show them."""
+    """Yield the items that follow from drawn boxes: for drawing, and for the kinds that show boxes."""
     boxes = tuple(sorted(Box(*box) for box in mark["known"]))
     mentions, image, purpose = tuple(mark["mentions"]), mark["image"], mark["purpose"]
     yield ControlItem(kind.key, purpose, image, mentions, boxes)
@@ -132,7 +134,7 @@ def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem
     if not boxes or not judging:
         return
     yield ControlItem(kind.key, purpose, image, mentions, (), boxes=boxes)
-    # One for the test, another for the work: of which answer, the picture decides.
+    # One for the test, another for the work; which answer each has depends on the picture.
     for number, use in enumerate(purposes_of(judging)):
         worse = (draw_number("fits", image, mark["mentions"]) < 0.5) != bool(number)
         fits, fails = kind_of(judging).strata
@@ -148,8 +150,8 @@ def _of_drawing(plan: DraftPlan, kind: Kind, mark: Mark) -> Iterator[ControlItem
 
 
 def _balanced(plan: DraftPlan, items: list[MarkedItem]) -> list[MarkedItem]:
-    """The items without those of kinds that follow from drawn boxes and have one answer alone: nobody could
-    begin such a test."""
+    """Remove the items of kinds that follow from drawn boxes and have only one answer: nobody could begin
+    such a test."""
     marked = {mark_key.kind for mark_key in marks_of(plan)}
     answers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for item in items:
@@ -158,7 +160,7 @@ def _balanced(plan: DraftPlan, items: list[MarkedItem]) -> list[MarkedItem]:
 
 
 def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
-    """(kind, purpose) -> the answers that its items have, counted; what cannot be an item is left out."""
+    """Return (kind, purpose) -> the number of items by answer; invalid items are skipped."""
     strata: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for item in items_of_marks(plan):
         kind = kind_of(item.kind)
@@ -173,7 +175,7 @@ def strata_of_marks(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
 
 
 def strata_there(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
-    """What `strata_of_marks` counts, and the items that come along from the campaign that a draft is like."""
+    """Return the counts of `strata_of_marks` plus the items copied from the draft's original campaign."""
     strata = strata_of_marks(plan)
     like = plan.like
     if like is not None and plan.corpus is not None and like.corpus_id == plan.corpus.pk:
@@ -197,7 +199,7 @@ def check_items(plan: DraftPlan, items: Iterable[MarkedItem]) -> None:
 
 
 def _item(mark: Mark) -> MarkedItem:
-    """The control item of a mark."""
+    """Return the control item of a mark."""
     if is_counted(mark["kind"]):
         known = tuple(mark["known"]) if isinstance(mark["known"], list) else mark["known"]
         captions = tuple((key, number) for key, number in mark["captions"])

@@ -1,4 +1,4 @@
-"""A draft becomes a campaign: at once, or as a pilot on a few images, after which one goes on with all."""
+"""Opening a draft as a campaign: completely, or as a pilot on a few images, which is continued later."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -27,14 +27,15 @@ from annotation.protocol.questions import DOUBLE_CHECK, VOTE
 from annotation.quality import controls
 
 _T = TypeVar("_T")
-#: Has the images of a campaign opened, with these arguments of the job `open_images`.
+#: Queues the opening of a campaign's images, with these arguments of the job `open_images`.
 Enqueue = Callable[[Campaign, dict[str, Any]], object]
-#: Finished images of a pilot from which on it says what all will take.
+#: The number of finished images of a pilot from which it gives an estimate for all.
 _TELLING = 5
 
 
 def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
-    """Make the campaign of a draft, with its control items, and have its images opened; the draft goes.
+    """Create the campaign of a draft with its control items, queue the opening of its images, and delete the
+    draft.
 
     All or nothing. Raises CampaignError where anything is missing.
     """
@@ -50,12 +51,12 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
                 % {"what": " ".join(f"{line.title}: {line.text}" for line in missing)}
             )
         campaign = _created(plan)
-        if campaign.jobs.exists() or campaign.images.exists():  # somebody else's, made in this very moment
+        if campaign.jobs.exists() or campaign.images.exists():  # somebody else's, created at the same moment
             raise CampaignError(
                 _("There is a campaign “%(name)s” already: choose another name.") % {"name": plan.name}
             )
         if plan.entry in (fields.ENTRY_NONE, fields.ENTRY_PRACTICE):
-            # The test of the campaign that this one is like came along.
+            # The test was copied from the original campaign.
             campaign.controls.filter(purpose=Control.QUALIFICATION).delete()
         items = [
             item
@@ -77,7 +78,7 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
 
 
 def _created(plan: DraftPlan) -> Campaign:
-    """The campaign of a plan, without images; with the texts and items of the one that it is like."""
+    """Create the campaign of a plan, without images, with the texts and items of the original campaign."""
     assert plan.corpus is not None
     arguments: dict[str, Any] = {
         "name": plan.name,
@@ -94,8 +95,8 @@ def _created(plan: DraftPlan) -> Campaign:
 
 
 def pilot_of(*, campaign: Campaign, whole: Mapping[str, Any]) -> dict[str, Any]:
-    """Make a campaign without images a pilot of those that `whole` names (split, images, tags), and say which
-    it opens first; all of them, where they are no more than a pilot has."""
+    """Make a campaign without images a pilot of those in `whole` (split, images, tags), and return which ones
+    it opens first; all of them, if there are no more than a pilot has."""
     if images_chosen(campaign, **_choice(whole)).count() <= PILOT_IMAGES:
         return dict(whole)
     Campaign.objects.filter(pk=campaign.pk).update(pilot=dict(whole))
@@ -104,7 +105,7 @@ def pilot_of(*, campaign: Campaign, whole: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_items_of_draft(*, campaign: Campaign, known: str, actor: Account | None = None) -> int:
-    """Add control items and a test from what is known: a layer of that name, or the captions of a split.
+    """Add control items and a test from gold: a layer of that name, or the captions of a split.
 
     Returns how many were added. Raises PhraseboxError, BadItem, LayerBehind and UnknownName.
     """
@@ -118,8 +119,8 @@ def add_items_of_draft(*, campaign: Campaign, known: str, actor: Account | None 
 def go_on_with_all(
     *, campaign: Campaign, enqueue: Callable[[Campaign, dict[str, Any]], _T], actor: Account | None = None
 ) -> _T:
-    """Open the images that a pilot left out; returns what `enqueue` does. Raises CampaignError where there is
-    no pilot any more."""
+    """Open the images that a pilot did not include; return the result of `enqueue`. Raises CampaignError
+    where there is no pilot any more."""
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.pilot is None or row.state not in (Campaign.OPEN, Campaign.PAUSED):
@@ -135,8 +136,8 @@ def go_on_with_all(
 
 
 def check_no_running_pilot(campaign: Campaign) -> None:
-    """Raise CampaignError where a campaign is a pilot that people work on: who asks to open it once more by
-    its name may name fewer, more or other images than the pilot was to have."""
+    """Raise CampaignError if a campaign is a running pilot: a request that opens it again by name may mean
+    fewer, more or other images than the pilot has."""
     if campaign.pilot is not None and campaign.state != Campaign.DRAFT:
         raise CampaignError(
             _("Campaign “%(name)s” is a pilot: continue with all its images instead of opening it again.")
@@ -145,20 +146,20 @@ def check_no_running_pilot(campaign: Campaign) -> None:
 
 
 def images_after_pilot(campaign: Campaign) -> int:
-    """How many images a pilot left out; 0 for what is no pilot."""
+    """Return how many images a pilot did not include; 0 without a pilot."""
     if campaign.pilot is None:
         return 0
     chosen = images_chosen(campaign, **_choice(campaign.pilot))
-    if asks_pairs(campaign.tasks):  # an image may stand on another one's page
+    if asks_pairs(campaign.tasks):  # an image may be on another one's page
         return max(0, chosen.count() - PILOT_IMAGES)
     left = not_open(campaign, Image.objects.filter(pk__in=chosen.values("pk")))
-    # Those of the pilot itself may be opened a portion at a time.
+    # The pilot itself may open its images in portions.
     return not_planned(campaign, left).count()
 
 
 def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | None:
-    """What the images that a pilot left out will take, by those that it finished; None before there are
-    enough of them."""
+    """Estimate the images that a pilot did not include, from those that it finished; None before there are
+    enough."""
     left = images_after_pilot(campaign)
     rows = Judgment.objects.filter(
         image__campaign=campaign, image__complete=True, withdrawn=False, role__in=(VOTE, DOUBLE_CHECK)
@@ -168,7 +169,7 @@ def pilot_estimate(campaign: Campaign, *, reader: Account) -> DraftEstimate | No
         sample.setdefault(image, {})[kind] = float(number)
     if not left or len(sample) < _TELLING:
         return None
-    if campaign.tasks != ENTITIES:  # a page stands with the first of its images
+    if campaign.tasks != ENTITIES:  # a page belongs to the first of its images
         share = campaign.images.count() / PILOT_IMAGES
         sample = {image: {kind: n * share for kind, n in of.items()} for image, of in sample.items()}
     settings, kinds = settings_of(campaign.settings), campaign.kinds

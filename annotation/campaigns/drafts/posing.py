@@ -1,7 +1,7 @@
-"""Questions about images of a draft's corpus, as workers would get them: for its preview, and to be marked.
+"""Questions about images of a draft's corpus, as workers would get them: for its preview, and for marking.
 
-Where the corpus has a layer that is taken for the truth, chains and boxes are its; else what belongs together
-is guessed by head nouns, and nothing is asked about boxes that nobody drew.
+If the corpus has a gold layer, chains and boxes are from it; otherwise chains are guessed by head nouns, and
+there are no questions about boxes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,17 +25,17 @@ from annotation.protocol.terms import NOT_VISUAL, SCENE, Box, Chain, ImageRecord
 from annotation.selectors.records import stream_records
 from annotation.task_types.displayed import displayed_image
 
-#: Pictures on a grid of questions to be marked.
+#: Number of pictures on a grid of questions to be marked.
 GRID_PICTURES = 12
-#: A box that overlaps a right one by less plainly does not fit (`moderation.control_items.from_layer`).
+#: A box with a lower overlap clearly does not fit (`moderation.control_items.from_layer`).
 _FAILS = 0.45
 
 
 @dataclass(frozen=True, slots=True)
 class PosedQuestion:
-    """A question about an image: the row's id, its key, and what the page shows (a lease's content).
+    """A question about an image: the row's id, its key, and the displayed content (as of a lease).
 
-    `mentions`, `boxes` and `pending` of questions about chains; `captions` (image key, place) of the others.
+    `mentions`, `boxes` and `pending` for questions about chains; `captions` (image key, place) for others.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class PosedQuestion:
 
     @property
     def stamp(self) -> str:
-        """A short text that differs for any other question, so that no answer lands on another picture."""
+        """A short text that differs between questions, so that no answer is stored for another picture."""
         parts = (self.kind, self.image, self.key, self.mentions, self.captions, self.boxes, self.pending)
         return blake2b(repr(parts).encode(), digest_size=9).hexdigest()
 
@@ -57,8 +57,8 @@ class PosedQuestion:
 def posed_questions(
     plan: DraftPlan, kind: str, *, offset: int = 0, number: int = GRID_PICTURES
 ) -> list[PosedQuestion]:
-    """`number` questions of a kind about as many images, the same ones for each `turn`; fewer where the
-    corpus has no more, or where nothing can be asked about an image."""
+    """Return `number` questions of a kind about as many images, starting at `offset`, always the same ones;
+    fewer where the corpus has no more, or where nothing can be asked about an image."""
     rows = images_to_show(plan, offset=offset, number=number)
     about = kind_of(kind)
     if plan.tasks == ENTITIES:
@@ -73,8 +73,8 @@ def posed_questions(
 
 
 def images_to_show(plan: DraftPlan, *, offset: int, number: int) -> list[Image]:
-    """Images with pictures in a drawn order, those first that the campaign will not ask about: nobody judges
-    as a task what they met as a control item."""
+    """Return images with pictures in random order, first those that the campaign will not ask about: workers
+    do not get a task about what they met as a control item."""
     if plan.corpus is None:
         return []
     pool = Image.objects.filter(corpus=plan.corpus)
@@ -95,13 +95,13 @@ def _ids(images: QuerySet[Image]) -> list[int]:
 
 
 def _drawn(there: int, number: int, plan: DraftPlan) -> list[int]:
-    """`wanted` different places among so many, in a drawn order that a larger number only continues."""
+    """Return `number` different positions in random order; a larger number only extends the list."""
     drawn: dict[int, None] = {}
     attempt = 0
     while len(drawn) < min(number, there):
         drawn.setdefault(int(draw_number("draft", plan.draft.pk, attempt) * there))
         attempt += 1
-        if attempt > 20 * there + 100:  # few are left to be hit: take the rest in their order
+        if attempt > 20 * there + 100:  # few are left: take the rest in order
             drawn.update(dict.fromkeys(range(there)))
     return list(drawn)[:number]
 
@@ -109,10 +109,11 @@ def _drawn(there: int, number: int, plan: DraftPlan) -> list[int]:
 def layers_of_images(
     plan: DraftPlan, rows: Sequence[Image]
 ) -> Iterator[tuple[ImageRecord, LayerRecord, bool]]:
-    """Of images of the corpus the record, what it shows, and whether that is known rather than guessed.
+    """Yield for images of the corpus the record, its layer, and whether the layer is gold rather than
+    guessed.
 
-    They come in the corpus's order; those that a layer of truth does not cover are left out, as a campaign
-    leaves them out. Of a draft without a corpus there are none.
+    They come in the corpus's order; images that the gold layer does not cover are skipped, as in a campaign.
+    A draft without a corpus has none.
     """
     if plan.corpus is None:
         return
@@ -129,7 +130,7 @@ def _about_chains(plan: DraftPlan, kind: Kind, rows: Sequence[Image]) -> Iterato
     ids = {row.key: row.pk for row in rows}
     questions: dict[str, PosedQuestion] = {}
     for record, layer, known in layers_of_images(plan, rows):
-        # By the name of the image, so that a question stays the same whatever else is shown.
+        # Depends on the image's name only, so that a question stays the same whatever else is displayed.
         variant = int(draw_number("turn", plan.draft.pk, record.id) * 2)
         question = _of_chains(kind, layer, known, record.id, variant)
         if question is not None:
@@ -152,8 +153,8 @@ _ChainQuestion = tuple[Sequence[Mention], tuple[Box, ...], Box | None]
 def _of_chains(
     kind: Kind, layer: LayerRecord, known: bool, image: str, variant: int
 ) -> _ChainQuestion | None:
-    """What a question of the chain asks about an image: mentions, boxes, the box in question. `turn` 0 or 1
-    asks for either answer, as far as one can tell."""
+    """Return the content of a chain question about an image: mentions, boxes, the box in question. `variant`
+    0 or 1 asks for one or the other answer, as far as possible."""
     chains = [chain for chain in layer.chains if chain.mentions and chain.id != NOT_VISUAL]
     chains.sort(key=lambda chain: draw_number("chain", image, chain.mentions[0].id))
     if kind.mentions == (2, 2):
@@ -181,8 +182,8 @@ def _of_chains(
 
 
 def _linked(chains: Sequence[Chain], variant: int) -> _ChainQuestion | None:
-    """Two mentions that workers may be asked to link: of one chain, or (`turn` 1) of two; of the other where
-    there are none."""
+    """Return two mentions to be linked: of one chain, or (`variant` 1) of two; of the other kind where there
+    are none."""
     of = {mention.id: number for number, chain in enumerate(chains) for mention in chain.mentions}
     mentions = [mention for chain in chains for mention in chain.mentions]
     pairs = [(a, b) for a, b in combinations(mentions, 2) if may_corefer(b, [a])]
@@ -191,7 +192,7 @@ def _linked(chains: Sequence[Chain], variant: int) -> _ChainQuestion | None:
 
 
 def worse_box(box: Box, right: Sequence[Box]) -> Box:
-    """A box like `box` that plainly does not fit any of the `right` ones: half of it, or moved aside."""
+    """Return a box like `box` that clearly does not fit any of the `right` ones: half of it, or shifted."""
     half = Box(box.xmin, box.ymin, box.xmin + max(0, (box.width * 2) // 5 - 1), box.ymax)
     left = max(1, box.xmin - (box.width * 7) // 10)
     moved = Box(left, box.ymin, left + box.width - 1, box.ymax)
@@ -204,7 +205,7 @@ def worse_box(box: Box, right: Sequence[Box]) -> Box:
 def _counted(
     plan: DraftPlan, kind: Kind, row: Image, others: Sequence[Image], index: int
 ) -> PosedQuestion | None:
-    """A question that is only counted about an image; others lend their captions."""
+    """Return a counted question about an image; others provide captions."""
     if kind.about == ABOUT_IMAGE:
         return PosedQuestion(kind.key, row.pk, row.key, kind.content(plan.settings.answers.number))
     matching = [(row, number) for number in range(len(displayed_image(row.pk).captions))]
@@ -241,7 +242,8 @@ def _block(
     matching: Sequence[tuple[Image, int]],
     lent: Sequence[tuple[Image, int]],
 ) -> list[tuple[Image, int]]:
-    """Captions beside an image of a page: some of its own, the others of other images, in a drawn order."""
+    """Return captions for an image of a page: some of its own, the others of other images, in random
+    order."""
     size = plan.settings.page.captions
     true = list(matching[: 1 + int(draw_number("own", plan.draft.pk, row.key) * max(1, kind.most_true))])
     by_name = {f"{owner.key}#{number}": (owner, number) for owner, number in (*true, *lent)}
@@ -255,7 +257,7 @@ def _block(
 
 
 def posed_page(plan: DraftPlan, kind: str, *, offset: int) -> PosedQuestion | None:
-    """The question that a preview shows: of pages a whole one, else one about one image."""
+    """Return the question of a preview: a whole page, or a question about one image."""
     blocks = posed_questions(plan, kind, offset=0)
     if not blocks:
         return None

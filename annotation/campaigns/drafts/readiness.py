@@ -1,4 +1,4 @@
-"""Whether a draft can be opened: one line for each thing that a campaign needs, and where to see to it."""
+"""Whether a draft can be opened: one line for each requirement of a campaign, and where to meet it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,18 +15,18 @@ from annotation.models import Caption, Control, Image
 from annotation.protocol.kinds import ABOUT_IMAGE, MEASURED_ON_CONTROLS, kind_of
 from annotation.task_types.base import TASK_TYPES
 
-#: How a line stands: seen to, missing (nothing opens until it is there), or worth knowing.
+#: The state of a line: done, missing (prevents opening), or a note.
 LINE_DONE: Final = "done"
 LINE_MISSING: Final = "missing"
 LINE_ADVICE: Final = "advice"
 
-#: Images whose captions are looked at, spread over all that are chosen: are they English?
+#: Number of images whose captions are checked for English, spread over all chosen ones.
 _IMAGES_READ: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ReadinessLine:
-    """One thing that a campaign needs: how it stands, what it says, and the step that it belongs to."""
+    """A requirement of a campaign: its state, its text, and its step."""
 
     state: str
     title: str
@@ -35,7 +35,7 @@ class ReadinessLine:
 
 
 def readiness(plan: DraftPlan) -> list[ReadinessLine]:
-    """The lines of a draft, in the order of the steps."""
+    """Return the lines of a draft, in the order of the steps."""
     return [
         *_of_corpus(plan),
         _faults(
@@ -57,7 +57,7 @@ def can_open(lines: list[ReadinessLine]) -> bool:
 
 
 def _faults(plan: DraftPlan, step: str, title: str, done: str) -> ReadinessLine:
-    """A line that is done where nothing is wrong in its step."""
+    """Return a line that is done if its step has no error."""
     if problems := plan.problems_of(step):
         return ReadinessLine(LINE_MISSING, title, " ".join(dict.fromkeys(problems.values())), step)
     return ReadinessLine(LINE_DONE, title, done, step)
@@ -102,8 +102,8 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
 
 
 def _not_english(plan: DraftPlan) -> str:
-    """What it means that captions are not English, in words; "" where they are, or where phrases came with
-    them or are marked."""
+    """Return the consequence of captions that are not English; "" where they are, or where phrases were
+    imported or marked."""
     assert plan.corpus is not None
     if plan.tasks == ENTITIES and gold_layer(plan.corpus) is not None:
         return ""
@@ -154,7 +154,7 @@ def _of_test(plan: DraftPlan) -> list[ReadinessLine]:
 
 
 def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
-    """A line for each kind: whether its test can be taken, and whether it is as long as it should be."""
+    """Return a line for each kind: whether its test is possible, and long enough."""
     lines, step, needed = [], fields.TEST_STEP, plan.settings.trust.verdict_known
     there = strata_there(plan)
     kinds = marked_kinds(plan.tasks)
@@ -168,7 +168,7 @@ def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
             text = _("All marks have one answer, so nobody could begin. Mark one with another answer.")
             lines.append(ReadinessLine(LINE_MISSING, title, text, step))
         else:
-            # Each answer comes as often as any other, or once more often.
+            # Each answer occurs as often as any other, or once more.
             usable = min(needed, len(answers) * min(answers.values()) + len(answers) - 1, answers.total())
             text = _("%(n)d of %(wanted)d items.") % {"n": usable, "wanted": needed}
             lines.append(ReadinessLine(LINE_DONE if usable >= needed else LINE_ADVICE, title, text, step))
@@ -179,7 +179,7 @@ def _of_marked_test(plan: DraftPlan) -> list[ReadinessLine]:
 
 
 def _of_work(plan: DraftPlan) -> list[ReadinessLine]:
-    """Whether accuracy will be measured in the work."""
+    """Return the line about measuring accuracy during the work."""
     kinds = [kind for kind in plan.kinds if kind_of(kind).measured_on == MEASURED_ON_CONTROLS]
     if not kinds:
         return []

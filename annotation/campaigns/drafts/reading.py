@@ -1,4 +1,4 @@
-"""A draft as it stands: what its steps say, and what is wrong with it, field by field."""
+"""Reading a draft: the values of its steps, and errors by field."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ from annotation.selectors.tags.queries import BadTagQuery
 from annotation.selectors.tags.samples import draw_by_tags
 from phrasebox.registry import UnknownName
 
-#: What an hour of work is suggested to earn, in the currency of the campaign.
+#: The suggested hourly pay, in the currency of the campaign.
 SUGGESTED_HOURLY = 12.0
-#: Images of a pilot.
+#: Number of images of a pilot.
 PILOT_IMAGES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class DraftPlan:
-    """What a draft says. `corpus` is None where it is gone, or not open to its owner any more; `like`, the
-    campaign whose texts and items come along, too.
+    """The content of a draft. `corpus` is None where it was deleted, or is no longer visible to the owner;
+    the same holds for `like`, the campaign whose texts and items are copied.
 
-    `known` names the layer, or the split, that a test comes from. `problems`: what is wrong, by field.
-    `answer_times`: how long answers take, by kind.
+    `known` names the layer, or the split, for the test. `problems`: errors by field. `answer_times`: how long
+    answers take, by kind.
     """
 
     draft: CampaignDraft
@@ -58,23 +58,23 @@ class DraftPlan:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of question that the campaign will ask."""
+        """The kinds of questions of the campaign."""
         return kinds_of_tasks(self.tasks)
 
     def unsaved(self) -> Campaign:
-        """The campaign that would be, for what shows or checks one; it is not stored."""
+        """The future campaign, unsaved, for previews and checks."""
         return Campaign(
             name=self.name or "-", corpus=self.corpus, tasks=self.tasks, settings=self.settings.as_dict()
         )
 
     def crowd_size(self) -> CrowdSize:
-        """How many workers the campaign will need."""
+        """The number of workers that the campaign needs."""
         pictured = Image.objects.filter(pk__in=self.chosen_images().values("pk")).exclude(picture="").exists()
         return crowd_size(self.kinds, self.settings, pictured=pictured)
 
     def chosen_images(self) -> QuerySet[Image]:
-        """The images that the campaign will ask about, all of them, in their order: none that gold does not
-        cover, where there is gold for its questions."""
+        """All images that the campaign will ask about, in order, without those that gold does not cover, if
+        there is gold for its questions."""
         images = Image.objects.filter(corpus=self.corpus).order_by("position")
         if self.corpus is None or "tags" in self.problems or "split" in self.problems:
             return images if self.corpus is not None else images.none()
@@ -88,7 +88,7 @@ class DraftPlan:
         return covered(self.unsaved(), images)[: self.images]
 
     def problems_of(self, step: str) -> dict[str, str]:
-        """What is wrong in one step."""
+        """Return the errors of one step."""
         names = fields.fields_of_step(step, self.tasks)
         problems = {name: text for name, text in self.problems.items() if name in names}
         if step == fields.CORPUS_STEP and "corpus" in self.problems:
@@ -99,7 +99,7 @@ class DraftPlan:
 
 
 def read_draft(draft: CampaignDraft) -> DraftPlan:
-    """What a draft says, with everything that is wrong with it; it never fails."""
+    """Read a draft with all its errors; never fails."""
     typed: Mapping[str, str] = draft.fields
     problems: dict[str, str] = {}
     corpus = _corpus(draft)
@@ -157,7 +157,8 @@ def read_draft(draft: CampaignDraft) -> DraftPlan:
 
 
 def suggested_pay(answer_times: Mapping[str, AnswerTime]) -> dict[str, Any]:
-    """Pay by field, by the answer: so that an hour earns SUGGESTED_HOURLY, rounded up to a hundredth."""
+    """Return the pay per answer, by field, at which an hour earns SUGGESTED_HOURLY, rounded up to a
+    hundredth."""
     suggested: dict[str, Any] = {"pay.basis": BY_ANSWER, "pay.hourly": SUGGESTED_HOURLY}
     for kind, time in answer_times.items():
         suggested[f"{ITEM_PAY}{kind}"] = ceil(SUGGESTED_HOURLY * time.seconds / 36 - 1e-9) / 100
@@ -165,7 +166,7 @@ def suggested_pay(answer_times: Mapping[str, AnswerTime]) -> dict[str, Any]:
 
 
 def known_sources(corpus: Corpus | None, tasks: str, split: str | None) -> list[str]:
-    """Where a test may come from: layers that are taken for the truth, or splits that are not asked about."""
+    """Return the possible sources of a test: gold layers, or splits that are not asked about."""
     if corpus is None:
         return []
     kind = only_kind(tasks)
@@ -178,7 +179,7 @@ def known_sources(corpus: Corpus | None, tasks: str, split: str | None) -> list[
 
 
 def asked_from_captions(kind: Kind) -> bool:
-    """Whether control items of a kind are made from captions that are known to be an image's own."""
+    """Whether control items of a kind are made from an image's own captions."""
     return kind.pair_known is not None or bool(kind.most_true)
 
 
@@ -187,7 +188,7 @@ def _usual_tasks() -> str:
 
 
 def _usual_entry(corpus: Corpus | None, tasks: str, known: str) -> str:
-    """A test where the answers are known already, else practice."""
+    """Return the default entry: a test where gold exists, else practice."""
     if corpus is None or not known:
         return fields.ENTRY_PRACTICE
     if tasks == ENTITIES and gold_layer(corpus) is None:
@@ -196,8 +197,8 @@ def _usual_entry(corpus: Corpus | None, tasks: str, known: str) -> str:
 
 
 def marked_kinds(tasks: str) -> tuple[str, ...]:
-    """The kinds of these tasks whose test can be marked by hand: those that have one, without sentences of
-    their own."""
+    """Return the kinds of these tasks whose test can be marked by hand: those with a test, without sentences
+    of their own."""
     return tuple(
         key
         for key in kinds_of_tasks(tasks)
@@ -211,7 +212,7 @@ def _corpus(draft: CampaignDraft) -> Corpus | None:
 
 
 def _name_problem(name: str) -> str:
-    """What is wrong with a campaign's name, "" where nothing is."""
+    """Return the error of a campaign's name, "" for none."""
     if not name:
         return _("Give the campaign a name.")
     try:
@@ -228,7 +229,7 @@ def _name_problem(name: str) -> str:
 def _which_images(
     typed: Mapping[str, str], corpus: Corpus | None, problems: dict[str, str]
 ) -> tuple[str | None, int | None, tuple[str, ...]]:
-    """Split, number and tags, with what is wrong entered in `problems`."""
+    """Return split, number and tags; their errors are added to `problems`."""
     split = typed.get("split", "").strip() or None
     if corpus is not None and split is not None and split not in split_names(corpus):
         problems["split"] = _("The corpus has no split “%(name)s”.") % {"name": split[:60]}

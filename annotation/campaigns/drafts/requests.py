@@ -1,4 +1,4 @@
-"""A campaign before it is opened, as people and programs ask for one; and what it would come to."""
+"""Requests about a campaign before it is opened: its plan and its estimate."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ from annotation.protocol.rehearsal import CrowdSize
 from annotation.protocol.work import MICROS
 from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 
-#: Fields that are checked before a campaign is made; what else is wrong, its services refuse.
+#: Fields that are checked before a campaign is created; services check the others.
 _CHECKED = ("split", "tags", "known")
 
 
@@ -94,7 +94,7 @@ class PlanCampaignRequest:
     pilot: Annotated[bool, Help(_("Pilot"), _("On 20 images first"))] = False
 
     def problems(self) -> Iterator[FieldError]:
-        """It names what it asks, or a campaign that asks it."""
+        """Errors: the tasks, or a campaign to copy, are required."""
         for name in ("corpus", "tasks"):
             if self.like is None and getattr(self, name) is None:
                 yield FieldError(name, "missing")
@@ -103,36 +103,36 @@ class PlanCampaignRequest:
             yield FieldError("known", "test_is_off")
 
     def like_row(self) -> Campaign | None:
-        """The other campaign; the request was admitted, so that it is there."""
+        """Return the campaign to copy; it exists, since the request was authorised."""
         return None if self.like is None else Campaign.objects.select_related("corpus").get(name=self.like)
 
     def corpus_row(self) -> Corpus:
-        """The corpus that it is over."""
+        """Return the corpus."""
         like = self.like_row()
         if self.corpus is None and like is not None:
             return like.corpus
         return Corpus.objects.get(name=self.corpus, published=True)
 
     def tasks_to_ask(self) -> str:
-        """What it asks."""
+        """Return the tasks."""
         like = self.like_row()
         return self.tasks or (like.tasks if like is not None else "")
 
     def settings(self) -> dict[str, Any]:
-        """The settings, with the test that `known` makes."""
+        """Return the settings, including the test that `known` provides."""
         like = self.like_row()
         settings = self.campaign_settings
         if settings is None:
             settings = like.settings if like is not None else {}
         trust = settings.get("trust", {})
-        if self.known is None or not isinstance(trust, Mapping):  # which its reader refuses
+        if self.known is None or not isinstance(trust, Mapping):  # rejected when settings are read
             return settings
         return {**settings, "trust": {**trust, "qualification": True}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountRange:
-    """An amount as a decimal number in a text, with its 95 % interval."""
+    """An amount as a decimal number in a string, with its 95 % interval."""
 
     value: str
     low: str
@@ -141,9 +141,9 @@ class AmountRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanEstimate:
-    """What a campaign will take, with 95 % intervals. `sampled`: images that the protocol was rehearsed on, 0
-    where everything is counted; `guessed`: what they show was guessed from their captions. The test is not
-    paid and not in it."""
+    """The estimate of a campaign, with 95 % intervals. `sampled`: the number of images in the rehearsal, 0
+    where everything is counted; `guessed`: their chains were guessed from their captions. The test is not
+    paid and not included."""
 
     images: int
     answers: Range
@@ -159,8 +159,8 @@ class PlanEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCampaign:
-    """What a campaign would come to, and whether it can be opened: nothing opens while a line is `missing`.
-    It has no estimate where it has no image."""
+    """The plan of a campaign, and whether it can be opened: not while a line is `missing`. Without images it
+    has no estimate."""
 
     ready: bool
     workers: CrowdSize
@@ -169,7 +169,7 @@ class PlannedCampaign:
 
 
 def plan_campaign(request: PlanCampaignRequest, context: OperationContext) -> PlannedCampaign:
-    """What a campaign would come to. Raises CampaignError."""
+    """Return the plan of a campaign. Raises CampaignError."""
     plan = draft_plan(request, context)
     lines, estimate = readiness(plan), estimate_draft(plan, pilot=PILOT_IMAGES)
     return PlannedCampaign(
@@ -181,7 +181,7 @@ def plan_campaign(request: PlanCampaignRequest, context: OperationContext) -> Pl
 
 
 def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> DraftPlan:
-    """What a request says, read as the pages read a draft; nothing is stored. Raises CampaignError."""
+    """Return a request's content in the form of a draft; nothing is stored. Raises CampaignError."""
     tasks = request.tasks_to_ask()
     settings = settings_of_tasks(tasks, request.settings())
     entry = fields.ENTRY_PRACTICE if settings.trust.qualification else fields.ENTRY_NONE
@@ -196,7 +196,7 @@ def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> Draft
         **{name: "yes" if getattr(request, name) else "" for name in ("unpaid", "pilot", "open_to_all")},
     }
     draft = CampaignDraft(
-        pk=0,  # of no row: estimates draw by it
+        pk=0,  # no row's id: estimates use it as a seed
         owner=context.actor,
         corpus=request.corpus_row(),
         like=request.like_row(),
@@ -207,8 +207,8 @@ def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> Draft
 
 
 def check_plan(request: PlanCampaignRequest, plan: DraftPlan) -> None:
-    """Raise Invalid where a campaign names images or a source of its test that are not there, or where some
-    kind would earn nothing and nobody said that this is meant."""
+    """Raise Invalid where the request names images or a source of the test that do not exist, or where some
+    kind would earn nothing without confirmation."""
     invalid_settings = {name: plan.problems[name] for name in _CHECKED if name in plan.problems}
     if invalid_settings:
         raise Invalid(
@@ -233,5 +233,6 @@ def _estimate(estimate: DraftEstimate, currency: str) -> PlanEstimate:
 
 
 def _amount(value: float, currency: str) -> str:
-    """Currency units as a decimal text, in the digits of the currency: an estimate knows no more."""
+    """Return currency units as a decimal string with the digits of the currency: an estimate is no more
+    precise."""
     return amount_text(rounded_amount(round(value * MICROS), currency), currency)

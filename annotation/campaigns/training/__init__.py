@@ -1,1 +1,1 @@
-"""What campaigns learn from: chains that are known, boxes of other programs."""
+"""Training data of campaigns: known chains, and boxes of other programs."""

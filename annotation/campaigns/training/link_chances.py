@@ -1,4 +1,4 @@
-"""What a campaign learns from images whose chains are known, so that it asks fewer questions."""
+"""Link probabilities learned from images with known chains, so that a campaign asks fewer questions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from annotation.selectors.records import stream_records
 
 @dataclass(frozen=True, slots=True)
 class LearnedLinks:
-    """From how many images chances were counted, how many pairs of head nouns have one of their own, and what
-    became of the campaign's settings."""
+    """The number of images that were counted, the number of pairs of head nouns with their own probability,
+    and the change of the campaign's settings."""
 
     images: int
     pairs: int
@@ -54,8 +54,8 @@ class LearnLinksRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedLinkChances:
-    """From how many images how many pairs of head nouns were learnt, the version of the settings that has
-    them, what changed in it, and how many images were reopened."""
+    """The numbers of images and of learned pairs of head nouns, the version of the settings that has them,
+    its changes, and the number of reopened images."""
 
     campaign: str
     images: int
@@ -66,7 +66,7 @@ class LearnedLinkChances:
 
 
 def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> LearnedLinkChances:
-    """Learn from what there is. Raises CampaignError and UnknownName."""
+    """Learn link probabilities from the available data. Raises CampaignError and UnknownName."""
     learnt = learn_links(
         campaign=request.row(),
         corpus=request.corpus,
@@ -92,13 +92,12 @@ def learn_links(
     seen: int | None = None,
     actor: Account | None = None,
 ) -> LearnedLinks:
-    """Count how likely two phrases refer to the same thing, and let the campaign ask by that: a new version
-    of its settings, with order = "learned" and the table, and else as they are then: what is saved while it
-    counts stays. Open images keep theirs once somebody has worked.
+    """Count how often two phrases refer to the same thing, and let the campaign use these probabilities:
+    makes a new version of its settings with order = "learned" and the table, keeping everything else,
+    including changes saved meanwhile. Open images keep their settings once somebody has worked.
 
-    Counted from the campaign's finished images, or from a `layer` of `corpus` (its own where none is named;
-    gold where no layer is). Raises CampaignError where there is no image to learn from, and as
-    `change_some_settings` does.
+    Counts the campaign's finished images, or a `layer` of `corpus` (its own corpus by default; the gold layer
+    by default). Raises CampaignError where there are no images, and as `change_some_settings` does.
     """
     images = 0
 
@@ -134,7 +133,7 @@ def learn_links(
 
 
 def _layers(campaign: Campaign, corpus: str | None, layer: str | None) -> Iterator[LayerRecord]:
-    """What there is to learn from, image by image; images without a mention teach nothing."""
+    """Yield the layer of each image to learn from; images without mentions are skipped."""
     if corpus is None and layer is None:
         if not model_annotators.count_finished(campaign):
             return

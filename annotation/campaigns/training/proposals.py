@@ -1,4 +1,4 @@
-"""The boxes that a model annotator proposes as a file: written, and those of another program read."""
+"""A model annotator's proposed boxes as a file: exporting them, and importing those of another program."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class ImportProposalsRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenProposals:
-    """Of how many images boxes were written, and of which version of the model annotator."""
+    """The number of images whose boxes were written, and the version of the model annotator."""
 
     version: int
     images: int
@@ -58,9 +58,8 @@ class WrittenProposals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedProposals:
-    """Of how many images a model annotator has boxes now, and how many questions it answered at once. Of the
-    boxes some were `clipped`, since they reached out of their picture, and others, `outside` of it, left
-    out."""
+    """The number of images for which a model annotator now has boxes, and of questions that it answered at
+    once. `clipped` boxes extended beyond their picture, and boxes `outside` of it were skipped."""
 
     campaign: str
     model_annotator: str
@@ -73,7 +72,7 @@ class ImportedProposals:
 
 
 def export_proposals(request: ExportProposalsRequest, context: OperationContext) -> NewFile:
-    """The file of the boxes that a model annotator would draw."""
+    """Return a model annotator's proposed boxes as a file."""
     model_annotator = model_annotators.model_annotator_in(request.row(), request.model_annotator)
     return NewFile(f"{request.campaign}-{model_annotator.name}.jsonl", partial(_write, model_annotator))
 
@@ -85,7 +84,7 @@ def _write(model_annotator: ModelAnnotator, path: Path) -> WrittenProposals:
 
 @with_sheet
 def import_proposals(request: ImportProposalsRequest, context: OperationContext) -> ImportedProposals:
-    """Give a model annotator its boxes, and let it answer. Raises Busy, CampaignError and FormatError."""
+    """Store a model annotator's boxes, and let it answer. Raises Busy, CampaignError and FormatError."""
     campaign = request.row()
     model_annotator = model_annotators.model_annotator_in(campaign, request.model_annotator)
     model_annotators.refuse_busy(model_annotator)

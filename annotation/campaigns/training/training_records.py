@@ -1,5 +1,4 @@
-"""What a model annotator learns from in a campaign: the chains with boxes of its images, complete or under
-way."""
+"""Training data of a model annotator in a campaign: the chains with boxes of its images, finished or not."""
 
 import json
 from collections.abc import Iterator
@@ -23,16 +22,16 @@ _WITH_BOXES = (BOXED, COVERAGE)
 _WITHOUT_BOXES = frozenset(CHAIN_STAGES) - {LINKING, *_WITH_BOXES, *CLOSED_STAGES}
 #: Flickr30k Entities has 3.2 phrases a caption and 7.7 chains an image (2015, section 2.4).
 _CHAINS_OF_A_PHRASE = 0.48
-#: More than what sums of shares may lack of a whole.
+#: The tolerance for rounding in sums of shares.
 _ROUNDING = 1e-9
 
 
 def count_training_images(campaign: Campaign) -> int:
-    """How many images' worth a model annotator can learn from: complete images, and of each image under way
-    the share of its chains that has an accepted box and is finished, or waits for Coverage alone. Images
-    without a box, or without a picture, count as none.
+    """Return the amount of training data in images: complete images, and for each unfinished image the share
+    of its chains that have an accepted box and are finished, or only wait for Coverage. Images without a box,
+    or without a picture, count as 0.
 
-    Crowds work on many images at a time, so the first is complete when most boxes are drawn.
+    Crowds work on many images at a time, so the first image is only complete when most boxes are drawn.
     """
     opened = OpenImage.objects.filter(campaign=campaign).exclude(image__picture="")
     worth = 0.0
@@ -50,8 +49,8 @@ def count_training_images(campaign: Campaign) -> int:
 
 
 def training_records_of(campaign: Campaign) -> Iterator[ImageRecord]:
-    """The campaign's images with the chains of its layer that are finished, or have as many accepted boxes as
-    their phrases name, in the order of the corpus; images without chains are left out."""
+    """Yield the campaign's images with those chains of its layer that are finished, or have as many accepted
+    boxes as their phrases mention, in the order of the corpus; images without chains are skipped."""
     layer = layers.layer_to_read(campaign.corpus, campaign.name)
     going: dict[str, set[str]] = {}
     open_chains = Chain.objects.filter(layer=layer).exclude(stage__in=("", *CLOSED_STAGES))
@@ -72,7 +71,7 @@ def training_records_of(campaign: Campaign) -> Iterator[ImageRecord]:
 
 
 def _without(layer: LayerRecord, chains: set[str]) -> LayerRecord:
-    """The layer without these chains, and without the boxes that are of no other."""
+    """Return the layer without these chains, and without boxes that belong to no other."""
     cut = (
         replace(entity, chains=tuple(name for name in entity.chains if name not in chains))
         for entity in layer.objects
@@ -84,10 +83,10 @@ def _without(layer: LayerRecord, chains: set[str]) -> LayerRecord:
 
 
 def first_verdicts(campaign: Campaign) -> dict[str, int]:
-    """Images' keys, each with its place in the order in which the first box of each was judged.
+    """Return the position of each image, by key, in the order in which the first box of each was judged.
 
-    The order of those that are there stays, unless answers are withdrawn, and new ones come last: what was
-    held out of a training run as the last of them, an earlier training run did not learn from.
+    This order is stable, unless answers are withdrawn, and new images come last: images held out of a
+    training run as the last ones were not used by earlier training runs.
     """
     judging = [judged_by(kind) for kind in campaign.kinds if draws(kind)]
     judged = campaign.judgments.filter(kind__in=judging, withdrawn=False)

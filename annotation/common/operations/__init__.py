@@ -1,10 +1,9 @@
-"""What an operation is: something that people, programs and commands can have done, declared once.
+"""Operations: actions for people, programs and commands, each declared once.
 
-A declaration (`Operation`) says what is asked for (a dataclass, its request), what comes out of it, who may
-ask, and the function that does it. Pages, the API, commands and jobs are made from it: see
-`annotation.web.common.request_forms`, `annotation.api.rest.views`, `annotation.management.operations` and
-`annotation.jobs.registry`. Declarations are in an app's package `operations`, requests beside the services
-that take them.
+A declaration (`Operation`) has the request (a dataclass), the result, the permission, and the function.
+Pages, the API, commands and jobs are made from it: see `annotation.web.common.request_forms`,
+`annotation.api.rest.views`, `annotation.management.operations` and `annotation.jobs.registry`. Declarations
+are in an app's package `operations`, requests in the modules of the services that take them.
 """
 
 from annotation.common.operations.balance import (

@@ -18,15 +18,15 @@ _R = TypeVar("_R")
 
 #: Kinds of things in words.
 KINDS_IN_WORDS = {
-    balance.FILES: _("files"),
+    balance.SOURCE_FILES: _("files"),
     balance.PICTURES: _("pictures"),
-    balance.IMAGES: _("images"),
+    balance.NAMED_IMAGES: _("images"),
     balance.CAPTIONS: _("captions"),
     balance.ROWS: _("rows"),
-    balance.COLUMNS: _("columns"),
+    balance.TABLE_COLUMNS: _("columns"),
     balance.NAMES: _("names in lists"),
     balance.BOXES: _("boxes"),
-    balance.LABELS: _("labels"),
+    balance.BOX_LABELS: _("labels"),
     balance.OUTLINES: _("outlines"),
     balance.MASKS: _("masks"),
     balance.LINES: _("lines"),
@@ -51,15 +51,15 @@ KINDS_IN_WORDS = {
     balance.QUERIES: _("queries"),
 }
 #: Why so many things are left.
-REASONS_IN_WORDS = {
+LEFT_IN_WORDS = {
     balance.PROBLEM: _("%(count)s with a problem"),
     balance.OF_LEFT: _("%(count)s of images that are left"),
     balance.CLUTTER: _("%(count)s that systems and tools put there"),
     balance.COMPANION: _("%(count)s that other imports read"),
     balance.OUTSIDE: _("%(count)s outside of their picture"),
     balance.NOT_READ: _("%(count)s that nothing reads in this format"),
-    balance.PACKED: _("%(count)s packed within the source: unpack it first"),
-    balance.NO_CAPTION: _("%(count)s that no caption is of"),
+    balance.PACKED_INSIDE: _("%(count)s packed within the source: unpack it first"),
+    balance.UNCAPTIONED: _("%(count)s that no caption is of"),
     balance.UNKNOWN: _("%(count)s without a match in the corpus"),
     balance.OTHER_WORDS: _("%(count)s whose words are not those of their caption"),
     balance.NOT_KEPT: _("%(count)s that no layer can hold"),
@@ -74,7 +74,7 @@ NOTES_IN_WORDS = {
         "images with size and boxes of the picture before EXIF turned it, which were turned too: %(count)s"
     ),
     balance.TOO_SMALL: _("pictures too small to be asked about: %(count)s"),
-    balance.NO_PICTURE: _("images without a picture: %(count)s"),
+    balance.PICTURELESS: _("images without a picture: %(count)s"),
 }
 #: How a person says that what is found and not used may be left.
 LEAVE_UNUSED = Help(
@@ -133,7 +133,7 @@ def with_sheet(run: Callable[[Any, _C], _R]) -> Callable[[Any, _C], _R]:
 
 
 def _left(rest: Remainder) -> str:
-    return _named(str(REASONS_IN_WORDS[rest.reason]), rest.count, rest.examples)
+    return _named(str(LEFT_IN_WORDS[rest.reason]), rest.count, rest.examples)
 
 
 def _named(words: str, count: int, examples: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""What can be wrong with a request, as facts: the field, a code, and values."""
+"""Errors of requests as data: the field, a code, and values."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 
-#: What any operation may raise where things, and not we, are in the way.
+#: Exceptions that any operation may raise because of the data, as opposed to a bug.
 EXPECTED_ERRORS = (PhraseboxError, UnknownName)
-#: Code -> its message. Codes are pydantic's, and "unknown" for a name that nothing has.
+#: Code -> its message. Codes are pydantic's, and "unknown" for a name that does not exist.
 WORDING: Mapping[str, str | Promise] = {
     "missing": _("This is required."),
     "extra_forbidden": _("There is no field of this name; known: %(known)s."),
@@ -78,7 +78,7 @@ WORDING: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """What is wrong with one field: its name (with dots for a place within it), a code, and values."""
+    """An error of one field: its name (with dots for a place within it), a code, and values."""
 
     field: str
     code: str
@@ -86,14 +86,14 @@ class FieldError:
 
     @property
     def detail(self) -> str:
-        """What is wrong, in a sentence of the reader's language."""
+        """The error as a sentence in the reader's language."""
         if self.code in WORDING:
             return str(WORDING[self.code]) % self.params
         return str(self.params.get("message", self.code))
 
 
 class Invalid(PhraseboxError):
-    """A request whose `errors` name each field that is wrong."""
+    """An invalid request; `errors` has each invalid field."""
 
     def __init__(self, *errors: FieldError) -> None:
         self.errors = errors
@@ -101,12 +101,12 @@ class Invalid(PhraseboxError):
 
 
 def invalid(name: str, code: str, **params: Any) -> Invalid:
-    """The error, to be raised, that one field is wrong."""
+    """Return the exception for one invalid field."""
     return Invalid(FieldError(name, code, params))
 
 
 class Forbidden(PermissionError):
-    """The caller has none of `roles` for what the request names."""
+    """The caller has none of the `roles` for the object of the request."""
 
     def __init__(self, *roles: str) -> None:
         self.roles = roles

@@ -1,5 +1,5 @@
-"""Markers in the annotations of a request's fields: what a text names, which texts there are, how a person
-is helped. pydantic checks them, and takes them into the JSON schema."""
+"""Markers in the annotations of a request's fields: what a string refers to, its choices, and help texts.
+pydantic checks them, and includes them in the JSON schema."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from pydantic_core import CoreSchema, core_schema
 
 from annotation.common.database import LARGEST_ID
 
-#: What names of things are made of.
+#: The pattern of names.
 NAME_PATTERN = r"^[-a-zA-Z0-9_]+$"
 
 
 @dataclass(frozen=True, eq=False)
 class StoredKind:
-    """A kind of stored thing that requests name, as a run.
+    """A kind of stored object that requests refer to, such as a run.
 
-    `rows(account, *roles)` are those that an account may use, by its roles; all of them for the account None,
-    which is the person who runs commands on the server. Roles for one are granted for the corpus, or the
-    campaign, that it is or is `within`. `column` is the one that names a row; pages offer rows to choose from
-    only where it is "name".
+    `rows(account, *roles)` are those that an account may use with its roles; all of them for the account
+    None, which is a command on the server. Roles for an object are granted for the corpus, or the campaign,
+    that it is or is `within`. `column` is the column with its name; pages offer rows as choices only if it is
+    "name".
     """
 
     title: str | Promise
@@ -36,21 +36,22 @@ class StoredKind:
     column: str = "name"
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """The row of that name that the account may use; None where there is none."""
+        """Return the row of that name that the account may use; None where there is none."""
         if isinstance(name, int) and name > LARGEST_ID:
             return None
         row: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()
         return row
 
     def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
-        """The names of the rows that the account may use, in order; what of it is not read is not loaded."""
+        """Return the names of the rows that the account may use, in order; a lazy sequence that loads only
+        what is read."""
         names: Any = self.rows(account, *roles).order_by(self.column).values_list(self.column, flat=True)
         return cast(Sequence[str], names)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A text or a number that names a thing of some `kind`; with `kind` None a name that nothing has yet."""
+    """A string or a number that refers to an object of some `kind`; with `kind` None, a new name."""
 
     kind: StoredKind | None = None
     max_length: int = 100
@@ -64,8 +65,8 @@ class Named:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A text out of `choices()`: value -> its title for people, or None where it has none of its own. `none`:
-    how people are shown that none is chosen, where that is allowed."""
+    """A string out of `choices()`: value -> its title, or None for no separate title. `none`: the title of
+    the empty choice, where that is allowed."""
 
     choices: Callable[[], Mapping[str, Any]]
     none: str | Promise = ""
@@ -76,9 +77,9 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Help:
-    """How people are helped with a field: a `label`, and one line of `text`; both are translated lazily. A
-    page shows so many `lines` of what may be long. With `only_commas` nothing else separates the texts of a
-    list that a person types: they may hold spaces."""
+    """Help for a field: a `label`, and one line of `text`; both are translated lazily. Long texts get an
+    input of several `lines`. With `only_commas`, only commas separate the entries of a typed list: they may
+    contain spaces."""
 
     label: str | Promise
     text: str | Promise = ""
@@ -96,9 +97,9 @@ class Help:
 
 @dataclass(frozen=True, eq=False)
 class FileUpload:
-    """A file: a command takes its path, pages and programs send it. Of one that is sent, `unpacked(path,
-    most)` counts the bytes that it holds, at least where they are more than `most`. All files of a request
-    lie in one folder."""
+    """A file: a command gets its path, pages and programs upload it. For an upload, `unpacked(path, most)`
+    counts the bytes that it contains, or returns any number above `most`. All files of a request are in one
+    folder."""
 
     most: int = 2**30
     unpacked: Callable[[Path, int], int] | None = None
@@ -117,21 +118,21 @@ class FileUpload:
 @dataclass(frozen=True, eq=False)
 class ServerFile:
     """A file that an operator put into `sources/FOLDER` of DATA_DIR, by its name there; for a command any
-    file, by its path. `also()` are names that are no files."""
+    file, by its path. `also()` are further names, which are not files."""
 
     folder: str
     endings: tuple[str, ...]
     also: Callable[[], Iterable[str]] = tuple
 
     def names(self) -> list[str]:
-        """The names that a page offers."""
+        """Return the names that a page offers."""
         paths = (Path(settings.DATA_DIR) / "sources" / self.folder).glob("[!.]*")
-        # `NAME.ids.txt` lists what the rows of another file are of.
+        # `NAME.ids.txt` lists the ids of another file's rows.
         files = (file.name for file in paths if file.is_file() and not file.name.endswith(".ids.txt"))
         return [*self.also(), *sorted(name for name in files if name.endswith(self.endings))]
 
     def path(self, name: str, *, by_path: bool) -> Path:
-        """Where the file is; `by_path` where the caller may name any."""
+        """Return the path of the file; with `by_path` the caller may give any path."""
         return Path(name) if by_path else (Path(settings.DATA_DIR) / "sources" / self.folder / name).resolve()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -1,4 +1,4 @@
-"""Operations and their table: each is declared once, in a module of an app's package `operations`."""
+"""Operations and their registry: each is declared once, in a module of an app's package `operations`."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,19 +22,19 @@ from phrasebox.plug_ins import PlugInFolders
 from phrasebox.registry import Registry, discover, registering
 
 _T = TypeVar("_T")
-#: Who may see that a thing is there.
+#: The roles that may see that an object exists.
 _BROWSING = (REVIEWER, RESEARCHER)
-#: Names of a kind that an error lists at most.
+#: The largest number of names of a kind in an error.
 _LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class OperationContext:
-    """Who has an operation done (None: the person who runs commands), and where it says how far it is.
+    """The caller of an operation (None: a command), and its progress callbacks.
 
-    `progress` is the job's, where a job does it. `by_path`: files are named by their paths, since the person
-    who asks may read them anyway. `picture`: where they can look at one of `Image.picture`. `out` is where a
-    command has its result put.
+    `progress` is the job's, if a job runs it. `by_path`: files are given as paths, since the caller can read
+    them anyway. `picture`: returns the URL of an `Image.picture` for the caller. `out` is a command's output
+    path.
     """
 
     actor: Any = None
@@ -45,13 +45,14 @@ class OperationContext:
     listener: Callable[[str, float], object] = lambda phase, share: None
 
     def report_progress(self, phase: str, share: float) -> None:
-        """Report the current phase, and the share of the whole that is done; it never falls."""
+        """Report the current phase, and the share of the whole that is done; it never decreases."""
         self.listener(phase, share)
         if self.progress is not None:
             self.progress.advance(max(self.progress.share, share), phase=phase)
 
     def progress_of(self, phase: str, total: int) -> Callable[[Iterable[_T]], Iterator[_T]]:
-        """What passes things on, `total` of them, and says after each hundredth how far it is."""
+        """Return a function that yields things, `total` of them, and reports progress after each
+        hundredth."""
         step = max(1, total // 100)
 
         def passed_on(things: Iterable[_T]) -> Iterator[_T]:
@@ -64,9 +65,9 @@ class OperationContext:
 
 
 class Listing(NamedTuple):
-    """What an operation returns that lists things: `rows`, and what makes a row a result. Those of a table
-    are ordered by the column `by` ("-pk": the last first), others by a function that makes a text of one; no
-    two share it."""
+    """The result of an operation that lists objects: `rows`, and the function that converts a row. Rows of a
+    table are sorted by the column `by` ("-pk": the newest first), others by a function that returns a string;
+    its values are unique."""
 
     rows: QuerySet[Any] | Sequence[Any]
     by: str | Callable[[Any], str]
@@ -74,14 +75,14 @@ class Listing(NamedTuple):
 
 
 class Pages(NamedTuple):
-    """What an operation returns that lists things a page at a time: `page(mark, size)` returns at most so
-    many results after those that end at `mark` (None: the first ones), and the mark of their end, None where
-    no more follow."""
+    """The result of an operation that lists objects page by page: `page(mark, size)` returns at most `size`
+    results after those that end at `mark` (None: the first ones), and the mark of their end, None on the last
+    page."""
 
     page: Callable[[Any, int], tuple[Iterable[Any], Any]]
 
     def every(self, size: int = 500) -> Iterator[Any]:
-        """All results, read page by page."""
+        """Yield all results, page by page."""
         results, mark = self.page(None, size)
         yield from results
         while mark is not None:
@@ -91,9 +92,9 @@ class Pages(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """The result of an operation that makes a file of a `media_type`; its `run` returns a NewFile.
+    """The result type of an operation that creates a file of a `media_type`; its `run` returns a NewFile.
 
-    Its command refuses a path that something has already; with `replaces` an earlier file gives way to it.
+    Its command rejects a path that exists already; with `replaces` it overwrites an earlier file.
     """
 
     media_type: str
@@ -101,8 +102,8 @@ class File:
 
 
 class NewFile(NamedTuple):
-    """A file to be made: what it is called, and what writes it to a path. Commands show what that returns.
-    One that is `stored` already is sent as it is."""
+    """A file to be created: its name, and the function that writes it to a path, whose result commands print.
+    A `stored` file is sent unchanged."""
 
     name: str
     write: Callable[[Path], object]
@@ -111,9 +112,9 @@ class NewFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Who may have it done: the person who holds one of `roles` for what the field `on` names; where it names
-    nothing, for anything, with `corpora` for a corpus at least, with `server` for the whole server. Without
-    roles everybody who is signed in may."""
+    """A permission: one of `roles` is required for the object that the field `on` names; without an object,
+    for any one, with `corpora` for at least one corpus, with `server` for the whole server. Without roles
+    every signed-in account is allowed."""
 
     roles: tuple[str, ...]
     on: str = ""
@@ -121,7 +122,7 @@ class Has:
     server: bool = False
 
     def allows(self, account: Any) -> bool:
-        """Whether an account may have it done for something."""
+        """Whether an account has the permission for any object."""
         if self.server:
             return bool(account.has_role(*self.roles, on=WHOLE_SERVER))
         return not self.roles or bool(account.has_role_somewhere(*self.roles, corpora=self.corpora))
@@ -131,9 +132,9 @@ class Has:
 class Rest:
     """How the API serves an operation. Placeholders of `path` are fields of the request.
 
-    `route` names the address, which several methods share ("" for the operation's name); `own_transactions`:
-    the work takes long, or several transactions. `creates` is the address of what was made, with fields of
-    the result, as "runs/{name}". Calls are limited to so many a minute where they are `paced`.
+    `route` is the name of the URL, which several methods may share ("": the operation's name);
+    `own_transactions`: the work takes long, or several transactions. `creates` is the URL of the created
+    object, with fields of the result, such as "runs/{name}". `paced` limits the calls per minute.
     """
 
     method: str
@@ -147,15 +148,15 @@ class Rest:
 
     @property
     def arguments(self) -> list[str]:
-        """The fields of the request that the address holds."""
+        """Return the fields of the request that are in the URL."""
         return re.findall(r"<\w+:(\w+)>", self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What a command has of its own: fields that are `positional` (those of the address unless it says
-    others), how its result is written as `text`, and in other `layouts`, each with its switch, as --csv.
-    `out`: what its option --out DIR is for."""
+    """The specifics of a command: its `positional` fields (those of the URL by default), its result as
+    `text`, and in other `layouts`, each with an option such as --csv. `out`: the help of its option --out
+    DIR."""
 
     positional: tuple[str, ...] = ()
     out: str = ""
@@ -164,7 +165,7 @@ class CommandLine:
 
 
 class ResultTable(NamedTuple):
-    """A result as a page shows it: the columns' names, the cells of each row, and remarks under it."""
+    """A result for a page: column names, the cells of each row, and remarks below."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -173,13 +174,13 @@ class ResultTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FormPage:
-    """The page that holds the form of an operation; `route` where it is made by hand, else one is made.
+    """The page with the form of an operation; `route` for a hand-written one, else one is generated.
 
-    `started`: what is said when its job was enqueued; `done`: what is said when it was done at once, with
-    fields of the result, as "%(name)s", or what says it of the result ("": nothing). Then the page is shown
-    whose path `leads` makes of the result. A result with a secret is shown under it, on a page of its own;
-    another one as the `table` made of it, where there is one.
-    `sure`: the text of a box that must be ticked first, where the operation cannot be undone.
+    `started`: the message when its job was queued; `done`: the message when it ran at once, with fields of
+    the result, such as "%(name)s", or a function of the result ("": no message). Then the page is displayed
+    whose path `leads` returns for the result. A result with a secret is displayed below, on a separate page;
+    another one as its `table`, if there is one. `sure`: the text of a box that must be ticked first, for an
+    operation that cannot be undone.
     """
 
     route: str = ""
@@ -191,20 +192,19 @@ class FormPage:
 
 
 class _AsRunSays:
-    """Marks a value that comes from the annotations of `run`."""
+    """Marks a value that is derived from the annotations of `run`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
-    """Something that can be done: `run(request, context)` returns a `result`, a dataclass.
+    """An operation: `run(request, context)` returns a `result`, a dataclass.
 
-    `name` is that of the command and of the job; that of `run` unless it is given, as are `request` and
-    `result`. `before_job` checks a request before its job is enqueued,
-    and may fill it in. `errors` are those that `run` raises where things, and not we, are in the way, beside
-    `EXPECTED_ERRORS`, and `stale` those that say that somebody else was faster. A surface that is None does
-    not offer it. It is `listed` where `run` returns a Listing or Pages; `result` is that of a row then. Where
-    `confirms` is set, it asks for a password given within the last minutes. The field `secret` of the result
-    is stored nowhere.
+    `name` is that of the command and of the job, by default the function's; `request` and `result` are by
+    default from its annotations. `before_job` checks a request before its job is queued, and may complete it.
+    `errors` are exceptions of `run` that the data causes, besides `EXPECTED_ERRORS`, and `stale` those that
+    mean a concurrent change. A surface that is None does not offer the operation. It is `listed` if `run`
+    returns a Listing or Pages; `result` is then the type of a row. With `confirms` it requires a password
+    entered within the last minutes. The field `secret` of the result is never stored.
     """
 
     title: str | Promise
@@ -241,7 +241,7 @@ class Operation:
 
     @property
     def positional(self) -> Sequence[str]:
-        """The fields that a command takes by position."""
+        """Return the positional fields of its command."""
         assert self.command is not None
         return self.command.positional or (self.rest.arguments if self.rest is not None else ())
 
@@ -251,20 +251,22 @@ class Operation:
         return self.run.__module__.partition(".")[0]
 
     def authorize(self, request: Any, account: Any) -> Any:
-        """The row that the permission is about, None where it is about none; account None may do everything.
+        """Return the row to which the permission applies, None where there is none; account None may do
+        everything.
 
-        Raises Forbidden, and Invalid where the request names what is not there, or not open to the account.
+        Raises Forbidden, and Invalid where the request names something that does not exist, or is not visible
+        to the account.
         """
         row = None
-        with suppress(Invalid):  # which is among those of all fields
+        with suppress(Invalid):  # it is reported with the errors of all fields
             row = self.authorize_named(request_to_dict(request), account)
         if errors := list(self._unknown(request, account)):
             raise Invalid(*errors)
         return row
 
     def authorize_named(self, data: Mapping[str, Any], account: Any) -> Any:
-        """The row that the permission is about, where `data`, which may lack fields, names it; raises as
-        `authorize`."""
+        """Return the row to which the permission applies, if `data`, which may be incomplete, names it;
+        raises as `authorize`."""
         roles, on = self.permission.roles, self.permission.on
         if account is not None and not self.permission.allows(account):
             raise Forbidden(*roles)
@@ -280,7 +282,8 @@ class Operation:
         return row
 
     def _unknown(self, request: Any, account: Any) -> Iterator[FieldError]:
-        """An error for each name in the request that nothing has which the account may use."""
+        """Yield an error for each name in the request that does not exist, or that the account may not
+        use."""
         for declared in request_fields(self.request).values():
             if not (value := getattr(request, declared.name)):
                 continue
@@ -307,30 +310,30 @@ def _unknown_name(
 
 
 _OPERATIONS: Registry[Operation] = Registry("operation")
-#: What a site adds: packages whose folders have a module `operation`.
+#: A site's additions: packages whose folders have a module `operation`.
 OPERATION_FOLDERS = PlugInFolders("operation")
 
 
-#: Declare an operation, as `Operation` takes it, and add it to the table; raises ValueError where its name is
-#: taken.
+#: Declare an operation with the arguments of `Operation`, and register it; raises ValueError where its name
+#: is taken.
 register = registering(lambda operation: _OPERATIONS.register(operation.name, operation), Operation)
 
 
 def operation_named(name: str) -> Operation:
-    """The operation `name`; raises UnknownName."""
+    """Return the operation `name`; raises UnknownName."""
     _load()
     return _OPERATIONS.get(name)
 
 
 def all_operations() -> Iterator[Operation]:
-    """Every operation of every app and of the plug-ins, by name."""
+    """Yield every operation of every app and of the plug-ins, by name."""
     _load()
     return iter(_OPERATIONS)
 
 
 @cache
 def _load() -> None:
-    # On first use, not at start: declarations import the services behind them.
+    # On first use, not at startup: declarations import their services.
     for config in apps.get_app_configs():
         if config.module is not None and module_has_submodule(config.module, "operations"):
             discover(__import__(f"{config.name}.operations", fromlist=["operations"]))

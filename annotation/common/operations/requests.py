@@ -1,4 +1,4 @@
-"""Requests: dataclasses whose annotations say what each field may hold; read, checked and described here."""
+"""Requests: dataclasses whose annotations constrain their fields; reading, checking and describing them."""
 
 import dataclasses
 import json
@@ -24,19 +24,19 @@ from phrasebox.text_files import decimal_number
 
 R = TypeVar("R")
 _M = TypeVar("_M")
-#: Nothing is converted, and nothing unknown is passed over.
+#: No conversions, and no unknown fields.
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-#: A result has all its fields, those with a default too.
+#: A result has all its fields, including those with defaults.
 _ALL_REQUIRED = ConfigDict(json_schema_serialization_defaults_required=True)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _TRUTHS = {"true": True, "false": False}
-#: The largest whole number that a row holds.
+#: The largest integer that a row can store.
 _LARGEST = 2**63 - 1
-#: Brackets within brackets, at most; nothing that we ask for needs a third of them.
+#: Maximum nesting depth; requests need less than a third of it.
 DEEPEST = 30
-#: Entries of a list in a request whose field says nothing else (`Field(max_length=...)`).
+#: Maximum length of a list in a request, unless its field has `Field(max_length=...)`.
 LONGEST_LIST = 1_000
-#: Errors that one answer names, at most.
+#: Maximum number of errors in one response.
 MOST_ERRORS = 100
 _REFERENCE = "#/components/schemas/{model}"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -44,7 +44,8 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class RequestField:
-    """A field of a request: its rule, its default, what it names or is chosen from, and words for people."""
+    """A field of a request: its rule, its default, what it refers to or its choices, and its texts for
+    people."""
 
     name: str
     rule: FieldRule
@@ -65,14 +66,14 @@ class RequestField:
         return self.rule.sort == "array"
 
     def read_text(self, text: str) -> Any:
-        """What a person's text says of one value, as JSON has it."""
+        """Return one typed value as JSON data."""
         return read_text(
             self.rule.element if self.many and self.rule.element is not None else self.rule, text
         )
 
 
 def read_text(rule: FieldRule, text: str) -> Any:
-    """What a person's text says where `rule` holds, as JSON has it; the text itself where it says nothing."""
+    """Return a typed text as JSON data under `rule`; the text itself where it does not parse."""
     match rule.sort:
         case "integer":
             return int(text) if _WHOLE.fullmatch(text) else text
@@ -87,28 +88,28 @@ def read_text(rule: FieldRule, text: str) -> Any:
 
 
 class SchemaWithoutTitles(GenerateJsonSchema):
-    """Writes JSON schemas in which fields have no titles made of their names: generators of clients call
-    classes by them."""
+    """Generates JSON schemas in which fields have no titles derived from their names: client generators would
+    name classes after them."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
 
 class RequestSchema(SchemaWithoutTitles):
-    """Writes the schemas of requests: each of their lists has a longest length."""
+    """Generates the schemas of requests, in which every list has a maximum length."""
 
     def tuple_schema(self, schema: Any) -> dict[str, Any]:
-        """The schema of a list."""
+        """Return the schema of a list."""
         return {"maxItems": LONGEST_LIST, **super().tuple_schema(schema)}
 
     def list_schema(self, schema: Any) -> dict[str, Any]:
-        """The schema of a list."""
+        """Return the schema of a list."""
         return {"maxItems": LONGEST_LIST, **super().list_schema(schema)}
 
 
 def request_fields(kind: type[Any]) -> Mapping[str, RequestField]:
-    """The fields of a request by name, in their order."""
+    """Return the fields of a request by name, in order."""
     return _request_fields(cast(Any, kind))
 
 
@@ -140,15 +141,15 @@ def _request_fields(kind: Any) -> Mapping[str, RequestField]:
 
 
 class BadJson(ValueError):
-    """Bytes that are no JSON, or hold text, numbers or depth that nothing here can store; one line that says
+    """Bytes that are no JSON, or contain text, numbers or depth that cannot be stored; one line that says
     which."""
 
 
 def read_json(body: bytes) -> Any:
-    """What `body` says. Raises BadJson.
+    """Parse `body`. Raises BadJson.
 
-    RFC 8259: UTF-8 alone. Python's own reader takes halves of characters (lone surrogates), NaN, numbers
-    of any size, and depth to the end of its stack.
+    RFC 8259: UTF-8 only. Python's own parser accepts lone surrogates, NaN, numbers of any size, and nesting
+    to the end of its stack.
     """
     try:
         text = body.decode()
@@ -177,7 +178,7 @@ def _no_number(name: str) -> float:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets lie at most, those within texts apart; 0 where there are few."""
+    """Return the maximum nesting depth of brackets outside of strings; 0 where there are few."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return 0
     deep = deepest = 0
@@ -188,15 +189,15 @@ def _depth(text: str) -> int:
 
 
 def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
-    """The request that `data` holds, as JSON has it; raises Invalid with every field that is wrong.
+    """Return the request in JSON data; raises Invalid with every invalid field.
 
-    A request whose fields must fit each other has a method `problems`, which yields FieldErrors.
+    A request whose fields depend on each other has a method `problems`, which yields FieldErrors.
     """
     if endless := [name for name, value in data.items() if not _is_json(value)]:
         raise Invalid(*(FieldError(name, "finite_number") for name in endless))
     if nulls := [name for name, value in data.items() if _has_null(value)]:
         raise Invalid(*(FieldError(name, "null_character") for name in nulls))
-    # Before each entry is looked at, and each error described.
+    # Before each entry is checked, and each error described.
     schema = _request_schema(cast(Any, kind))
     if too_long := list(islice(_too_long(schema, schema, data, ()), MOST_ERRORS)):
         raise Invalid(*too_long)
@@ -212,7 +213,7 @@ def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
 
 
 def _too_long(schema: Any, whole: Any, value: Any, place: tuple[str, ...]) -> Iterator[FieldError]:
-    """Errors for lists in `value` that are longer than a part of a request's schema allows."""
+    """Yield errors for lists in `value` that are longer than a request's schema allows."""
     schema = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     for choice in schema.get("anyOf", ()):
         yield from _too_long(choice, whole, value, place)
@@ -229,7 +230,7 @@ def _too_long(schema: Any, whole: Any, value: Any, place: tuple[str, ...]) -> It
 
 
 def _is_json(value: Any) -> bool:
-    """Whether JSON can hold it: it has no endless numbers."""
+    """Whether it can be JSON: it has no infinite numbers."""
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:
@@ -238,14 +239,14 @@ def _is_json(value: Any) -> bool:
 
 
 def _has_null(value: Any) -> bool:
-    """Whether there is a null character in it, which no database stores."""
+    """Whether it contains a null character, which no database stores."""
     if isinstance(value, dict):
         return any(map(_has_null, (*value, *value.values())))
     return any(map(_has_null, value)) if isinstance(value, list | tuple) else "\0" in str(value)
 
 
 def request_to_dict(request: Any) -> dict[str, Any]:
-    """A request as JSON has it, without what is as by default: `read_request` makes it again."""
+    """Return a request as JSON data, without defaults; the inverse of `read_request`."""
     fields = request_fields(type(request))
     values: dict[str, Any] = to_jsonable_python({name: getattr(request, name) for name in fields})
     return {
@@ -256,7 +257,7 @@ def request_to_dict(request: Any) -> dict[str, Any]:
 
 
 def result_to_dict(result: Any) -> dict[str, Any]:
-    """A result as JSON has it."""
+    """Return a result as JSON data."""
     values: dict[str, Any] = _adapter(cast(Any, type(result))).dump_python(result, mode="json")
     return values
 
@@ -267,20 +268,20 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def result_of(kind: type[R], row: Any, /, **others: Any) -> R:
-    """A result whose fields are those that `row` has under the same names, but for `others`."""
+    """Return a result with the fields that `row` has under the same names, and with `others`."""
     same = (field.name for field in dataclasses.fields(cast(Any, kind)) if field.name not in others)
     return kind(**{name: getattr(row, name) for name in same}, **others)
 
 
 def read_result(kind: type[R], data: Mapping[str, Any]) -> R:
-    """The result that `result_to_dict` wrote."""
+    """Return the result that `result_to_dict` wrote."""
     return _adapter(cast(Any, kind)).validate_python(data)
 
 
 def json_schema(kind: type[Any], *, result: bool = False) -> dict[str, Any]:
-    """The JSON schema of a request, or of a result; schemas that it refers to are in "$defs"."""
+    """Return the JSON schema of a request, or of a result; referenced schemas are in "$defs"."""
     if result:
-        row: Any = list.__class_getitem__(kind)  # a dataclass alone takes no configuration
+        row: Any = list.__class_getitem__(kind)  # a dataclass alone accepts no configuration
         adapter: TypeAdapter[Any] = TypeAdapter(row, config=_ALL_REQUIRED)
         rows = adapter.json_schema(
             ref_template=_REFERENCE, mode="serialization", schema_generator=SchemaWithoutTitles
@@ -298,7 +299,7 @@ def _request_schema(kind: Any) -> Any:
 
 @cache
 def _model(kind: Any) -> Any:
-    """The pydantic model of a request: a dataclass cannot refuse unknown fields."""
+    """Return the pydantic model of a request: a dataclass cannot reject unknown fields."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {
         name: (hints[name], ... if field.required else PydanticField(default=field.default))
@@ -308,7 +309,7 @@ def _model(kind: Any) -> Any:
 
 
 def _marker(annotation: Any, kind: type[_M]) -> _M | None:
-    """The marker of some kind in an annotation, or in those it is made of."""
+    """Return the marker of some kind in an annotation or its parts."""
     for part in (*getattr(annotation, "__metadata__", ()), *get_args(annotation)):
         if isinstance(part, kind):
             return part

@@ -1,4 +1,4 @@
-"""Settings: the values in a table that a field of a request holds, each as one form field."""
+"""Settings: the values of a table in a request's field, each with its own form field."""
 
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 from annotation.common.operations.requests import read_text
 from models_core.checked_fields import FieldRule, toml_value
 
-#: Bounds from which on a number has none to speak of.
+#: Bounds of this size or more are not displayed.
 _ENDLESS = 10**6
 
 
@@ -19,8 +19,8 @@ _ENDLESS = 10**6
 class SettingField:
     """A value in a table: `name` is "pay.hourly" for `hourly` in the table `pay`.
 
-    `default` holds where the table says nothing. `group` is the heading of its group, `choices` are the
-    titles of values, `source` says where the default is from.
+    `default` is its value where the table has none. `group` is the heading of its group, `choices` are the
+    titles of values, `source` is the origin of the default.
     """
 
     name: str
@@ -33,7 +33,7 @@ class SettingField:
 
     @property
     def bounds(self) -> str:
-        """The bounds of a number, where they say something."""
+        """The bounds of a number, as far as they are meaningful."""
         rule = self.rule
         if rule.least is None or rule.most is None or rule.most >= _ENDLESS:
             return ""
@@ -46,8 +46,8 @@ class SettingField:
         return nested or self.rule.sort == "object"
 
     def read(self, text: str) -> Any:
-        """What a person typed, as JSON has it: the default where it is empty, the text itself where it is
-        nothing of the kind."""
+        """Return typed text as JSON data: the default where it is empty, the text itself where it does not
+        parse."""
         text = text.strip()
         if not text:
             return None if self.rule.optional else self.default_value
@@ -59,7 +59,7 @@ class SettingField:
         return read_text(self.rule, text)
 
     def text(self, value: Any) -> str:
-        """A value as its field shows it."""
+        """Return a value as its field displays it."""
         if value is None:
             return ""
         if self._typed_as_toml:
@@ -70,11 +70,11 @@ class SettingField:
 
     @property
     def default_value(self) -> Any:
-        """The default, as JSON has it."""
+        """Return the default as JSON data."""
         return to_jsonable_python(self.default)
 
     def of(self, table: Mapping[str, Any]) -> Any:
-        """What a table says of it, else its default."""
+        """Return its value in a table, or its default."""
         value: Any = table
         for part in self.name.split("."):
             if not isinstance(value, Mapping) or part not in value:

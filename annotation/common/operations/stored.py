@@ -1,4 +1,4 @@
-"""Operations that every kind of stored thing has: its rows are listed, shown, archived and removed."""
+"""Operations of every kind of stored object: listing, showing, archiving and removing rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass
@@ -15,13 +15,13 @@ from annotation.common.operations.operation import FormPage, Has, Listing, Opera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredThing:
-    """A kind of stored thing, of which `register_stored` makes `list_THINGS`, `show_THING`, `archive_THING`
-    and `remove_THING`; those that it has no function for are not made.
+    """A kind of stored object, for which `register_stored` creates `list_THINGS`, `show_THING`,
+    `archive_THING` and `remove_THING`, as far as their functions are given.
 
-    `word` is the name of the field that names one, `words` of many, `route` of the address of one (by default
-    the word), and `titles` are those of the four operations. `listing` is the request of the list: its fields
-    `corpus` and `archived` are understood, and `narrow(rows, request)` understands its others. `summary`
-    makes what the list says of a row, `detail` what is said of one alone, both dataclasses: `results` are
+    `word` is the name of the field that refers to one, `words` the plural, `route` the URL name of one (by
+    default the word), and `titles` are those of the four operations. `listing` is the request of the list:
+    its fields `corpus` and `archived` are handled here, and `narrow(rows, request)` handles the others.
+    `summary` converts a row for the list, `detail` for a single object, both to dataclasses: `results` are
     their types. `archive(row, archived, actor)` and `remove(row, actor)` raise `errors` where they cannot.
     """
 
@@ -46,16 +46,16 @@ class StoredThing:
 
     @property
     def address(self) -> str:
-        """The path of one, whose last part is its name."""
+        """Return the path of one, which ends in its name."""
         return f"{self.path}/<str:{self.word}>"
 
     def row(self, request: Any, context: OperationContext) -> Any:
-        """The row that a request names; it is there, since the request was admitted."""
+        """Return the row that a request names; it exists, since the request was authorised."""
         return self.kind.find(getattr(request, self.word), context.actor, self.roles)
 
 
 def register_stored(thing: StoredThing) -> None:
-    """Make and register the operations of a kind of stored thing."""
+    """Create and register the operations of a kind of stored object."""
     tag, on, route = thing.path, Has(thing.roles, on=thing.word, corpora=True), thing.route or thing.word
     name = Annotated[str, Named(thing.kind), Help(capfirst(thing.kind.title))]
 

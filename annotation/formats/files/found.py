@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from annotation.formats.files.archive import is_archive
-from phrasebox.balance import BOXES, CLUTTER, COMPANION, FILES, NOT_READ, PACKED, current_tally
+from phrasebox.balance import BOXES, CLUTTER, COMPANION, NOT_READ, PACKED_INSIDE, SOURCE_FILES, current_tally
 from phrasebox.names import PICTURE_EXTENSIONS
 
 #: What lies beside data, whoever made it: of systems, tools, sites that publish data, and our exports.
@@ -60,17 +60,17 @@ def count_files(source: Path, companions: Collection[str] = ()) -> None:
     opened = tally.opened
     for path, cluttered in files_below(source) if source.is_dir() else ():
         if path in opened:
-            tally.count(FILES)
-            tally.take(FILES)
+            tally.count(SOURCE_FILES)
+            tally.take(SOURCE_FILES)
         elif cluttered and (not is_picture(path) or is_hidden(_below(path, source))):
-            tally.pass_over(FILES, CLUTTER, 1, _below(path, source))
+            tally.pass_over(SOURCE_FILES, CLUTTER, 1, _below(path, source))
         elif any(fnmatch(os.path.basename(path), pattern) for pattern in companions):
-            tally.pass_over(FILES, COMPANION, 1, _below(path, source))
+            tally.pass_over(SOURCE_FILES, COMPANION, 1, _below(path, source))
         elif not is_picture(path):
             # A reader that opens files by ways of its own has read what it needs.
-            reason = PACKED if is_archive(Path(path)) else NOT_READ
-            if reason == PACKED or opened:
-                tally.pass_over(FILES, reason, 1, _below(path, source))
+            reason = PACKED_INSIDE if is_archive(Path(path)) else NOT_READ
+            if reason == PACKED_INSIDE or opened:
+                tally.pass_over(SOURCE_FILES, reason, 1, _below(path, source))
                 tally.pass_over(BOXES, NOT_READ, _boxes_in(path), _below(path, source))
 
 

@@ -64,8 +64,8 @@ def instances_of(path: Path) -> Iterator[SourceImage]:
             filename, width, height = json.loads(data)
             boxes = []
             for annotation in annotations:
-                edges, label, phrases, ours = json.loads(annotation.text)
-                boxes.append(SourceBox(*edges, label, tuple(phrases), *ours))
+                content = json.loads(annotation.text)
+                boxes.append(SourceBox(**{**content, "phrases": tuple(content["phrases"])}))
             yield SourceImage(names_of_file(filename, id), width, height, tuple(boxes))
 
 
@@ -104,8 +104,8 @@ def bbox_edges(entry: Fields) -> tuple[float, float, float, float]:
     return x, y, x + width, y + height
 
 
-def _content(entry: Fields, labels: Mapping[str, str]) -> list[Any]:
-    """The edges, the label, the phrases, and what is ours of an annotation."""
+def _content(entry: Fields, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of the SourceBox that an annotation is."""
     value = entry.value
     pass_over(balance.OUTLINES, bool(value.get("segmentation")))
     pass_over(balance.POINTS, bool(value.get("keypoints")))
@@ -123,4 +123,12 @@ def _content(entry: Fields, labels: Mapping[str, str]) -> list[Any]:
             pass_over(balance.ATTRIBUTES)
     ours = (value.get(name) for name in (BOX_CHAIN, BOX_REGION))
     chain, region = (text if isinstance(text, str) else "" for text in ours)
-    return [bbox_edges(entry), label_in(entry, labels), phrases, (chain, region, by_model)]
+    edges = zip(("left", "top", "right", "bottom"), bbox_edges(entry), strict=True)
+    return {
+        **dict(edges),
+        "label": label_in(entry, labels),
+        "phrases": phrases,
+        "chain": chain,
+        "region": region,
+        "by_model": by_model,
+    }

@@ -109,7 +109,7 @@ def _with_mentions(chains: list[Chain], captions: Sequence[CaptionRecord]) -> li
     of_phrase = Counter(key for chain in chains for key in {_spoken(tokenise(p)) for p in chain.phrases})
     result = []
     for chain in chains:
-        spoken, phrases = set(), []
+        spoken, phrases = set[int](), list[str]()
         for phrase in chain.phrases:
             key = _spoken(tokenise(phrase))
             if key and of_phrase[key] == 1 and len(same := numbers.get(key, ())) == 1:

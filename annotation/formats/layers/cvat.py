@@ -29,6 +29,7 @@ from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Wri
 from annotation.formats.checks import writable
 from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
+from annotation.formats.layers.frames import Edges
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
 from phrasebox import balance
@@ -138,7 +139,8 @@ def _image(element: Any, file: Path) -> SourceImage:
 
 
 def _box(shape: Any, what: str, file: Path) -> SourceBox:
-    edges = tuple(_number(shape, edge, what, file) for edge in ("xtl", "ytl", "xbr", "ybr"))
+    left, top, right, bottom = (_number(shape, edge, what, file) for edge in ("xtl", "ytl", "xbr", "ybr"))
+    edges = left, top, right, bottom
     if turn := _number(shape, "rotation", what, file, "0"):
         pass_over(balance.ROTATIONS)
         edges = _around(edges, turn)
@@ -155,10 +157,13 @@ def _box(shape: Any, what: str, file: Path) -> SourceBox:
             pass_over(balance.ATTRIBUTES)
     by_model = shape.get("source") == "auto"
     label = shape.get("label", "")
-    return SourceBox(*edges, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model)
+    left, top, right, bottom = edges
+    return SourceBox(
+        left, top, right, bottom, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model
+    )
 
 
-def _around(edges: tuple[float, ...], degrees: float) -> tuple[float, ...]:
+def _around(edges: Edges, degrees: float) -> Edges:
     """The upright box around one that is turned about its middle."""
     left, top, right, bottom = edges
     wide, high = (right - left) / 2, (bottom - top) / 2

@@ -26,6 +26,7 @@ from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
 from annotation.formats.layers.contents import BOX_CHAIN, BOX_REGION, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
+from annotation.formats.layers.frames import Edges
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
 from phrasebox import balance
@@ -169,11 +170,8 @@ def _value(row: Fields) -> Fields:
 def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iterator[SourceBox]:
     """The box of a result, once for each of its labels."""
     value = _value(row)
-    shares = [value.value.get(side) for side in ("x", "y", "width", "height")]
-    if not all(type(share) in (int, float) and math.isfinite(share) for share in shares):
-        raise value.refuse("x, y, width and height are not four numbers", "shares in per cent")
-    whole = (*size, *size)
-    x, y, wide, high = (float(share or 0) * side / 100 for share, side in zip(shares, whole, strict=True))
+    shares = (value.number(side) for side in ("x", "y", "width", "height"))
+    x, y, wide, high = (share * side / 100 for share, side in zip(shares, (*size, *size), strict=True))
     turn = value.value.get("rotation") or 0
     edges = (x, y, x + wide, y + high)
     if type(turn) in (int, float) and turn % 360:
@@ -192,9 +190,7 @@ def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iter
         yield SourceBox(*edges, label, phrases, chain, region, by_model)
 
 
-def _around(
-    x: float, y: float, wide: float, high: float, degrees: float
-) -> tuple[float, float, float, float]:
+def _around(x: float, y: float, wide: float, high: float, degrees: float) -> Edges:
     """The upright box around one that is turned about its upper left corner."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     corners = [(0.0, 0.0), (wide, 0.0), (0.0, high), (wide, high)]

@@ -40,13 +40,13 @@ class RefCoco(Format):
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
         """The boxes that expressions refer to, each with its expressions and its class."""
-        if not path.is_dir():
-            raise FormatError("is one file", file=path, expected=_SHAPE)
-        pickles = sorted(path.rglob("refs*.p"))
+        pickles = sorted(path.rglob("refs*.p")) if path.is_dir() else [path] * (path.suffix == ".p")
         if pickles and not any(path.rglob("refs*.json")):
             raise FormatError(
                 "is a pickle, which can run code when it is read", file=pickles[0], expected=_UNPICKLE
             )
+        if not path.is_dir():
+            raise FormatError("is one file", file=path, expected=_SHAPE)
         references = _references(only_file(path, "refs*.json"))
         instances = only_file(path, "instances*.json")
         labels, boxes = category_names(instances), dict[str, list[SourceBox]]()

@@ -10,7 +10,6 @@ Source: Krishna et al. 2017, Visual Genome, and its published data.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -69,10 +68,7 @@ def _pictures(file: Path) -> dict[str, _Picture]:
 
 
 def _box(region: Fields) -> SourceBox:
-    sides = [region.value.get(name) for name in ("x", "y", "width", "height")]
-    if not all(type(side) in (int, float) and math.isfinite(side) for side in sides):
-        raise region.refuse("x, y, width and height are not four numbers", _SHAPE)
-    x, y, width, height = (float(side) for side in sides if side is not None)
+    x, y, width, height = (region.number(side) for side in ("x", "y", "width", "height"))
     return SourceBox(x, y, x + width, y + height, phrases=(region.text("phrase"),))
 
 

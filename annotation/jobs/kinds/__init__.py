@@ -1,4 +1,4 @@
-"""Kinds of jobs: one file each, all registered once this package is imported."""
+"""Kinds of jobs: one module each, all registered when this package is imported."""
 
 import sys
 

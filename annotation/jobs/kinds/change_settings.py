@@ -1,4 +1,5 @@
-"""Changing the settings of a campaign nobody has worked on: all of its images are reopened, or none."""
+"""The job that changes the settings of a campaign nobody has worked on: it reopens all of its images, or
+none."""
 
 from typing import Any
 
@@ -13,9 +14,9 @@ from annotation.jobs import JobError, JobProgress, job_kind
     title=gettext_lazy("Changing a campaign's settings"),
 )
 def change_settings_job(progress: JobProgress, *, settings: dict[str, Any], seen: int) -> dict[str, Any]:
-    """Put `settings` in force in place of version `seen`; the result says which version that is.
+    """Replace version `seen` of the settings by `settings`; the result has the new version.
 
-    Where a run of it died after the change, the next finds these settings in force and changes nothing.
+    If an earlier run died after the change, the next run finds these settings in force and changes nothing.
     """
     if progress.campaign is None:
         raise JobError("this job is of a campaign, and none was given")

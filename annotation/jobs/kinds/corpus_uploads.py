@@ -1,4 +1,4 @@
-"""Files that are sent for a new corpus, in parts that can be sent again; jobs check and import them."""
+"""Uploads of a new corpus in parts, each of which may be repeated; jobs check and import the files."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ from phrasebox.balance import BalanceSheet
 
 #: The operations whose jobs read an upload.
 CHECK, IMPORT_UPLOAD = "check_upload", "import_upload"
-#: Problems and files in the result of a check; the upload's own lists have all.
+#: The largest number of problems and files in the result of a check; the upload's own lists are complete.
 MOST_PROBLEMS_LISTED, MOST_FILES_LISTED = 200, 50
 
 
@@ -43,14 +43,14 @@ class _Uploads(StoredKind):
     """The uploads of an account; they are folders, not rows."""
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Any:
-        """The upload of that key; those of others are not there."""
+        """Return the upload with that key; those of others count as missing."""
         try:
             return uploads.upload_of(account, name)
         except uploads.NoSuchUpload:
             return None
 
     def names(self, account: Any, roles: Iterable[str]) -> Sequence[str]:
-        """Their keys."""
+        """Return the keys of the account's uploads."""
         return [upload.key for upload in uploads.uploads_of(account)]
 
 
@@ -73,7 +73,7 @@ class UploadRequest:
     upload: Annotated[str, Named(UPLOADS), Help(_("Upload"), _("Its key"))]
 
     def stored(self) -> Upload:
-        """The upload; raises NoSuchUpload where it has expired."""
+        """Return the upload; raises NoSuchUpload where it has expired."""
         return uploads.stored_upload(self.upload)
 
 
@@ -144,7 +144,7 @@ class UploadProblemsRequest(UploadRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedFile:
-    """A file of an upload: its number, and how many of its bytes have come."""
+    """A file of an upload: its number, and the number of bytes received."""
 
     number: int
     path: str
@@ -154,15 +154,15 @@ class ReceivedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedPart:
-    """How many bytes of the file have come."""
+    """The number of bytes of the file received so far."""
 
     received: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadSummary:
-    """Files that are sent for a new corpus: bytes of all of them, and of a part at most. They are stored for
-    a day."""
+    """An upload of a new corpus: its total size in bytes, and the maximum size of a part. Uploads are stored
+    for a day."""
 
     key: str
     name: str
@@ -182,8 +182,8 @@ class UploadDetail(UploadSummary):
 
 @dataclass(frozen=True, kw_only=True)
 class UploadCheck(CheckedUpload):
-    """What an upload holds, with the SHA-256 of its first files and how many files there are, the first
-    problems, how many there are of each sort, and how many of them end an import that leaves nothing out."""
+    """The content of an upload, with the SHA-256 of its first files and the number of files, the first
+    problems, the number of each kind, and how many of them would stop an import that skips nothing."""
 
     sha256_count: int
     problem_count: int
@@ -193,7 +193,7 @@ class UploadCheck(CheckedUpload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedUpload:
-    """The corpus that an upload became, how many problems were left out, and its balance sheet."""
+    """The corpus created from an upload, the number of skipped problems, and its balance sheet."""
 
     corpus: str
     images: int
@@ -204,7 +204,7 @@ class ImportedUpload:
 
 
 def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
-    """The caller's uploads."""
+    """Return the caller's uploads."""
     uploads_of_account = uploads.uploads_of(context.actor)
     return Listing(
         uploads_of_account, lambda upload: upload.key, lambda upload: UploadSummary(**_about(upload))
@@ -212,18 +212,18 @@ def list_uploads(request: UploadsRequest, context: OperationContext) -> Listing:
 
 
 def begin_named_upload(request: BeginUploadRequest, context: OperationContext) -> UploadDetail:
-    """Begin an upload, or go on with one. Raises UploadError."""
+    """Begin an upload, or continue one. Raises UploadError."""
     files = [(file.path, file.size) for file in request.files]
     return _detail(uploads.begin_upload(account=context.actor, name=request.name, files=files))
 
 
 def show_upload(request: UploadRequest, context: OperationContext) -> UploadDetail:
-    """An upload."""
+    """Return an upload."""
     return _detail(request.stored())
 
 
 def receive_uploaded_part(request: UploadPartRequest, context: OperationContext) -> ReceivedPart:
-    """Take a part of a file. Raises UploadError."""
+    """Store a part of a file. Raises UploadError."""
     try:
         received = uploads.receive_part(
             upload=request.stored(),
@@ -238,7 +238,7 @@ def receive_uploaded_part(request: UploadPartRequest, context: OperationContext)
 
 
 def check_ready(request: UploadRequest, context: OperationContext) -> Any:
-    """Raise UploadError for an upload that has not come, or that a job reads."""
+    """Raise UploadError for an upload that is incomplete, or that a job reads."""
     _refuse_busy(context.actor, request.upload, _("This upload is being worked on already."))
     if not request.stored().complete:
         raise UploadError(str(_("Some files have not come yet: choose them again to resume.")))
@@ -246,7 +246,7 @@ def check_ready(request: UploadRequest, context: OperationContext) -> Any:
 
 
 def check_checked(request: ImportUploadRequest, context: OperationContext) -> Any:
-    """Raise UploadError for an upload that is not ready, or not checked."""
+    """Raise UploadError for an upload that is incomplete, or not checked."""
     check_ready(request, context)
     checked = checked_upload(context.actor, request.upload)
     if checked is None:
@@ -257,7 +257,7 @@ def check_checked(request: ImportUploadRequest, context: OperationContext) -> An
 
 
 def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck:
-    """Look at an upload, in a format or the one that it looks like."""
+    """Check an upload, in the requested format or the one that it appears to have."""
     report = check_upload(
         request.stored(), format=request.format or "", report_progress=context.report_progress
     )
@@ -274,7 +274,7 @@ def check(request: CheckUploadRequest, context: OperationContext) -> UploadCheck
 
 
 def import_checked(request: ImportUploadRequest, context: OperationContext) -> ImportedUpload:
-    """Make a corpus of an upload, as its check read it. A killed import starts again."""
+    """Import an upload as a corpus, in the way its check read it. A killed import starts again."""
     upload, checked = request.stored(), checked_upload(context.actor, request.upload)
     if checked is None:
         raise UploadError(str(_("The upload is not checked yet: check it first.")))
@@ -299,7 +299,7 @@ def remove(request: RemoveUploadRequest, context: OperationContext) -> None:
 
 
 def download_problems(request: UploadProblemsRequest, context: OperationContext) -> NewFile:
-    """The list of what is wrong."""
+    """Return the list of problems as a file."""
     file = request.stored().folder / PROBLEMS_FILE
     if not file.exists():
         raise invalid("upload", "no_download", value=request.upload)
@@ -307,13 +307,13 @@ def download_problems(request: UploadProblemsRequest, context: OperationContext)
 
 
 def newest_upload_job(account: Account, key: str) -> Job | None:
-    """The newest job about an upload that this account asked for."""
+    """Return the newest job of this account about an upload."""
     rows = Job.objects.filter(kind__in=(CHECK, IMPORT_UPLOAD), arguments__upload=key)
     return rows.filter(created_by_id=account.pk).select_related("created_by").order_by("-pk").first()
 
 
 def checked_upload(account: Account, key: str) -> Job | None:
-    """The newest check of an upload, if it came to its end."""
+    """Return the newest finished check of an upload, if there is one."""
     rows = Job.objects.filter(kind=CHECK, arguments__upload=key, created_by_id=account.pk)
     newest = rows.order_by("-pk").first()
     return newest if newest is not None and newest.state == Job.DONE else None

@@ -1,4 +1,4 @@
-"""A corpus deleted: it is out of sight at once, and a job takes away what it had, however large it is."""
+"""Deleting a corpus: it becomes invisible at once, and a job removes its data, however large."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ class DeleteCorpusRequest(CorpusRequest):
 
 
 def delete_named_corpus(request: DeleteCorpusRequest, context: OperationContext) -> None:
-    """Delete a corpus: for a command at once, else a job removes what it had."""
+    """Delete a corpus: a command does it at once, otherwise a job removes its data."""
     row = request.row()
     if context.actor is None:
         delete_corpus(corpus=row)
@@ -30,16 +30,16 @@ def delete_named_corpus(request: DeleteCorpusRequest, context: OperationContext)
 
 
 def begin_deleting_corpus(*, corpus: Corpus, actor: Account | None = None) -> Job:
-    """Hide a corpus that nothing uses, and ask for the job that removes it. Raises CorpusInUse."""
+    """Hide a corpus that nothing uses, and queue the job that removes it. Raises CorpusInUse."""
     remove_half_written(corpus)
     with database.writing():
         row = hide_corpus(corpus=corpus, actor=actor)
-        # Not a job of the corpus: it would go with it.
+        # Not a job of the corpus: it would be deleted with it.
         return enqueue(kind="delete_corpus", arguments={"corpus": row.name, "number": row.pk}, actor=actor)
 
 
 @job_kind("delete_corpus", title=gettext_lazy("Deleting a corpus"))
 def delete_corpus_job(progress: JobProgress, *, corpus: str, number: int) -> dict[str, Any]:
-    """Remove a hidden corpus (its name, and the id of its row). A second run does what the first left."""
+    """Remove a hidden corpus (by name and row id). A second run removes what the first left."""
     remove_hidden_corpus(name=corpus, number=number, alive=lambda: progress.advance(phase="removing images"))
     return {"corpus": corpus}

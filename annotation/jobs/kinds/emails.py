@@ -1,4 +1,4 @@
-"""E-mails, each sent by a job: messages to workers, alarms, invitations, new passwords, a test."""
+"""Jobs that send e-mails: messages to workers, alarms, invitations, password links, a test."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ from annotation.notifications.alarms import DetectedAlarm
 
 @job_kind(emails.MESSAGES, title=gettext_lazy("Sending messages"))
 def mail_messages_job(progress: JobProgress, *, messages: list[int], language: str) -> dict[str, Any]:
-    """Send them, each once, to those who keep an address for them; `sent` is how many that were now."""
+    """Send each message once, to those who have an address for them; `sent` is the number sent by this
+    run."""
     return {"sent": emails.mail_messages(messages=messages, language=language)}
 
 
@@ -21,7 +22,7 @@ def mail_messages_job(progress: JobProgress, *, messages: list[int], language: s
     quiet=True,
 )
 def send_alarms_job(progress: JobProgress, *, subscription: int, alarms: list[int]) -> dict[str, Any]:
-    """Send it, in the words of this moment."""
+    """Send the alarms, as they are worded now."""
     return {"sent": emails.send_alarms(subscription=subscription, alarms=alarms, named=_alarms_now)}
 
 
@@ -37,7 +38,7 @@ def _alarms_now(campaign: Campaign | None) -> list[DetectedAlarm]:
     quiet=True,
 )
 def send_letter(progress: JobProgress, *, digest: str, language: str) -> dict[str, Any]:
-    """Send it. The result has no count: that would show whether somebody has an account."""
+    """Send the password link. The result has no count: it would reveal whether somebody has an account."""
     emails.send_emails(digest=digest, language=language)
     return {}
 
@@ -48,7 +49,7 @@ def send_letter(progress: JobProgress, *, digest: str, language: str) -> dict[st
     quiet=True,
 )
 def send_staff_invitation(progress: JobProgress, *, invitation: int, language: str) -> dict[str, Any]:
-    """Send it; `sent` is false where the invitation was over by then."""
+    """Send the invitation; `sent` is false where it had expired."""
     return {"sent": emails.send_invitation(invitation=invitation, language=language)}
 
 
@@ -58,5 +59,5 @@ def send_staff_invitation(progress: JobProgress, *, invitation: int, language: s
     quiet=True,
 )
 def send_test_mail_job(progress: JobProgress, *, account: int, language: str) -> dict[str, Any]:
-    """Send it to the account that asked."""
+    """Send the test e-mail to the account that requested it."""
     return {"sent": emails.send_test_mail(account=account, language=language)}

@@ -1,4 +1,4 @@
-"""A campaign as a release bundle: a command writes a folder, a job an archive to download."""
+"""Exporting a campaign as a release bundle: a command writes a folder, a job an archive to download."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ class ExportBundleRequest(CampaignRequest):
 
 
 def check_bundle_request(request: ExportBundleRequest, context: OperationContext) -> ExportBundleRequest:
-    """Raise what the export would raise, before its job is enqueued."""
+    """Raise what the export would raise, before its job is queued."""
     check_bundle(request.row(), simulated=request.simulated)
     return request
 
 
 def export_bundle(request: ExportBundleRequest, context: OperationContext) -> ExportedDataset:
-    """Write the bundle, for a job into an archive. A killed export starts again."""
+    """Write the bundle; a job writes an archive. A killed export starts again."""
     campaign, progress = request.row(), context.progress
     total = OpenImage.objects.filter(campaign=campaign).count()
     if context.out is not None:

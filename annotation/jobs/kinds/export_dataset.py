@@ -1,4 +1,4 @@
-"""A corpus with one of its layers as files: a command writes a folder, a job an archive to download."""
+"""Exporting a corpus with one of its layers: a command writes a folder, a job an archive to download."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,11 +24,11 @@ from annotation.models import Job
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.corpora import CampaignRequest, corpus_named, layer_named
 
-#: The operations whose jobs leave an archive.
+#: The operations whose jobs create an archive.
 EXPORTS = ("export_dataset", "export_campaign", "export_bundle")
-#: The share of the work that is done when the files are written, and are yet to be packed.
+#: The share of the work after which the files are written and packing begins.
 WRITTEN = 0.7
-#: Pictures weigh more than words.
+#: The same with pictures, whose packing takes longer.
 WRITTEN_BEFORE_PICTURES = 0.2
 
 
@@ -46,7 +46,7 @@ _Unfinished = Annotated[
     Help(_("Unfinished images"), _("By default an export is refused while there are any")),
 ]
 _Pictures = Annotated[bool, Help(_("Pictures"), _("With the pictures"))]
-#: Whether an export may hold simulated answers.
+#: Whether an export may contain simulated answers.
 Simulated = Annotated[
     bool, Help(_("Simulated"), _("The answers may be those of a simulation, which no person gave"))
 ]
@@ -64,7 +64,7 @@ class ExportDatasetRequest(CorpusRequest):
     simulated: Simulated = False
 
     def choice(self) -> ExportChoice:
-        """What the export is to hold."""
+        """The content of the export."""
         return {
             "include_unfinished": self.unfinished == "include",
             "only_finished": self.unfinished == "leave_out",
@@ -84,7 +84,7 @@ class ExportCampaignRequest(CampaignRequest):
     simulated: Simulated = False
 
     def of_corpus(self) -> ExportDatasetRequest:
-        """The same, said of the corpus."""
+        """The same as a request about the corpus."""
         row = self.row()
         return result_of(ExportDatasetRequest, self, corpus=row.corpus.name, layer=row.name)
 
@@ -96,8 +96,8 @@ class DownloadExportRequest(JobRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedDataset:
-    """What was written, where, what is to be known of it, and what was left out; of an archive also its
-    SHA-256, its size in bytes and when it goes."""
+    """The written files: their location, remarks, and what was excluded; for an archive also its SHA-256, its
+    size in bytes and when it expires."""
 
     path: str
     format: str
@@ -117,7 +117,7 @@ def check_dataset(request: ExportDatasetRequest, context: OperationContext) -> E
 
 
 def check_campaign(request: ExportCampaignRequest, context: OperationContext) -> ExportCampaignRequest:
-    """The same for the layer of a campaign."""
+    """Do the same for the layer of a campaign."""
     check_dataset(request.of_corpus(), context)
     return request
 
@@ -128,10 +128,10 @@ def export_campaign(request: ExportCampaignRequest, context: OperationContext) -
 
 
 def export_layer(request: ExportDatasetRequest, context: OperationContext) -> ExportedDataset:
-    """Write the dataset, for a job into an archive.
+    """Write the dataset; a job writes an archive.
 
-    A half-written file cannot be continued, so that a killed export starts again; what it
-    had written is removed first.
+    A half-written file cannot be continued, so a killed export starts again and first removes what it had
+    written.
     """
     corpus, progress = corpus_named(request.corpus), context.progress
     about = {"corpus": corpus.name, "format": request.format, "layer": request.layer}
@@ -159,7 +159,7 @@ def export_layer(request: ExportDatasetRequest, context: OperationContext) -> Ex
 
 
 def exported(format: str, written: Written, **more: Any) -> ExportedDataset:
-    """The result of an export of what was `written`; `more` says where it is."""
+    """Return the result of an export from what was `written`; `more` says where it is."""
     return ExportedDataset(
         format=format,
         counts=dict(written.counts),
@@ -177,7 +177,7 @@ def _name(request: ExportDatasetRequest) -> str:
 
 
 def download_export(request: DownloadExportRequest, context: OperationContext) -> NewFile:
-    """The archive of an export. Raises DownloadExpired."""
+    """Return the archive of an export. Raises DownloadExpired."""
     job = Job.objects.get(pk=request.job)
     if job.kind not in EXPORTS or job.state != Job.DONE:
         raise invalid("job", "no_download", value=request.job)

@@ -1,4 +1,4 @@
-"""Opening a campaign: its images with their first questions, then the campaign itself."""
+"""Opening a campaign: first its images with their first questions, then the campaign itself."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -57,7 +57,7 @@ class OpenCampaignRequest(PlanCampaignRequest):
     )
 
     def problems(self) -> Iterator[FieldError]:
-        """Pairs say which images are asked about."""
+        """Errors: pairs determine which images are asked about."""
         yield from PlanCampaignRequest.problems(self)
         if self.pairs is not None:
             for name in ("split", "images", "tags", "draft"):
@@ -83,7 +83,7 @@ class DuplicateCampaignRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicatedCampaign:
-    """The number of the new draft, and the campaign that it is like."""
+    """The number of the new draft, and the campaign that was copied."""
 
     draft: int
     campaign: str
@@ -91,8 +91,8 @@ class DuplicatedCampaign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedCampaign:
-    """A new campaign, and the `job` that opens its images; a command has opened them: so many now, so many
-    before, so many left out since gold does not cover them, so many planned. `unpaid` earn nothing."""
+    """A new campaign, and the `job` that opens its images; after a command, the numbers of images opened now,
+    opened before, skipped since gold does not cover them, and planned. `unpaid` workers earn nothing."""
 
     campaign: str
     corpus: str
@@ -111,7 +111,7 @@ class OpenedCampaign:
 
 
 def open_named_campaign(request: OpenCampaignRequest, context: OperationContext) -> OpenedCampaign:
-    """Open a campaign, or write its draft. Raises CampaignError, LayerError, FormatError and UnknownName."""
+    """Open a campaign, or create its draft. Raises CampaignError, LayerError, FormatError and UnknownName."""
     plan = draft_plan(request, context)
     check_plan(request, plan)
     about: dict[str, Any] = {
@@ -147,7 +147,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
 
 
 def _open_pairs(row: Campaign, file: Path) -> None:
-    """Open a campaign with the pairs of a file; where it is open, it has to ask these."""
+    """Open a campaign with the pairs of a file; a campaign that is open must have the same pairs."""
     table = pairs_from_csv(file, names_of_images(row.corpus))
     if not row.images.exists():
         campaigns.open_pairs(campaign=row, pairs=table.pairs, fillers=table.fillers)
@@ -186,7 +186,7 @@ def _opened(
 
 
 def go_on(request: GoOnRequest, context: OperationContext) -> JobStatus:
-    """Have the images opened that a pilot left out. Raises CampaignError."""
+    """Queue the opening of the images that a pilot did not include. Raises CampaignError."""
     job = go_on_with_all(
         campaign=request.row(),
         actor=context.actor,
@@ -198,12 +198,12 @@ def go_on(request: GoOnRequest, context: OperationContext) -> JobStatus:
 
 
 def newest_opening(campaign: Campaign) -> Job | None:
-    """The job that was last asked to open the campaign's images."""
+    """Return the newest job that opens the campaign's images."""
     return Job.objects.filter(campaign=campaign, kind=_KIND).order_by("pk").last()
 
 
 def open_named_draft(request: OpenDraftRequest, context: OperationContext) -> JobStatus:
-    """Open a draft as it was last asked for. Raises JobError where that is not known."""
+    """Open a draft with its last request. Raises JobError where there is none."""
     row = request.row()
     if row.state != Campaign.DRAFT:
         raise JobError(_("The images of this campaign are open already."))
@@ -217,7 +217,7 @@ def open_named_draft(request: OpenDraftRequest, context: OperationContext) -> Jo
 
 
 def duplicate(request: DuplicateCampaignRequest, context: OperationContext) -> DuplicatedCampaign:
-    """Begin a draft that is like a campaign. Raises CampaignError."""
+    """Create a draft that copies a campaign. Raises CampaignError."""
     draft = duplicate_to_draft(campaign=request.row(), owner=context.actor)
     return DuplicatedCampaign(draft=draft.pk, campaign=request.campaign)
 
@@ -236,11 +236,12 @@ def open_images_job(
     known: str = "",
     begin: bool = True,
 ) -> dict[str, Any]:
-    """Open the campaign's images, of a split or all, up to `images`, or drawn by `tags`; with `begin`, let
-    people in after that.
+    """Open the campaign's images, of a split or all, up to `images`, or drawn by `tags`; with `begin`, then
+    open the campaign to workers.
 
-    `after`: how many of them a pilot had. `known`: the layer or split that control items and a test are made
-    from before anybody comes. The result is `campaigns.Opened`. Images that are open stay as they are.
+    `after`: how many of them a pilot had. `known`: the layer or split from which control items and a test are
+    created before anybody joins. The result is `campaigns.Opened`. Images that are open already stay as they
+    are.
     """
     if progress.campaign is None:
         raise JobError("this job is of a campaign, and none was given")
@@ -262,7 +263,7 @@ def _open(
     actor: Account | None = None,
     **which: Any,
 ) -> campaigns.OpenedImages:
-    """Open the images of a campaign; make its test of what is known, and let people in, where asked."""
+    """Open the images of a campaign; create its test from gold, and open it to workers, as requested."""
     known, begin = which.pop("known", ""), which.pop("begin", True)
     report_progress("opening images", 0.0)
     done = campaigns.open_campaign_images(

@@ -1,4 +1,4 @@
-"""Bringing a campaign's layer up to its answers."""
+"""The job that updates a campaign's layer with its answers."""
 
 from dataclasses import dataclass
 
@@ -14,13 +14,13 @@ class RefreshLayerRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshedLayer:
-    """How many images were written."""
+    """The number of images written."""
 
     images: int
 
 
 def refresh_layer(request: RefreshLayerRequest, context: OperationContext) -> RefreshedLayer:
-    """Write all images that are behind; what is written is not behind any more."""
+    """Write all images whose newest answers are not in the layer."""
     row = request.row()
     total, written = layers.count_images_behind(row), 0
     context.report_progress("writing images", 0.0)

@@ -1,20 +1,20 @@
 """Leases: take, renew, return, expire.
 
-take_lease, take_next_lease        what a worker holds, or something new; the second within an
-                                   answer's transaction
-take_model_lease                 one named task, for a model annotator
-why_no_model_lease               why it would get none, asked without a lock
-ended_lease                        what was shown with an answer that was given
-renew_lease                        a sign of life
-return_lease, end_expired_leases   an end without an answer; submission ends those that have one
-return_leases_of, ..._of_controls  of all that show an image, no matter who holds them
+    take_lease, take_next_lease        what a worker holds, or something new; the second within an
+                                       answer's transaction
+    take_model_lease                   one given task, for a model annotator
+    why_no_model_lease                 why it would get none, without locking
+    ended_lease                        what was displayed with a submitted answer
+    renew_lease                        a sign of life
+    return_lease, end_expired_leases   an end without an answer; submission ends those with one
+    return_leases_of, ..._of_controls  all leases that show an image, whoever holds them
 
-A lease is for the minutes that the campaign sets, renewed by the page's heartbeat, and ended by
-an answer, a return or expiry. A worker has at most `lease.in_hand` of a kind at a time. One who
-asks again gets what they hold, so that a reload loses nothing.
+A lease lasts for the minutes that the campaign sets, is renewed by the page's heartbeat, and ends with an
+answer, a return or its expiry. A worker has at most `lease.in_hand` leases of a kind at a time. A repeated
+request returns what the worker holds, so that a reload loses nothing.
 
-Locks: the worker's trust state of the kind, by which one worker's requests go one after the other;
-then a claimed task, without waiting. Code that ends a lease holds image, task and assignment.
+Locks: the worker's trust state of the kind, which serialises one worker's requests; then a claimed task,
+without waiting. Code that ends a lease locks image, task and assignment.
 """
 
 from annotation.queue.dispatch import NoTask

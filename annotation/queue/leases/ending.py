@@ -1,4 +1,4 @@
-"""How a lease goes on, and how it ends where no answer came: renewed, given back, expired."""
+"""Renewing leases, and ending them without an answer: returned or expired."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from annotation.queue import lease_terms
 
 
 def renew_lease(*, worker: int, assignment: int) -> datetime | None:
-    """Sign of life: the lease's new end, or None where it is no longer this worker's."""
+    """Renew a lease after a sign of life; return its new end, or None where it is no longer this worker's."""
     with database.writing(), connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT {lease_terms.TERMS_COLUMNS}, {lease_terms.CARRIED_SETTINGS_COLUMNS}
@@ -35,7 +35,8 @@ def renew_lease(*, worker: int, assignment: int) -> datetime | None:
 
 
 def return_lease(*, worker: int, assignment: int) -> bool:
-    """Return a task unanswered: its place is free again, for others. False where it was not in hand."""
+    """Return a task unanswered: its place becomes free for others. False where the worker does not hold
+    it."""
     with database.writing():
         return bool(
             _end(
@@ -49,9 +50,9 @@ def return_lease(*, worker: int, assignment: int) -> bool:
 
 
 def end_expired_leases(*, limit: int = 1000) -> int:
-    """End the leases whose time has run out, at most `limit`; how many there were.
+    """End expired leases, at most `limit`; return their number.
 
-    Those that somebody is just handing in are passed over.
+    Those being submitted at the moment are skipped.
     """
     with database.writing():
         return _end(
@@ -64,7 +65,8 @@ def end_expired_leases(*, limit: int = 1000) -> int:
 
 
 def return_leases_of(*, image: int, keys: Sequence[str] | None = None) -> int:
-    """Return every lease on the tasks of an open image, or on those of these keys, unanswered; how many.
+    """Return every lease on the tasks of an open image, or on those with these keys, unanswered; return their
+    number.
 
     Call inside `database.writing()`.
     """
@@ -75,13 +77,14 @@ def return_leases_of(*, image: int, keys: Sequence[str] | None = None) -> int:
 
 
 def return_leases_of_controls(controls: Iterable[int]) -> int:
-    """Return every lease on these control items unanswered; how many. Inside `database.writing()`."""
+    """Return every lease on these control items unanswered; return their number. Inside
+    `database.writing()`."""
     held = Assignment.objects.filter(control__in=list(controls), state=Assignment.LEASED)
     return _ended(Assignment.RETURNED, list(held.values_list("pk", flat=True)))
 
 
 def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: bool) -> int:
-    """End leases, freeing the places of those that are of tasks."""
+    """End leases, freeing the places of those on tasks."""
     order = f" ORDER BY a.expires_at LIMIT {limit}"
     with connection.cursor() as cursor:
         ids = _free_places(cursor, which, values, order, skip=skip)
@@ -98,7 +101,7 @@ def _end(state: str, which: str, values: Sequence[Any], *, limit: int, skip: boo
 def _free_places(
     cursor: Any, which: str, values: Sequence[Any], order: str, *, skip: bool = False
 ) -> list[int]:
-    """Free the places of leases of tasks; the ids of these leases."""
+    """Free the places of leases on tasks; return the ids of these leases."""
     # Image, then task, then assignment: the order in which an answer locks them.
     cursor.execute(
         f"""SELECT a.id, t.id FROM annotation_openimage o, annotation_task t, annotation_assignment a
@@ -107,7 +110,7 @@ def _free_places(
         values,
     )
     ended = cursor.fetchall()
-    # A worker has a task once, but several workers may hold it.
+    # A worker has a task at most once, but several workers may hold it.
     for task in sorted({task for _, task in ended}):
         places = sum(ended_task == task for _, ended_task in ended)
         cursor.execute("UPDATE annotation_task SET live = live - %s WHERE id = %s", [places, task])

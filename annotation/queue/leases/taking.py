@@ -1,4 +1,4 @@
-"""Taking a lease: what a worker has in hand, or something new, or why there is nothing."""
+"""Taking a lease: what a worker holds, or something new, or why there is nothing."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -33,12 +33,12 @@ from annotation.queue.lease_terms import (
 )
 
 _ROLE_CONTROL = "control"
-#: The code of a `NoTask` that says that somebody else has the one task asked for, or had it.
+#: The code of a `NoTask` that says that another worker has, or had, the one requested task.
 TAKEN = "taken"
 
 
 class _Request(NamedTuple):
-    """Who asks for something new of which kind, on what terms, when, and until when it would be theirs."""
+    """A request for something new: the worker, the kind, the terms, the time, and the end of the lease."""
 
     terms: Terms
     holder: WorkerState
@@ -48,7 +48,7 @@ class _Request(NamedTuple):
 
 
 class _InHand(NamedTuple):
-    """What a worker holds, as its row has it."""
+    """An assignment that a worker holds, from its row."""
 
     id: int
     role: str
@@ -69,10 +69,10 @@ _IN_HAND = "a.id, a.role, a.task_id, a.control_id, a.expires_at"
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Something in a worker's hands: what it shows, of which image, until when.
+    """A lease: its content, its image, its end.
 
-    `image` is the id of the corpus's image. Either `task` or `control` is set; workers are told
-    neither, nor the role: a control item looks like any other. `version`: of the settings that it carries.
+    `image` is the id of the corpus's image. Either `task` or `control` is set; workers see neither, nor the
+    role: a control item looks like any other. `version`: of the settings under which it was given.
     """
 
     id: int
@@ -90,11 +90,11 @@ class Lease:
 def take_lease(
     *, worker: int, campaign: Campaign, kind: str, holding: Collection[int] = ()
 ) -> Lease | NoTask:
-    """What this worker has in hand of `kind` and does not name in `holding`; else something new, or why not.
+    """Lease what this worker holds of `kind` and does not list in `holding`; else something new, or return
+    why not.
 
-    `holding` are the assignments that the worker's page shows already. Whether they have agreed to the
-    consent text is for pages and API to ask before. Raises Worker.DoesNotExist where they have just become
-    another one (`joining`).
+    `holding` are the assignments that the worker's page displays already. Pages and API check the consent
+    before. Raises Worker.DoesNotExist where the worker was just merged into another one (`joining`).
     """
     with database.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
@@ -112,12 +112,11 @@ def take_lease(
 def take_model_lease(
     *, worker: int, campaign: Campaign, kind: str, task: int, attempt: int = 0
 ) -> Lease | NoTask:
-    """A lease of this one task for a model annotator, or why it gets none; under the locks and rules of
-    `take_lease`.
+    """Lease this one task to a model annotator, or return why not; under the locks and rules of `take_lease`.
 
-    A model annotator votes. It gets no control item, nothing that is asked a second time to tell agreement,
-    and nothing of a kind that only people answer. `attempt` is how often it has had the task: where it had it
-    once more meanwhile, its answer may be one that was refused, and it gets none.
+    A model annotator gives votes. It gets no control items, no repeated questions that measure agreement, and
+    no kinds that only people answer. `attempt` is how often it has had the task: if it has had it once more
+    meanwhile, its answer may be one that was rejected, and it gets none.
     """
     with database.writing(), connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
@@ -131,7 +130,7 @@ def take_model_lease(
         if refusal is not None:
             return refusal
         tries = terms.settings.model_annotator.tries if draws(kind) else 1
-        # Nobody else counts them up: the model annotator's trust state is locked.
+        # Nobody else increases the number: the model annotator's trust state is locked.
         if attempt != Assignment.objects.filter(task=task, worker=worker).count():
             return NoTask(TAKEN, "The model annotator has had this question meanwhile.")
         claimed = dispatch.claim_task(cursor, holder, kind, task, tries=tries)
@@ -144,8 +143,8 @@ def take_model_lease(
 
 
 def why_no_model_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask | None:
-    """Why a model annotator gets no lease of the kind, whatever the task; None where it may. Nothing is
-    locked, so `take_model_lease` has the last word."""
+    """Return why a model annotator gets no lease of the kind, whatever the task; None where it may. Without
+    locks, so `take_model_lease` may still decide otherwise."""
     with connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
         holder = _holder(cursor, campaign.pk, worker, kind, locked=False)
@@ -163,7 +162,7 @@ def _why_model_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetim
 
 
 def _holder(cursor: Any, campaign: int, worker: int, kind: str, *, locked: bool = True) -> WorkerState | None:
-    """The worker's trust state, locked unless told otherwise; None where they have none yet."""
+    """Return the worker's trust state, locked by default; None where there is none yet."""
     database.execute(
         cursor,
         f"""SELECT {WORKER_STATE_COLUMNS}
@@ -186,12 +185,12 @@ def take_next_lease(
     *,
     after: Sequence[database.Statement] = (),
 ) -> Lease | NoTask:
-    """`take_lease` within a transaction that holds the worker's trust state, once the statements `after` are
-    done."""
+    """Call `take_lease` within a transaction that holds the worker's trust state, after sending the
+    statements `after`."""
     expires = at + timedelta(minutes=terms.settings.lease.minutes)
     exhausted = False
     if holder.visitor:
-        # Their answer counts towards what their study wants of them.
+        # The answer counts towards the worker's study limit.
         database.send_statements(cursor, after)
         after = ()
         exhausted = not visits.may_have_more(cursor, worker=holder.worker, campaign=terms.id)
@@ -279,18 +278,18 @@ def take_next_lease(
 
 
 def _with_content(lease: Lease, terms: Terms) -> Lease:
-    """A lease with what its worker sees, where that is not what its first item holds."""
+    """Return the lease with what its worker sees, where that is not the content of its first item."""
     if not is_page(lease.kind):
         return lease
     page = relevance_pages.blocks(lease.id, seed=terms.seed, settings=terms.settings)
-    # A page's own image is one that is asked about; who is told it must not learn which.
+    # A page's own image may be one that is asked about, which the worker must not learn.
     return replace(lease, image=page[0].image, content=relevance_pages.page_content(page))
 
 
 def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
-    """A page of known images only, where the worker's next is to be one and enough are new to them.
+    """Lease a page of control images only, if the worker's next is to be one and enough are new to them.
 
-    It stands in for the task that would have come, which it is like; where there is none, neither is it.
+    It replaces the task that would have come, and resembles it; without a task there is no such page.
     """
     terms, holder, kind = request.terms, request.holder, request.kind
     if known < terms.settings.page.images:
@@ -312,7 +311,7 @@ def _known_page(cursor: Any, request: _Request, known: int) -> Lease | None:
 
 
 def _is_ordinary(terms: Terms, holder: WorkerState, kind: str, held: int) -> bool:
-    """Whether a worker who holds `held` of the kind is to get a task like any other, or nothing."""
+    """Whether a worker who holds `held` of the kind should get an ordinary task, or nothing."""
     return (
         held < terms.settings.lease.in_hand
         and not is_page(kind)
@@ -344,7 +343,7 @@ def _lease(assignment: int, claim: dispatch.Claim, kind: str, expires: datetime,
 def _known_lease(
     assignment: int, kind: str, role: str, control: int, expires: datetime, version: int
 ) -> Lease:
-    """A lease of a control item."""
+    """Return a lease of a control item."""
     content = controls.displayed_control(control)
     return Lease(
         assignment, kind, role, content.image, content.content, content.key, expires, None, control, version
@@ -360,7 +359,7 @@ def _insert(
     control: int | None = None,
     attempt: int = 0,
 ) -> int:
-    """Lease what is asked for: the assignment's id."""
+    """Insert the requested lease; return the assignment's id."""
     terms, holder, kind, at, expires = request
     database.execute(
         cursor,
@@ -380,7 +379,7 @@ def _insert(
 def _held(
     cursor: Any, terms: Terms, kind: str, held: _InHand, carried: CarriedSettings, at: datetime
 ) -> Lease:
-    """A lease that is still in hand, renewed where its time has run out and nobody has taken it back."""
+    """Return a lease that the worker still holds, renewed if it expired and nobody has ended it."""
     assignment, role, task, control, expires_at = held
     expires, terms = database.time_from_sql(expires_at), terms_of_lease(terms, carried)
     if expires <= at:
@@ -405,9 +404,9 @@ def _held(
 
 
 def ended_lease(*, worker: int, assignment: int) -> Lease | None:
-    """What this worker once had in hand and has answered, as it was shown; None where there is no such thing.
+    """Return what this worker held and has answered, as it was displayed; None where there is no such thing.
 
-    Nothing is leased again by it.
+    Nothing is leased again.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -420,7 +419,7 @@ def ended_lease(*, worker: int, assignment: int) -> Lease | None:
         if row is None:
             return None
         held, (kind,), terms, carried = database.split_row(row, _InHand, _Kind, Terms, CarriedSettings)
-        # It has no end to be put off.
+        # An ended lease is not renewed.
         at = database.time_from_sql(held.expires_at) - timedelta(seconds=1)
         return _held(cursor, terms_from(terms), kind, held, carried, at)
 
@@ -434,7 +433,7 @@ def _test(
     holding: Collection[int],
     at: datetime,
 ) -> Lease | NoTask:
-    """The next item of the qualification test under way, where that is what keeps the worker out."""
+    """Return the next item of the qualification test in progress, if only that test keeps the worker out."""
     if refusal.code not in qualification.NEED_A_TEST:
         return refusal
     row = TrustStateRow.objects.get(pk=holder.id)
@@ -454,9 +453,9 @@ def _test(
 
 
 def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
-    """A control item, where this worker's next is to be one and there is one they have not met.
+    """Lease a control item, if the worker's next is to be one and there is one that they have not met.
 
-    It stands in for the task that would have come, which it is like; where there is none, neither is it.
+    It replaces the task that would have come, and resembles it; without a task there is no control item.
     """
     terms, holder, kind = request.terms, request.holder, request.kind
     if not _control_due(terms, holder, kind, number):
@@ -489,7 +488,7 @@ def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
 
 
 def _control_due(terms: Terms, holder: WorkerState, kind: str, number: int) -> bool:
-    """Whether this worker's item `number` of the kind is to be a control item, where there are any."""
+    """Whether this worker's item `number` of the kind should be a control item, where there are any."""
     return controls.gold_coverage(terms.id, kind, terms.revision).accuracy and is_control_due(
         terms.settings.trust,
         seed=terms.seed,

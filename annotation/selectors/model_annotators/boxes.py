@@ -1,7 +1,7 @@
 """The boxes that a model annotator drew, with the verdicts of people, the newest first, as far back as
 asked."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -133,7 +133,7 @@ def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int,
     """(image, name of the drawing) -> whether the first vote on its box, as it is now, says that it is good.
     Of people's boxes and model annotators', in these open images (ids)."""
     drawn = Judgment.objects.filter(image__in=images, kind__in=drawing_kinds(campaign), answer="drawn")
-    corners = drawn.values_list("image", "name", "xmin", "ymin", "xmax", "ymax")
+    corners: Iterable[Any] = drawn.values_list("image", "name", "xmin", "ymin", "xmax", "ymax")
     boxes = {(image, name): corners_in_key(*box) for image, name, *box in corners}
     verdicts: dict[tuple[int, str], bool] = {}
     votes = Judgment.objects.filter(

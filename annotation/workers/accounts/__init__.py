@@ -1,1 +1,1 @@
-"""Accounts of staff: the first one, roles granted and revoked, people invited to be staff."""
+"""Accounts of staff: the first one, granting and revoking roles, inviting staff."""

@@ -1,4 +1,4 @@
-"""Accounts that may not sign in for now, and links by which somebody chooses a new password."""
+"""Deactivating accounts, and links with which somebody chooses a new password."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,7 @@ class MakePasswordLinkRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountChange:
-    """Whether an account was changed; false where it was so before."""
+    """Whether an account was changed; false where that was its state already."""
 
     account: str
     active: bool
@@ -52,14 +52,14 @@ class AccountChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordLink:
-    """A link to a new password, shown this once."""
+    """A link to choose a new password, displayed only once."""
 
     account: str
     link: str
 
 
 def deactivate_account(request: DeactivateAccountRequest, context: OperationContext) -> AccountChange:
-    """Let nobody sign in as an account. Raises PhraseboxError for one's own and for the last admin."""
+    """Deactivate an account. Raises PhraseboxError for one's own and for the last admin."""
     account = account_to_change(request.account, context)
     with database.writing():
         if admins_of_server() == {account.pk}:
@@ -81,7 +81,7 @@ def deactivate_account(request: DeactivateAccountRequest, context: OperationCont
 
 
 def reactivate_account(request: ReactivateAccountRequest, context: OperationContext) -> AccountChange:
-    """Let somebody sign in again. Raises PhraseboxError for one's own account."""
+    """Reactivate an account. Raises PhraseboxError for one's own account."""
     account = account_to_change(request.account, context)
     with database.writing():
         changed = bool(Account.objects.filter(pk=account.pk, is_active=False).update(is_active=True))
@@ -91,7 +91,7 @@ def reactivate_account(request: ReactivateAccountRequest, context: OperationCont
 
 
 def make_password_link(request: MakePasswordLinkRequest, context: OperationContext) -> PasswordLink:
-    """A link to a new password. Raises PhraseboxError where there is no password to forget."""
+    """Create a link to choose a new password. Raises PhraseboxError for an account without a password."""
     account = account_to_change(request.account, context)
     check_has_password(account)
     with database.writing():
@@ -102,7 +102,7 @@ def make_password_link(request: MakePasswordLinkRequest, context: OperationConte
 
 
 def account_to_change(name: str, context: OperationContext) -> Account:
-    """The account of that name. Raises PhraseboxError for one's own."""
+    """Return the account of that name. Raises PhraseboxError for one's own."""
     if context.actor is not None and context.actor.get_username() == name:
         raise PhraseboxError(_("This is your own account: ask another admin."))
     return Account.objects.get(username=name)

@@ -1,8 +1,7 @@
-"""The first account: who holds the link that the server printed makes it, and is an admin of everything.
+"""The first account: created with the link that the server prints, as an admin of everything.
 
-What the link ends with is drawn at random and kept in a file of DATA_DIR that only the server's user reads:
-a link signed with the server's key could be made by the person who knows the key that a development server
-has.
+The token of the link is random and stored in a file of DATA_DIR that only the server's user can read: a link
+signed with the server's key could be forged by anybody who knows the key of a development server.
 """
 
 import contextlib
@@ -24,17 +23,17 @@ _FILE = "first-account"
 
 
 class TooLate(ValueError):
-    """There is an account already, or the link is another one."""
+    """There is an account already, or the link is a different one."""
 
 
 def token() -> str:
-    """What the link ends with, made where there is none; "" where there is an account already."""
+    """Return the token of the link, created if necessary; "" where there is an account already."""
     if Account.objects.exists():
         _file().unlink(missing_ok=True)
         return ""
     _file().parent.mkdir(parents=True, exist_ok=True)
     if not _file().exists():
-        # Whole or not at all, and the first one's where two servers start at once.
+        # Written atomically, and by the first of two servers that start at once.
         handle, beside = tempfile.mkstemp(dir=_file().parent, prefix=".first-account-")
         try:
             with os.fdopen(handle, "w", encoding="ascii") as out:
@@ -47,7 +46,7 @@ def token() -> str:
 
 
 def is_open(token: str) -> bool:
-    """Whether `token` is what the link ends with, and there is no account yet."""
+    """Whether `token` is the link's, and there is no account yet."""
     try:
         expected = _file().read_bytes()
     except FileNotFoundError:
@@ -56,7 +55,7 @@ def is_open(token: str) -> bool:
 
 
 def make_first_account(*, token: str, username: str, password: str) -> Account:
-    """The first account, an admin of the whole server. Raises TooLate."""
+    """Create the first account, an admin of the whole server. Raises TooLate."""
     with locked_folder(_FILE, busy="somebody else is creating the first account"), database.writing():
         if not is_open(token):
             raise TooLate("there is already an account, or this link is not the current one")

@@ -1,6 +1,6 @@
-"""Roles granted and revoked.
+"""Granting and revoking roles.
 
-Only admins of the whole server grant; the command line counts as one. Nobody grants to themselves, and the
+Only admins of the whole server may grant; commands count as admins. Nobody can grant to themselves, and the
 last admin of the whole server cannot be removed.
 """
 
@@ -40,7 +40,7 @@ class RevokeRoleRequest(GrantRoleRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleChange:
-    """Whether a role was granted, or revoked; false where it was so before."""
+    """Whether a role was granted, or revoked; false where that was the state already."""
 
     account: str
     role: str
@@ -73,7 +73,8 @@ def grant(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Grant `account` a role, for a corpus, a campaign, or the whole server. False where it has it already.
+    """Grant `account` a role, for a corpus, a campaign, or the whole server. Returns False where it has it
+    already.
 
     Raises GrantError.
     """
@@ -90,7 +91,7 @@ def grant(
             _notify(actor, "grant_role", account, role, corpus, campaign)
             fresh = Account.objects.get(pk=account.pk)  # with the role
             if role != ANNOTATOR and second_factor.lacks_second_factor(fresh):
-                # They set one up when they sign in next.
+                # They set up a second factor when they sign in next.
                 sessions.end_access(account)
     return role_grant
 
@@ -103,9 +104,10 @@ def revoke_role(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Revoke a role, for just what it was granted for. False where the account does not have it.
+    """Revoke a role, with exactly its scope. Returns False where the account does not have it.
 
-    They are signed out everywhere, and their tokens are void: what they had open under the role ends at once.
+    The account is signed out everywhere, and its tokens become invalid: everything opened under the role ends
+    at once.
 
     Raises PhraseboxError, also where nobody could grant roles any more.
     """
@@ -126,13 +128,14 @@ def revoke_role(
 
 
 def check_grants(actor: Account | None) -> None:
-    """Raise PhraseboxError unless `actor` (None: the command line) may grant roles."""
+    """Raise PhraseboxError unless `actor` (None: a command) may grant roles."""
     if actor is not None and not actor.has_role(ADMIN, on=WHOLE_SERVER):
         raise PhraseboxError(_("Only admins of the whole server can grant roles."))
 
 
 def admins_of_server() -> set[int]:
-    """The accounts that are admins of the whole server, locked: two must not remove each other at once."""
+    """Return the accounts that are admins of the whole server, locked: two must not remove each other at
+    once."""
     rows = RoleGrant.objects.select_for_update().filter(
         role=ADMIN, corpus=None, campaign=None, account__is_active=True
     )

@@ -1,4 +1,4 @@
-"""Links by which people become staff: one use, one e-mail address, seven days."""
+"""Links that invite staff: for one use and one e-mail address, valid for seven days."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from annotation.workers.accounts.granting import check_grants, grant
 from phrasebox.errors import PhraseboxError
 
 DAYS = 7
-#: Characters of an e-mail address.
+#: The maximum length of an e-mail address.
 LONGEST_EMAIL = 254
 STAFF_ROLES = {role: name for role, name in ROLE_NAMES.items() if role != ANNOTATOR}
 _SIGNER = Signer(salt="annotation.staff_invitation")
-#: Invitations that wait, by their numbers.
+#: Open invitations, by their numbers.
 STAFF_INVITATIONS = StoredKind(
     gettext_lazy("invitation"), lambda account, *roles: open_staff_invitations(), column="pk"
 )
@@ -42,7 +42,7 @@ class InviteStaffRequest(ScopeRequest):
     role: Annotated[str, OneOf(STAFF_ROLES.copy), Help(gettext_lazy("Role"))]
 
     def problems(self) -> Iterator[FieldError]:
-        """It is an e-mail address, and a role for one thing."""
+        """Errors: an invalid e-mail address, or more than one scope."""
         try:
             validate_email(self.email)
         except ValidationError:
@@ -65,7 +65,7 @@ def invite_staff(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> StaffInvitation:
-    """A link for the person whose e-mail address is `email`. Raises GrantError."""
+    """Create a link for the person with the address `email`. Raises GrantError."""
     check_grants(actor)
     with database.writing():
         invitation = StaffInvitation.objects.create(
@@ -81,7 +81,7 @@ def invite_staff(
 
 
 def revoke_staff_invitation(request: RevokeStaffInvitationRequest, context: OperationContext) -> None:
-    """End a link. Raises PhraseboxError where it was used or revoked meanwhile."""
+    """Revoke a link. Raises PhraseboxError where it was used or revoked meanwhile."""
     with database.writing():
         waiting = StaffInvitation.objects.filter(pk=request.invitation, used_at=None, revoked_at=None)
         if not waiting.update(revoked_at=database.now()):
@@ -90,12 +90,13 @@ def revoke_staff_invitation(request: RevokeStaffInvitationRequest, context: Oper
 
 
 def staff_invitation_token(invitation: StaffInvitation) -> str:
-    """What the link's address ends with."""
+    """Return the last part of the link's address."""
     return _SIGNER.sign(str(invitation.pk))
 
 
 def open_staff_invitation(token: str) -> StaffInvitation:
-    """The invitation of a link. Raises PhraseboxError where it lets nobody in: why, and whom to ask."""
+    """Return the invitation of a link. Raises PhraseboxError where it is not valid, with the reason and whom
+    to ask."""
     try:
         number = int(_SIGNER.unsign(token))
     except BadSignature:
@@ -112,7 +113,7 @@ def open_staff_invitation(token: str) -> StaffInvitation:
 
 
 def staff_invitation_over(invitation: StaffInvitation) -> bool:
-    """Whether an invitation lets nobody in any more; the person who sent it must still be allowed to."""
+    """Whether an invitation is no longer valid; its sender must still be allowed to invite."""
     sender = invitation.created_by
     return (
         invitation.used_at is not None
@@ -123,7 +124,7 @@ def staff_invitation_over(invitation: StaffInvitation) -> bool:
 
 
 def open_staff_invitations() -> QuerySet[StaffInvitation]:
-    """The invitations that are not over, as `staff_invitation_over` has it."""
+    """Return the invitations that are still valid, as in `staff_invitation_over`."""
     invitations = StaffInvitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=database.now())
     whole = Q(roles__role=ADMIN, roles__corpus=None, roles__campaign=None)
     admins = Account.objects.filter(whole | Q(is_superuser=True), is_active=True)
@@ -131,20 +132,19 @@ def open_staff_invitations() -> QuerySet[StaffInvitation]:
 
 
 def forget_invited_addresses() -> None:
-    """Forget whom the invitations were for that are over: who came has an account."""
+    """Delete the addresses of invitations that are over: people who accepted have an account."""
     over = ~Q(used_at=None) | ~Q(revoked_at=None) | Q(expires_at__lte=database.now())
     StaffInvitation.objects.filter(over).exclude(email="").update(email="")
 
 
 def accept_staff_invitation(*, invitation: StaffInvitation, username: str, password: str) -> Account:
-    """Make the account that an invitation is for. Raises PhraseboxError, and IntegrityError for a taken
-    name."""
+    """Create the account of an invitation. Raises PhraseboxError, and IntegrityError for a taken name."""
     with database.writing():
         StaffInvitation.objects.select_for_update().get(pk=invitation.pk)
         open_invitation = open_staff_invitation(staff_invitation_token(invitation))
         account = Account.objects.create_user(username, email=open_invitation.email, password=password)
         StaffInvitation.objects.filter(pk=open_invitation.pk).update(used_at=database.now())
-        # Who may grant it is asked again: it may have been taken from them since.
+        # Checked again: the sender may have lost the right to grant.
         grant(
             account=account,
             role=open_invitation.role,

@@ -1,10 +1,10 @@
-"""Second factors: an app that shows codes (TOTP, RFC 6238), and ten recovery codes for when it is lost.
+"""Second factors: an app that shows codes (TOTP, RFC 6238), and ten recovery codes in case it is lost.
 
-A code is accepted once: the time step that it is of is raised in one statement, which only one of two
-attempts at once can do. django-allauth's module for this remembers used codes in a cache, which each process
-has for itself.
+A code is accepted once: its time step is stored by one conditional statement, which only one of two
+simultaneous attempts can execute. django-allauth's module for this stores used codes in a cache, which is
+separate in each process.
 
-Secrets are encrypted under the server's key, so that a copy of the database alone opens nothing.
+Secrets are encrypted with the server's key, so that a copy of the database alone is useless.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _SALT = "annotation.second_factor"
 
 
 class CannotOpen(ValueError):
-    """What was sealed under another key, or is damaged."""
+    """The secret was encrypted with another key, or is damaged."""
 
 
 def seal(secret: str) -> str:
-    """`secret`, encrypted and signed under the server's key."""
+    """Encrypt and sign `secret` with the server's key."""
     return _lock().encrypt(secret.encode()).decode("ascii")
 
 
 def unseal(sealed: str) -> str:
-    """The secret again. Raises CannotOpen."""
+    """Decrypt a secret. Raises CannotOpen."""
     try:
         return _lock().decrypt(sealed.encode()).decode()
     except InvalidToken:
@@ -57,13 +57,13 @@ def _lock() -> Fernet:
     return Fernet(base64.urlsafe_b64encode(salted_hmac(_SALT, "", algorithm="sha256").digest()))
 
 
-#: Seconds that a code is of, and steps that a clock may be wrong by, to either side.
+#: The seconds of a code's time step, and how many steps a clock may be wrong by, in either direction.
 CODE_SECONDS = 30
 _STEPS_ASIDE = 1
-#: Recovery codes that an account gets, and letters and digits of each: about 79 random bits.
+#: The number of recovery codes of an account, and the number of characters of each: about 79 random bits.
 RECOVERY_CODES = 10
 _RECOVERY_LENGTH = 16
-#: For how long a secret that is being set up is shown again instead of a new one.
+#: How long a secret that is being set up is displayed again instead of a new one.
 _BEGUN_FOR = timedelta(minutes=15)
 _CODE = re.compile(r"[0-9]{6}")
 
@@ -78,7 +78,7 @@ class ResetFactorRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorReset:
-    """An account that has no second factor now. `must_set_up`: it sets one up when it signs in next."""
+    """An account without a second factor now. `must_set_up`: it sets one up when it signs in next."""
 
     account: str
     must_set_up: bool
@@ -94,14 +94,14 @@ class FactorRuleRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorRule:
-    """Who must have a second factor, and how many accounts were signed out by it."""
+    """Who must have a second factor, and how many accounts were signed out."""
 
     who: str
     signed_out: int
 
 
 class Accepted(NamedTuple):
-    """How a code was accepted: whether it was a recovery code, and how many of these are left."""
+    """An accepted code: whether it was a recovery code, and how many of these are left."""
 
     by_recovery_code: bool
     codes_left: int
@@ -111,13 +111,13 @@ class Accepted(NamedTuple):
 
 
 def begin_second_factor(account: Account, *, seen: str = "") -> str:
-    """The secret to put into an app, in base 32, until a code confirms it; for a quarter of an hour the same
-    one where `seen` is its `digest_of_secret`, so that a page that is loaded again shows it again.
+    """Return the secret for an app, in base 32, until a code confirms it; for a quarter of an hour the same
+    one if `seen` is its `digest_of_secret`, so that reloading the page keeps it.
 
-    Another session of the account gets another secret. So somebody who knows only the password cannot copy
-    the secret that the owner is setting up.
+    Another session of the account gets another secret, so that somebody who knows only the password cannot
+    copy the secret that the owner is setting up.
 
-    Raises PhraseboxError where a second factor is on already: its secret is never shown again.
+    Raises PhraseboxError where a second factor is active already: its secret is never displayed again.
     """
     with database.writing():
         now = database.now()
@@ -129,7 +129,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
             try:
                 secret = unseal(factor.secret)
             except CannotOpen:
-                pass  # the server has another key since: a new secret
+                pass  # the server's key has changed since: a new secret
             else:
                 if constant_time_compare(digest_of_secret(secret), seen):
                     return secret
@@ -141,7 +141,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
 
 
 def confirm_second_factor(*, account: Account, code: str) -> list[str]:
-    """Turn the second factor on, with a code that the app shows; ten recovery codes, shown this once.
+    """Activate the second factor with a code of the app; return ten recovery codes, displayed only once.
 
     Raises PhraseboxError for a wrong code, and where nothing is being set up.
     """
@@ -160,7 +160,8 @@ def confirm_second_factor(*, account: Account, code: str) -> list[str]:
 
 
 def renew_recovery_codes(*, account: Account) -> list[str]:
-    """Ten new recovery codes; the old ones are void. Raises PhraseboxError without a second factor."""
+    """Return ten new recovery codes; the old ones become invalid. Raises PhraseboxError without a second
+    factor."""
     with database.writing():
         if not has_second_factor(account):
             raise PhraseboxError(_("Set up a second factor first."))
@@ -170,7 +171,7 @@ def renew_recovery_codes(*, account: Account) -> list[str]:
 
 
 def address_for_app(account: Account, secret: str, *, server: str) -> str:
-    """The `otpauth:` address that an app reads from a QR code: the secret, and for what it is."""
+    """Return the `otpauth:` URI that an app reads from a QR code: the secret, the account and the server."""
     return pyotp.TOTP(secret).provisioning_uri(name=account.get_username(), issuer_name=f"Phrasebox {server}")
 
 
@@ -178,19 +179,19 @@ def address_for_app(account: Account, secret: str, *, server: str) -> str:
 
 
 def has_second_factor(account: Account) -> bool:
-    """Whether signing in as `account` asks for a code."""
+    """Whether signing in as `account` requires a code."""
     return SecondFactor.objects.filter(account=account, confirmed_at__isnull=False).exists()
 
 
 def codes_left(account: Account) -> int:
-    """Recovery codes that were not used."""
+    """Return the number of unused recovery codes."""
     return RecoveryCode.objects.filter(account=account, used_at=None).count()
 
 
 def accept_code(*, account: Account, code: str) -> Accepted | None:
-    """Use up a code of the account's app, or one of its recovery codes; None where it is neither.
+    """Use up a code of the account's app, or one of its recovery codes; return None where it is neither.
 
-    A code is accepted once, also where it is sent twice at the same moment.
+    A code is accepted once, even if it is sent twice at the same moment.
     """
     cleaned = "".join(letter for letter in code if letter.isalnum()).casefold()[:100]
     with database.writing():
@@ -213,7 +214,7 @@ def accept_code(*, account: Account, code: str) -> Accepted | None:
 
 
 def remove_second_factor(*, account: Account) -> None:
-    """Turn one's own second factor off. Raises PhraseboxError where this server asks for one."""
+    """Deactivate one's own second factor. Raises PhraseboxError where this server requires one."""
     with database.writing():
         if must_have_second_factor(account):
             raise PhraseboxError(
@@ -225,7 +226,7 @@ def remove_second_factor(*, account: Account) -> None:
 
 
 def reset_second_factor(request: ResetFactorRequest, context: OperationContext) -> FactorReset:
-    """Forget the second factor of somebody who lost it.
+    """Delete the second factor of somebody who lost it.
 
     Raises PhraseboxError where there is none, and for one's own.
     """
@@ -250,13 +251,13 @@ def reset_second_factor(request: ResetFactorRequest, context: OperationContext) 
 
 
 def second_factor_rule() -> str:
-    """Of whom this server asks a second factor: one of `SignInRules.WHO`."""
+    """Return who must have a second factor on this server: one of `SignInRules.WHO`."""
     rule = SignInRules.objects.values_list("second_factor", flat=True).first()
     return rule or SignInRules.NOBODY
 
 
 def must_have_second_factor(account: Account) -> bool:
-    """Whether this server asks `account` for a second factor."""
+    """Whether this server requires a second factor of `account`."""
     asks = _RULES.get(second_factor_rule())
     return asks is not None and asks(account)
 
@@ -267,8 +268,7 @@ def lacks_second_factor(account: Account) -> bool:
 
 
 def set_second_factor_rule(request: FactorRuleRequest, context: OperationContext) -> FactorRule:
-    """Say who must have a second factor. Raises PhraseboxError for an actor who would be signed out by
-    it."""
+    """Set who must have a second factor. Raises PhraseboxError for an actor who would be signed out by it."""
     who, actor = request.who, context.actor
     if actor is not None and who != SignInRules.NOBODY and not has_second_factor(actor):
         raise PhraseboxError(_("Set up your own second factor first."))
@@ -290,13 +290,13 @@ def is_admin_of_server(account: Account) -> bool:
     return account.has_role(ADMIN, on=WHOLE_SERVER)
 
 
-#: Of whom this server may ask a second factor.
+#: The possible rules of this server for second factors.
 FACTOR_RULES = {
     SignInRules.NOBODY: gettext_lazy("nobody"),
     SignInRules.ADMINS: gettext_lazy("admins of the whole server"),
     SignInRules.STAFF: gettext_lazy("all staff"),
 }
-#: By the rule, whether it asks an account.
+#: For each rule, whether it applies to an account.
 _RULES: dict[str, Callable[[Account], bool]] = {
     SignInRules.ADMINS: is_admin_of_server,
     SignInRules.STAFF: lambda account: account.has_staff_role,
@@ -310,7 +310,8 @@ def _of_staff() -> list[Account]:
 
 
 def _uses_code(factor: SecondFactor, code: str) -> bool:
-    """Whether `code` is one of the app's of now that was not used yet; it is used then, and all before it."""
+    """Whether `code` is a current code of the app that was not used yet; it is used then, with all earlier
+    ones."""
     cleaned = "".join(letter for letter in code if letter.isalnum())
     if not _CODE.fullmatch(cleaned):
         return False
@@ -337,7 +338,7 @@ def _new_recovery_codes(account: Account) -> list[str]:
 
 
 def _forget(account: Account) -> bool:
-    """Delete a second factor and its recovery codes; whether it was on."""
+    """Delete a second factor and its recovery codes; return whether it was active."""
     RecoveryCode.objects.filter(account=account).delete()
     was_on = has_second_factor(account)
     SecondFactor.objects.filter(account=account).delete()

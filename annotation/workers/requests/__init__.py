@@ -1,1 +1,1 @@
-"""What is asked for about workers: what they are due and were paid, their table, erasing them, studies."""
+"""Operations on workers: amounts due and payments, their table, erasing them, studies."""

@@ -1,4 +1,4 @@
-"""Forgetting who workers are, as operations."""
+"""Operations that erase workers' identities."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -36,13 +36,13 @@ class EraseAgainRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasedAgain:
-    """Who was erased again."""
+    """The workers who were erased again."""
 
     erased: tuple[Erased, ...]
 
 
 def erase_one(request: EraseWorkerRequest, context: OperationContext) -> Erased:
-    """Erase a worker. Raises PhraseboxError, and Invalid where nobody is called so."""
+    """Erase a worker. Raises PhraseboxError, and Invalid for an unknown name."""
     worker = pseudonyms.worker_called(request.worker)
     return pseudonyms.erase_worker(
         worker=worker, texts=request.texts, reasons=request.reasons, actor=context.actor
@@ -50,5 +50,5 @@ def erase_one(request: EraseWorkerRequest, context: OperationContext) -> Erased:
 
 
 def erase_restored(request: EraseAgainRequest, context: OperationContext) -> ErasedAgain:
-    """Apply the list of erasures once more."""
+    """Apply the list of erasures again."""
     return ErasedAgain(erased=tuple(pseudonyms.erase_again(actor=context.actor)))

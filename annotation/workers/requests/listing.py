@@ -1,4 +1,4 @@
-"""A campaign's workers as lists and files have them."""
+"""A campaign's workers for lists and files."""
 
 import csv
 from collections.abc import Iterable
@@ -64,8 +64,8 @@ class ExportWorkersRequest(ChosenWorkers):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerAtKind:
-    """A worker at one kind of question. `blocked`: suspended by a researcher. `accuracy` is over the newest
-    `checked` answers."""
+    """A worker's work on one kind of question. `blocked`: suspended by a researcher. `accuracy` is over the
+    newest `checked` answers."""
 
     kind: str
     state: str
@@ -97,7 +97,7 @@ class CampaignWorker:
 
 
 def list_workers(request: WorkersRequest, context: OperationContext) -> Pages:
-    """The workers, a page at a time: all are sorted for each."""
+    """Return the workers page by page; each page requires sorting all."""
     campaign = request.row()
     check_kind(request.kind, campaign)
     currency = currency_of(campaign)
@@ -118,14 +118,14 @@ def list_workers(request: WorkersRequest, context: OperationContext) -> Pages:
 
 
 def show_worker(request: ShowWorkerRequest, context: OperationContext) -> CampaignWorker:
-    """One worker. Raises Invalid."""
+    """Return one worker. Raises Invalid."""
     campaign = request.row()
     (row,) = workers(campaign, only=[worker_id(request.worker, campaign)])
     return _campaign_worker(row, currency_of(campaign))
 
 
 def export_workers(request: ExportWorkersRequest, context: OperationContext) -> NewFile:
-    """The table of the workers who are meant."""
+    """Return the table of the chosen workers."""
     campaign = request.row()
     chosen = list(chosen_workers(request, campaign).values())
     return NewFile(f"{campaign.name}-workers.csv", partial(_write_table, campaign, chosen))

@@ -1,4 +1,4 @@
-"""Payments as operations: what is due, recording that it was paid, voiding that, the ledger."""
+"""Operations on payments: amounts due, recording and voiding payments, the ledger."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class DuesRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindEarned:
-    """What a worker's answers of one kind earned, in all and an hour."""
+    """The earnings of a worker's answers of one kind, in total and per hour."""
 
     kind: str
     answers: int
@@ -53,8 +53,8 @@ class KindEarned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerDue:
-    """What a worker is due. Amounts are decimal numbers of the currency. `unconfirmed`: their platform has
-    not confirmed who they are, and they are not paid until it has."""
+    """The amount due to a worker. Amounts are decimal numbers of the currency. `unconfirmed`: their platform
+    has not confirmed who they are, and they are not paid until it has."""
 
     worker: str
     answers: int
@@ -71,7 +71,7 @@ class WorkerDue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payment:
-    """A payment that was recorded; `voided_at` says that it was not made after all."""
+    """A recorded payment; `voided_at` is set if it was not made after all."""
 
     number: int
     worker: str
@@ -130,7 +130,7 @@ class LedgerRequest(CampaignRequest):
 
 
 def list_dues(request: DuesRequest, context: OperationContext) -> Listing:
-    """The accounts of workers, by pseudonym."""
+    """Return the accounts of workers, by pseudonym."""
     campaign = request.row()
     only = worker_id(request.worker, campaign) if request.worker is not None else None
     accounts = payments.due_accounts(campaign=campaign, worker=only)
@@ -139,7 +139,7 @@ def list_dues(request: DuesRequest, context: OperationContext) -> Listing:
 
 
 def list_payments(request: PaymentsRequest, context: OperationContext) -> Listing:
-    """The payments of a campaign."""
+    """Return the payments of a campaign."""
     campaign = request.row()
     rows = Payout.objects.filter(campaign=campaign).select_related("worker", "paid_by")
     return Listing(rows, "-pk", partial(_payment, currency=payments.currency_of(campaign)))
@@ -158,7 +158,7 @@ def pay_workers(request: PayRequest, context: OperationContext) -> PaidWorkers:
 
 
 def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWorkers:
-    """Record a payment. Raises PhraseboxError, and Invalid for an amount that is none."""
+    """Record a payment. Raises PhraseboxError, and Invalid for an invalid amount."""
     campaign = request.row()
     payout = payments.pay(
         worker=worker_id(request.worker, campaign),
@@ -182,7 +182,7 @@ def void_payment(request: VoidPaymentRequest, context: OperationContext) -> Paym
 
 
 def export_ledger(request: LedgerRequest, context: OperationContext) -> NewFile:
-    """The ledger of a campaign."""
+    """Return the ledger of a campaign."""
     campaign = request.row()
 
     def write(path: Path) -> None:

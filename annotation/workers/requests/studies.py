@@ -1,4 +1,4 @@
-"""Studies on crowd platforms as operations: set up, listed, who came by them, and confirming who they are."""
+"""Operations on studies on crowd platforms: set up, list, list visits, and confirm visitors."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from annotation.selectors.corpora import CampaignRequest
 from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import MOST_ANSWERS_REQUIRED, PROLIFIC, PlatformName
 
-#: What Prolific is to fill in.
+#: The placeholders that Prolific fills in.
 _PARAMETERS = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 Code = Annotated[str, Field(max_length=50)]
 PlatformId = Annotated[str, Field(max_length=200)]
@@ -56,8 +56,8 @@ class ConfirmVisitRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignStudy:
-    """A campaign as a crowd platform offers it. `address` is what the platform is to open; `confirms`: how it
-    says who comes; `came`: how many did."""
+    """A campaign's study on a crowd platform. `address` is the URL for the platform; `confirms`: how it
+    confirms visitors; `came`: the number of visitors."""
 
     campaign: str
     platform: str
@@ -73,7 +73,7 @@ class CampaignStudy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyVisit:
-    """A submission on a platform, and who works for it here."""
+    """A submission on a platform, and its worker here."""
 
     submission: str
     study: str
@@ -88,13 +88,13 @@ class StudyVisit:
 
 
 def list_studies(request: StudiesRequest, context: OperationContext) -> Listing:
-    """The studies of a campaign."""
+    """Return the studies of a campaign."""
     rows = Study.objects.filter(campaign=request.row()).select_related("campaign")
     return Listing(rows, "pk", _campaign_study)
 
 
 def set_up_study(request: SaveStudyRequest, context: OperationContext) -> CampaignStudy:
-    """Set up a study, or change one. Raises VisitError."""
+    """Create a study, or change one. Raises VisitError."""
     row = platform_visits.save_study(
         campaign=request.row(),
         provider=request.platform,
@@ -108,13 +108,13 @@ def set_up_study(request: SaveStudyRequest, context: OperationContext) -> Campai
 
 
 def list_visits(request: VisitsRequest, context: OperationContext) -> Listing:
-    """Who came by the studies of a campaign."""
+    """Return the visitors of a campaign's studies."""
     rows = Visit.objects.filter(study__campaign=request.row())
     return Listing(rows.select_related("study", "identity__worker"), "pk", study_visit)
 
 
 def confirm_visit(request: ConfirmVisitRequest, context: OperationContext) -> StudyVisit:
-    """Confirm who came. Raises VisitError, and Invalid where there is no such visit."""
+    """Confirm a visitor. Raises VisitError, and Invalid where there is no such visit."""
     claims = Visit.objects.filter(
         study__campaign=request.row(),
         external_id=request.submission,
@@ -128,7 +128,7 @@ def confirm_visit(request: ConfirmVisitRequest, context: OperationContext) -> St
 
 
 def study_address(row: Study) -> str:
-    """The address that a study's platform is to open."""
+    """Return the URL for a study's platform."""
     address = full_address(row.provider, [row.campaign.name])
     return address + _PARAMETERS if row.provider == PROLIFIC else address
 
@@ -149,7 +149,7 @@ def _campaign_study(row: Study) -> CampaignStudy:
 
 
 def study_visit(row: Visit) -> StudyVisit:
-    """What is known of a submission."""
+    """Return what is known about a submission."""
     return result_of(
         StudyVisit,
         row,

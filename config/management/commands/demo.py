@@ -1,6 +1,7 @@
-"""`manage.py demo`: captions to a dataset, systems to figures, then pages to look at what came out.
+"""`manage.py demo`: from captions to a dataset, from systems to figures, and then pages to look at the
+results.
 
-It calls the commands a researcher would type, and says which, so that the demo teaches them.
+It calls the commands that a researcher would type, and prints them, so that the demo teaches them.
 """
 
 import os
@@ -29,11 +30,10 @@ IMAGES = 200
 SEED = 1
 STUDY_IMAGES = 12
 WORKERS = 20
-#: Good people mostly, and a few of each kind that control items are there to find.
+#: Mostly good workers, and a few of each kind that control items should detect.
 MIX = "careful=11,average=5,sloppy=1,random=1,always_yes=1,jittered=1"
-#: The campaign that the queue has: images that a simulated crowd finishes, and others that it leaves in the
-#: midst of the work, so that visitors meet every kind of question: so many images by so few workers, none
-#: of whom may say the last word.
+#: The campaign of the queue: a simulated crowd finishes some images, and leaves others unfinished, so that
+#: visitors meet every kind of question: that many images by that few workers, who cannot settle anything.
 PEOPLE = "people"
 PEOPLE_DONE = 30
 PEOPLE_BEGUN = ((10, 2), (6, 1), (4, 0))
@@ -114,12 +114,13 @@ class Command(BaseCommand):
             )
             return
         self.stdout.write(f"Sign in as {USER!r} with the password {password}")
-        # What our own commands counted is kept for a minute: visitors are to see what they change.
+        # Counts of our own commands are cached for a minute: visitors should see what they change.
         cache.clear()
         run_server(HOST, port)
 
     def _people(self, corpus: str, campaign: str, folder: Path, *, seed: int, images: int) -> None:
-        """A campaign in the queue: a crowd has finished its first images, and others wait for visitors."""
+        """Create a campaign in the queue: a crowd has finished its first images, and others wait for
+        visitors."""
         config = folder / "people.toml"
         config.write_text(PEOPLE_SETTINGS)
         done = min(images, PEOPLE_DONE)
@@ -145,7 +146,8 @@ class Command(BaseCommand):
         self._run("campaign_status", campaign)
 
     def _begin(self, campaign: str, workers: int) -> None:
-        """Have so few people begin on what is open that whatever takes one more stays open for a visitor."""
+        """Let so few workers begin the open images that every question that needs one more answer stays open
+        for a visitor."""
         run_campaign_crowd(
             campaign=Campaign.objects.get(name=campaign),
             plan=CrowdPlan(mix={"careful": workers}, seed=SEED + workers, conduct=ORDERLY, patience=0),
@@ -153,7 +155,7 @@ class Command(BaseCommand):
         )
 
     def _run(self, command: str, *args: Any, quiet: bool = False, **options: Any) -> None:
-        """Say which command this is, as one would type it, and run it."""
+        """Print a command as one would type it, and run it."""
         words = [str(arg) for arg in args]
         for name, value in options.items():
             values = [] if value is True else value if isinstance(value, list) else [value]
@@ -167,7 +169,7 @@ class Command(BaseCommand):
             call_command(command, *args, **options, stdout=self.stdout)
 
     def _account(self) -> str:
-        """An account with every role and a new password, which is returned."""
+        """Create an account with every role and a new password, which is returned."""
         password = secrets.token_urlsafe(9)
         account, _ = Account.objects.get_or_create(username=USER)
         account.set_password(password)

@@ -12,7 +12,7 @@ from annotation.protocol.terms import mention_id
 from annotation.task_types.practice.scenes import SCENE_IMAGES, SCENE_PICTURES, SCENES_FILE, SCENES_SEED
 from scenes.generate import generate_scene
 
-#: WebP's quality, from 0 to 100: flat drawings need little.
+#: WebP quality, from 0 to 100: flat drawings need little.
 QUALITY = 60
 
 
@@ -51,7 +51,7 @@ class Command(ReportCommand):
 
 
 def described(image: dict[str, Any]) -> dict[str, Any]:
-    """A scene's size, captions, and for each chain its mentions and its boxes."""
+    """Return a scene's size, captions, and for each chain its mentions and its boxes."""
     boxes: dict[str, list[list[int]]] = {}
     for item in image["layer"]["objects"]:
         for chain in item["chains"] if "box" in item else ():

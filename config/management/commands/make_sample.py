@@ -1,4 +1,4 @@
-"""`manage.py make_sample OUT --images N --seed S`: painted scenes with captions and gold, as files."""
+"""`manage.py make_sample OUT --images N --seed S`: drawn scenes with captions and gold, as files."""
 
 import os
 import shutil
@@ -18,11 +18,11 @@ from config.sample import sample_records
 from phrasebox.text_files import whole_file
 from scenes.sheet import contact_sheet
 
-#: Where the pictures go, within OUT.
+#: The folder of pictures within OUT.
 PICTURES = "images"
 
 
-#: How many pictures `--sheet` shows.
+#: The number of pictures on the `--sheet`.
 SHEET_PICTURES = 21
 
 
@@ -59,7 +59,7 @@ class Command(ReportCommand):
             raise CommandError(f"{out}: already exists; expected a new or an empty folder")
         began = time.monotonic()
         out.parent.mkdir(parents=True, exist_ok=True)
-        # All of it is written beside OUT first, so that OUT is complete as soon as it exists.
+        # Everything is written beside OUT first, so that OUT is complete as soon as it exists.
         partial = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial"))
         try:
             with ExitStack() as files:
@@ -99,6 +99,6 @@ class Command(ReportCommand):
 
 
 def _show_first(pictures: Path, sheet: Path) -> None:
-    """Lay the first pictures out on one, in the format that the file's name asks for."""
+    """Arrange the first pictures in one image, in the format of the file's suffix."""
     first = [Image.open(file).convert("RGB") for file in sorted(pictures.iterdir())[:SHEET_PICTURES]]
     contact_sheet(first).save(sheet, quality=88)

@@ -176,7 +176,8 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
     pq = load_extra("pyarrow.parquet")
 
     seen: set[int] = set()
-    rows, digest, writer, kinds = 0, hashlib.sha256(), None, []
+    rows, digest, writer = 0, hashlib.sha256(), None
+    kinds: list[str] = []
     try:
         for batch in _batches(path):
             names = [column for column in ("id", *TEXT_KINDS) if column in batch.schema.names]

@@ -1,9 +1,9 @@
-"""Partial Gram-Schmidt: a kernel as R R' with few columns, from which it is never formed whole.
+"""Partial Gram-Schmidt: a kernel approximated as R R' with few columns, which is never computed completely.
 
-Pivoted incomplete Cholesky decomposition: at each step the item that the others explain least is
-taken, which needs that item's column of the kernel and the diagonal. Source: Hardoon et al. 2004,
-"Canonical correlation analysis: an overview with application to learning methods", which Hodosh
-et al. 2013 solve KCCA with (section 3.2.1).
+Pivoted incomplete Cholesky decomposition: each step takes the item that the previous ones explain least,
+which needs only that item's column of the kernel and the diagonal. Source: Hardoon et al. 2004, "Canonical
+correlation analysis: an overview with application to learning methods", which Hodosh et al. 2013 solve KCCA
+with (section 3.2.1).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Columns:
 
     @classmethod
     def of(cls, kernel: ArrayLike, name: str) -> Columns:
-        """The columns of a kernel in memory; raises what `checked_kernel` raises, calling it `name`."""
+        """Return the columns of a kernel in memory; raises as `checked_kernel`, with the name `name`."""
         checked = checked_kernel(kernel, name)
         return cls(np.diag(checked).copy(), lambda item: checked[item])
 
 
 def approximate(columns: Columns, *, rank: int, tolerance: float = 1e-6, center: bool = True) -> KernelView:
-    """The kernel's approximation of at most `rank`, decomposed.
+    """Return the kernel's approximation of at most `rank`, decomposed.
 
-    Stops as well where what is left of the trace is `tolerance` of it. Memory is n times the rank.
+    Also stops when the remaining trace is at most `tolerance` of the whole. Memory is n times the rank.
     Raises ValueError if an item's kernel with itself is negative or nothing is left after centring.
     """
     diagonal = checked_numbers(columns.diagonal, "the kernel's diagonal")

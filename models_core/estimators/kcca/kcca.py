@@ -1,9 +1,9 @@
 """Kernel canonical correlation analysis: fit on two kernels of the same pairs, project, score.
 
-Source: Hodosh et al. 2013, section 3.2, eq. 3 and 4; the regulariser is K^2 + kappa K. Three solvers:
-`full` decomposes both kernels and gives every dimension, `few` finds the leading ones by Cholesky and
-a block Krylov space, `gram-schmidt` approximates kernels that do not fit into memory. What is fitted
-is affine in a new item's kernel with the training items, so a model is weights and offsets.
+Source: Hodosh et al. 2013, section 3.2, eq. 3 and 4; the regulariser is K^2 + kappa K. Three solvers: `full`
+decomposes both kernels and returns every dimension, `few` computes the leading ones by Cholesky and a block
+Krylov space, `gram-schmidt` approximates kernels that do not fit into memory. Projections are affine in a new
+item's kernel with the training items, so a model is weights and offsets.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Solver = Literal["auto", "full", "few", "gram-schmidt"]
 SOLVERS: tuple[Solver, ...] = ("auto", "full", "few", "gram-schmidt")
 _KIND = "kcca"
 
-#: Above this share of all dimensions a decomposition costs less than a Krylov space.
+#: Above this share of all dimensions a decomposition is cheaper than a Krylov space.
 _FEW = 0.05
-#: Below so many pairs it does in any case.
+#: Below this number of pairs it is cheaper in any case.
 _SMALL = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """Kernels with training items into the common space: k @ weights + offset.
+    """The map of kernels with training items into the common space: k @ weights + offset.
 
-    `weights` has shape (columns, dimensions), `offset` (dimensions,). `columns` says which of the
-    `items` training items count, all if None.
+    `weights` has shape (columns, dimensions), `offset` (dimensions,). `columns` selects which of the `items`
+    training items are used, all if None.
     """
 
     weights: Matrix
@@ -49,10 +49,10 @@ class Projection:
     columns: NDArray[np.intp] | None = None
 
     def __call__(self, kernel: ArrayLike, name: str = "kernel", on: Torch | None = None) -> Matrix:
-        """Project items, shape (new, dimensions); `kernel` is (new, items), or of `columns` only.
+        """Project items, shape (new, dimensions); `kernel` is (new, items), or only its `columns`.
 
-        The product is taken `on` a device where one is given. Raises ValueError where the kernel has
-        another width, or an entry that is not finite.
+        The product is computed `on` a device if given. Raises ValueError where the kernel has another width,
+        or an entry that is not finite.
         """
         checked = checked_numbers(kernel, name)
         if checked.ndim != 2 or checked.shape[1] not in (self.items, len(self.weights)):
@@ -66,7 +66,7 @@ class Projection:
         return np.asarray(product + self.offset)
 
     def first(self, dimensions: int) -> Projection:
-        """The leading dimensions only."""
+        """Return the leading dimensions only."""
         cut = np.ascontiguousarray(self.weights[:, :dimensions])
         return replace(self, weights=cut, offset=self.offset[:dimensions].copy())
 
@@ -74,10 +74,10 @@ class Projection:
 class KCCA:
     """Fit with `fit(x, y)`; learned are `correlations_` (rho), `x_` and `y_` (Projection), `solver_`.
 
-    `rank` and `tolerance` are for solver `gram-schmidt` only: columns of the approximation, and the
-    share of the trace that may be left. `seed` draws the start of solver `few`. `device` (see
-    `phrasebox.device`) is where solver `full` computes, the only one for a device that is not "cpu";
-    it is no part of what is stored.
+    `rank` and `tolerance` are for solver `gram-schmidt` only: the columns of the approximation, and the share
+    of the trace that may remain. `seed` determines the start of solver `few`. `device` (see
+    `phrasebox.device`) is where solver `full` computes, the only solver for devices other than "cpu"; it is
+    not stored.
     """
 
     correlations_: Matrix
@@ -103,8 +103,8 @@ class KCCA:
     def fit(self, x: ArrayLike | Columns, y: ArrayLike | Columns) -> KCCA:
         """Learn from the kernels of the training pairs, shape (n, n) each; `Columns` for gram-schmidt only.
 
-        Raises ValueError: for kernels that are no kernels (see `checked_kernel`) or of different
-        pairs, kappa not above 0, an unknown solver, more dimensions than correlate, no such device.
+        Raises ValueError for invalid kernels (see `checked_kernel`) or kernels of different pairs, kappa not
+        above 0, an unknown solver, more dimensions than correlate, and an unknown device.
         """
         kappa = checked_kappa(self.kappa)
         if self.solver not in SOLVERS:
@@ -114,7 +114,7 @@ class KCCA:
         if self.device != CPU and self.solver not in ("auto", "full"):
             raise ValueError(f"solver {self.solver!r} runs on the CPU only; with a device, use 'full'")
         if self.solver == "gram-schmidt":
-            with one_blas_thread():  # a column at a time leaves nothing to share
+            with one_blas_thread():  # single columns leave no work to share
                 return self._fit_columns(x, y, kappa)
         if isinstance(x, Columns) or isinstance(y, Columns):
             raise ValueError("kernels given by columns need solver 'gram-schmidt'")
@@ -135,12 +135,12 @@ class KCCA:
             return self._take(sweep.solve(kappa, self.dimensions), sweep.x, sweep.y, "full")
 
     def transform(self, x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
-        """Both sides' items in the common space; kernels of new items with the training items."""
+        """Return both sides' items in the common space, from kernels of new items with the training items."""
         on = torch_on(self.device)
         return self.x_(x, "kernel x", on), self.y_(y, "kernel y", on)
 
     def score_pairs(self, x: ArrayLike, y: ArrayLike) -> Matrix:
-        """Cosines of every x with every y in the common space (eq. 4), shape (new x, new y).
+        """Return cosines of every x with every y in the common space (eq. 4), shape (new x, new y).
 
         The cosine with an item at the origin is 0.
         """
@@ -148,7 +148,7 @@ class KCCA:
         return np.asarray(unit(left) @ unit(right).T)
 
     def first(self, dimensions: int) -> KCCA:
-        """The same model with its leading dimensions only; raises ValueError if it has fewer."""
+        """Return the same model with its leading dimensions only; raises ValueError if it has fewer."""
         _enough(len(self.correlations_), dimensions)
         model = KCCA(**{key: getattr(self, key) for key in _SETTINGS})
         model.dimensions, model.solver_ = dimensions, self.solver_
@@ -157,7 +157,7 @@ class KCCA:
         return model
 
     def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
-        """Write the model to a new folder; `metadata` (corpus hash and the like) goes into its manifest."""
+        """Write the model to a new folder; `metadata` (such as the corpus hash) goes into its manifest."""
         arrays = {"correlations": self.correlations_}
         for name, side in (("x", self.x_), ("y", self.y_)):
             arrays[f"{name}.weights"], arrays[f"{name}.offset"] = side.weights, side.offset
@@ -169,7 +169,7 @@ class KCCA:
 
     @classmethod
     def load(cls, folder: Path) -> KCCA:
-        """The model that `save` wrote; raises storage.BadModel."""
+        """Load the model that `save` wrote; raises storage.BadModel."""
         stored = storage.load_model(folder, _KIND)
         settings, arrays = stored.settings, stored.arrays
         model = cls(**{key: settings[key] for key in _SETTINGS})
@@ -192,7 +192,7 @@ class KCCA:
         self.correlations_, self.solver_ = correlations, "few"
         sides = []
         for weights, side in ((alpha, x), (beta, y)):
-            if self.center:  # k is centred by what it is multiplied with: (k - means) H alpha
+            if self.center:  # k is centred through its factor: (k - means) H alpha
                 weights = weights - weights.mean(axis=0)
             sides.append(Projection(weights, -side.means @ weights, len(weights)))
         self.x_, self.y_ = sides
@@ -237,10 +237,10 @@ _SETTINGS = ("dimensions", "kappa", "center", "solver", "rank", "tolerance", "se
 
 
 class KappaSweep:
-    """Every regulariser from one decomposition of the two kernels (see `centred`).
+    """Models for every regulariser from one decomposition of the two kernels (see `centred`).
 
-    On a `device` that is not "cpu" the views, `cross` and what `solve` gives are torch's tensors;
-    models are NumPy's in any case.
+    On a `device` other than "cpu" the views, `cross` and the results of `solve` are torch tensors; models are
+    always NumPy arrays.
     """
 
     def __init__(self, x: Centred, y: Centred, device: str = CPU) -> None:
@@ -253,11 +253,11 @@ class KappaSweep:
 
     @property
     def rank(self) -> int:
-        """The most dimensions that a model can have."""
+        """The largest possible number of dimensions of a model."""
         return min(self.cross.shape)
 
     def solve(self, kappa: float, dimensions: int | None = None) -> spectrum.Solution:
-        """Eq. 3 for one regulariser; raises ValueError if fewer than `dimensions` correlate."""
+        """Solve eq. 3 for one regulariser; raises ValueError if fewer than `dimensions` correlate."""
         arguments = self.x, self.y, self.cross, checked_kappa(kappa), dimensions
         solution = (
             spectrum.solve_eigenproblem(*arguments)
@@ -268,9 +268,10 @@ class KappaSweep:
         return solution
 
     def models(self, kappas: Sequence[float], dimensions: int | None = None) -> Iterator[KCCA]:
-        """A model for each kappa, in order, as many computed side by side as there are cores.
+        """Yield a model for each kappa, in order, computing as many in parallel as there are cores.
 
-        On a device one after the other. With all dimensions where None. The caller may stop between two.
+        On a device they are computed one after the other. None means all dimensions. The caller may stop
+        between two.
         """
         side_by_side = cores() if self.on is None else 1
         for start in range(0, len(kappas), side_by_side):
@@ -288,7 +289,7 @@ class KappaSweep:
 
 
 def unit(vectors: Matrix) -> Matrix:
-    """Rows of length 1; a row of zeros stays one."""
+    """Return rows of length 1; zero rows stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
 

@@ -1,16 +1,16 @@
-"""The leading dimensions of KCCA without any decomposition of n by n: Cholesky and a block Krylov space.
+"""The leading dimensions of KCCA without decomposing an n by n matrix: Cholesky and a block Krylov space.
 
-With P_x = (K_x + kappa I)^-1 K_x, symmetric as its factors commute, the projections w = K_x alpha and
-z = K_y beta of the training items solve w = P_x z / rho and z = P_y w / rho (eq. 3 of Hodosh et al.
-2013), so P_x P_y w = rho^2 w. That operator is self-adjoint in the inner product u' P_y v, in which
-the space is built and kept orthonormal. Applying it costs two triangular solves a side. Afterwards
-alpha = (K_x + kappa I)^-1 z / rho and beta = (K_y + kappa I)^-1 w / rho.
-Source of the method: Golub and Underwood 1977, "The block Lanczos method for computing eigenvalues".
+With P_x = (K_x + kappa I)^-1 K_x, symmetric as its factors commute, the projections w = K_x alpha and z = K_y
+beta of the training items solve w = P_x z / rho and z = P_y w / rho (eq. 3 of Hodosh et al. 2013), so P_x P_y
+w = rho^2 w. That operator is self-adjoint in the inner product u' P_y v, in which the space is built and kept
+orthonormal. Applying it costs two triangular solves a side. Afterwards alpha = (K_x + kappa I)^-1 z / rho and
+beta = (K_y + kappa I)^-1 w / rho. Source of the method: Golub and Underwood 1977, "The block Lanczos method
+for computing eigenvalues".
 
-The factor K + shift I = L L' is computed by tiles, and solved with, by products of NumPy's only, so that
-threads help: SciPy's wrappers of LAPACK keep the interpreter's lock while they compute, so two of them side
-by side take as long as one after the other. Tile columns are computed from those to their left, and triangles
-on the diagonal are inverted once, so that solving is products as well. A kernel shifted by a regulariser is
+The factor K + shift I = L L' is computed by tiles, and systems are solved, with NumPy products only, so that
+threads help: SciPy's wrappers of LAPACK hold the interpreter's lock while they compute, so two in parallel
+take as long as one after the other. Tile columns are computed from those to their left, and the triangles on
+the diagonal are inverted once, so that solving uses products as well. A kernel shifted by a regulariser is
 conditioned well enough for that.
 """
 
@@ -26,14 +26,14 @@ _ROWS = 1024  # of a tile column at a time: few enough to stay in the cache betw
 
 
 class Factor:
-    """L of a symmetric matrix whose diagonal is raised by `shift`; its lower triangle is read.
+    """L of a symmetric matrix whose diagonal is raised by `shift`; only its lower triangle is read.
 
     Raises numpy.linalg.LinAlgError where that is not positive definite. Call inside `one_blas_thread`.
     """
 
     def __init__(self, matrix: Matrix, shift: float) -> None:
         size = len(matrix)
-        self._lower = np.empty((size, size))  # above the diagonal's tiles nothing is ever written or read
+        self._lower = np.empty((size, size))  # above the diagonal's tiles nothing is written or read
         self._tiles = [slice(start, min(start + _TILE, size)) for start in range(0, size, _TILE)]
         self._inverses: list[Matrix] = []  # of the triangles on the diagonal
         for tile in self._tiles:
@@ -52,7 +52,7 @@ class Factor:
                 ) @ inverse.T
 
     def solve(self, block: Matrix) -> Matrix:
-        """(L L')^-1 times the block, shape (n, vectors); vectors are divided among threads."""
+        """Return (L L')^-1 times the block, shape (n, vectors); vectors are divided among threads."""
         solution = np.empty_like(block)
         width = max(1, -(-block.shape[1] // cores()))
 
@@ -77,13 +77,13 @@ class Factor:
 
 _BLOCK = 64  # vectors a step: enough for matrix products, few enough for a deep space
 _TOLERANCE = 1e-9  # of each dimension's residual, relative to its squared correlation
-_GROWTH = 1.1  # the space grows by this much between two looks at it
-_NEGATIVE = 1e-3  # of kappa: eigenvalues down to minus this are rounding of single precision, and harmless
-_DEPENDENT = 1e-6  # of the largest square in a block: what is smaller loses digits when it is scaled up
+_GROWTH = 1.1  # the space grows by this factor between two checks of it
+_NEGATIVE = 1e-3  # of kappa: eigenvalues down to minus this are float32 rounding errors, harmless
+_DEPENDENT = 1e-6  # of the largest square in a block: smaller ones lose digits when they are scaled up
 
 
 class NotSemidefinite(ValueError):
-    """A kernel has negative eigenvalues, which a Cholesky decomposition cannot drop."""
+    """A kernel with negative eigenvalues, which a Cholesky decomposition cannot drop."""
 
 
 class _Side:
@@ -92,7 +92,7 @@ class _Side:
     def __init__(self, kernel: Matrix, kappa: float, name: str) -> None:
         self.kappa = kappa
         try:
-            # The first only asks whether the kernel is one.
+            # The first only tests whether it is positive semidefinite.
             for shift in (_NEGATIVE * kappa, kappa):
                 self.factor = Factor(kernel, shift)
         except np.linalg.LinAlgError:
@@ -101,16 +101,16 @@ class _Side:
             ) from None
 
     def shrunk(self, block: Matrix) -> Matrix:
-        """P times the block: 1 - kappa (K + kappa I)^-1."""
+        """Return P times the block: 1 - kappa (K + kappa I)^-1."""
         return np.asarray(block - self.kappa * self.factor.solve(block))
 
 
 def solve_few(x: Matrix, y: Matrix, kappa: float, dimensions: int, *, seed: int = 0) -> Solution:
-    """The leading `dimensions` of eq. 3 for kernels of shape (n, n), as alpha and beta, shape (n, d).
+    """Return the leading `dimensions` of eq. 3 for kernels of shape (n, n), as alpha and beta, shape (n, d).
 
-    `seed` draws the start, on which nothing depends but rounding. Signs are those of `solve` up to
-    a factor of -1. Raises NotSemidefinite, after which spectrum.solve does it. Blocks are divided among
-    threads of one BLAS thread each: BLAS's own wait for each other at the end of each small product.
+    `seed` determines the start, which affects only rounding. Signs may differ from those of `solve`. Raises
+    NotSemidefinite, after which spectrum.solve can be used. Blocks are divided among threads with one BLAS
+    thread each: BLAS's own threads wait for each other at the end of each small product.
     """
     with one_blas_thread():
         sides: dict[str, _Side] = {}
@@ -124,7 +124,7 @@ def solve_few(x: Matrix, y: Matrix, kappa: float, dimensions: int, *, seed: int 
 
 def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) -> Solution:
     rng = np.random.default_rng(seed)
-    # V, with V' P_y V = I, and P_y V. By columns: memory is taken only for those that are written.
+    # V, with V' P_y V = I, and P_y V. Column-major: only written columns take memory.
     basis, applied = (np.empty((pairs, pairs), order="F") for _ in range(2))
     compressed = np.empty((0, 0))  # V' P_y P_x P_y V
     block = first.shrunk(rng.standard_normal((pairs, min(_BLOCK, pairs))))
@@ -141,7 +141,7 @@ def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) 
             bounds = [max(0, size - dimensions), size - 1]
             squares, vectors = eigh(compressed, subset_by_index=bounds, driver="evr", check_finite=False)
             retained = squares > LEAST_SQUARED_CORRELATION * squares[-1]
-            # What the operator makes of a Ritz vector outside the space shows in its newest rows.
+            # The newest rows show what the operator maps from a Ritz vector to outside the space.
             newest = vectors[size - turned.shape[1] :]
             outside = np.linalg.norm(turned @ newest, axis=0)  # 0 where the space is full
             if full or (size >= dimensions and (outside <= _TOLERANCE * squares)[retained].all()):
@@ -162,18 +162,19 @@ def _solve(first: _Side, second: _Side, pairs: int, dimensions: int, seed: int) 
 def _orthonormal(
     block: Matrix, side: _Side, space: Matrix, images: Matrix, shared: Matrix
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """The block made orthonormal to the space and within itself, its image under P_y, and R of block = QR.
+    """Make the block orthonormal to the space and within itself; return it, its image under P_y, and R of
+    block = QR.
 
-    `shared` is images' block. Directions that the space holds already are dropped, so a block may come
-    back empty.
+    `shared` is images' block. Directions that the space already contains are dropped, so the result may be
+    empty.
     """
     before = float((block**2).sum(axis=0).max(initial=0.0))
     block = block - product(space, shared)
-    # Once leaves rounding that grows; twice is enough (Kahan; Parlett 1998, 6.9).
+    # One pass leaves rounding errors that grow; two are enough (Kahan; Parlett 1998, 6.9).
     block -= product(space, product(images.T, block))
     image = side.shrunk(block)
     values, vectors = np.linalg.eigh(product(block.T, image))
-    # What P_y maps to nothing, or the space holds already, is there as rounding.
+    # Directions that P_y maps to zero, or that the space contains, remain as rounding errors.
     after = float((block**2).sum(axis=0).max(initial=0.0))
     largest = float(values.max(initial=0.0))
     retained = values > max(1e-11 * after, 1e-24 * before, 1e-14 * largest)
@@ -181,7 +182,7 @@ def _orthonormal(
     rotation = vectors[:, retained] / scale
     block, image = product(block, rotation), product(image, rotation)
     turned = scale[:, None] * vectors[:, retained].T
-    # The same once more: what was nearly dependent is orthonormal to rounding only now.
+    # Repeat: nearly dependent columns become orthonormal up to rounding only now.
     shared = product(images.T, block)
     block -= product(space, shared)
     if len(scale) and scale[0] ** 2 < _DEPENDENT * max(largest, after):

@@ -1,4 +1,4 @@
-"""KCCA as a method: its grid of settings, and the settings chosen of it pooled by Borda.
+"""KCCA as a method: its grid of settings, and several selected settings combined by Borda counts.
 
 Source: Hodosh et al. 2013, sections 3.2 and 4.1.3.
 """
@@ -32,7 +32,7 @@ from phrasebox.scoring.tiles import Dense
 
 @dataclass(frozen=True, slots=True)
 class KernelSelection(CheckedRecord):
-    """The grid of KCCA, and how many settings are picked of it."""
+    """The grid of KCCA, and the number of settings selected from it."""
 
     kappas: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...],
@@ -47,7 +47,7 @@ class KernelSelection(CheckedRecord):
 
 
 class KCCARetriever:
-    """KCCA with its settings selected on held-out items; learned is `kcca_`."""
+    """KCCA with settings selected on held-out items; learned is `kcca_`."""
 
     kcca_: SelectedKCCA
     selection_: tuple[str, ...]
@@ -82,8 +82,8 @@ class KCCARetriever:
         return self
 
     def _remarks(self, trials: Sequence[Trial]) -> tuple[str, ...]:
-        """Fifteen settings are pooled, so there is no one best to extend a grid by; it is only said that one
-        of the end is the best."""
+        """Fifteen settings are combined, so there is no single best one by which to extend a grid; remark
+        only if the best is at its end."""
         best: dict[float, float] = {}
         for trial in trials:
             recall = float(np.mean([trial.recall[direction] for direction in DIRECTIONS]))
@@ -91,24 +91,24 @@ class KCCARetriever:
         return Grid((Axis("kappa", self.settings.kappas),), RECALL, 0).remarks(list(best.items()))
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Dense:
-        """Borda counts, which depend on the whole pool; rows are queries."""
+        """Return Borda counts, which depend on the whole pool; rows are queries."""
         scores = self.kcca_.score_pairs(data.images, data.captions, direction=direction)
         return Dense(scores if direction == "annotation" else np.ascontiguousarray(scores.T))
 
     def state(self) -> State:
-        """What `SelectedKCCA.state` gives."""
+        """Return `SelectedKCCA.state`."""
         return self.kcca_.state()
 
     @classmethod
     def from_state(cls, settings: KernelSelection, state: State) -> KCCARetriever:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         restored = cls(settings)
         restored.kcca_ = SelectedKCCA.of_state(*state)
         return restored
 
 
 def kcca_memory(settings: KernelSelection, amounts: Amounts) -> float:
-    """`Method.memory` of KCCA: kernels, their decompositions, and a model for each regulariser."""
+    """Return `Method.memory` of KCCA: kernels, their decompositions, and a model for each regulariser."""
     pairs = amounts[TRAINING_IMAGES]
     dimensions = min(pairs, settings.most)
     models = len(settings.kappas) * 2 * pairs * dimensions
@@ -132,7 +132,7 @@ add_method(
     phases=(("decomposing kernels", 2), ("trying regularisers", 3)),
     comparable=False,
     memory=kcca_memory,
-    chooses=lambda settings: True,  # which numbers of dimensions
+    chooses=lambda settings: True,  # among numbers of dimensions
     check=_check,
     table="selection",
     stored="kcca",

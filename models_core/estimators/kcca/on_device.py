@@ -1,9 +1,9 @@
 """KCCA by two eigendecompositions with torch, in double precision: `spectrum` on a GPU.
 
-The arrays of a View and of a Solution are tensors here, and stay on the device until a model is taken
-from them. What is held is both sides' eigenvectors and their products, three matrices of (pairs, pairs);
-solving one regulariser adds some eight while it lasts: 3.2 GB at 6,000 pairs, and the decompositions'
-own work space.
+The arrays of a View and of a Solution are tensors here, and stay on the device until a model is made from
+them. Memory holds both sides' eigenvectors and their products, three matrices of (pairs, pairs); solving for
+one regulariser temporarily takes about eight more: 3.2 GB at 6,000 pairs, plus the decompositions' work
+space.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,14 @@ from phrasebox.device import Torch, host
 
 
 def decompose_on_device(x: Centred, y: Centred, on: Torch) -> tuple[KernelView, KernelView]:
-    """Both sides decomposed, one after the other: each fills the device."""
+    """Decompose both sides, one after the other: each fills the device."""
     first = _view(x, on)
     on.free()
     return first, _view(y, on)
 
 
 def _view(side: Centred, on: Torch) -> KernelView:
-    """As `spectrum._view`, with tensors."""
+    """Return `spectrum._view` with tensors."""
     values, vectors = on.torch.linalg.eigh(on.put(side.kernel))
     least = spectrum.least_eigenvalue(side, float(values[-1]))
     excluded = int((values <= least).sum())
@@ -36,7 +36,7 @@ def _view(side: Centred, on: Torch) -> KernelView:
 def solve_on_device(
     x: KernelView, y: KernelView, cross: Any, kappa: float, dimensions: int | None, on: Torch
 ) -> Solution:
-    """As `spectrum.solve_eigenproblem`, with tensors."""
+    """Return `spectrum.solve_eigenproblem` with tensors."""
     if len(x.values) < len(y.values):
         correlations, second, first = solve_on_device(y, x, cross.T, kappa, dimensions, on)
         return Solution(correlations, first, second)
@@ -58,7 +58,7 @@ def solve_on_device(
 def prefix_scores_on_device(
     x: Matrix, y: Matrix, dimensions: Sequence[int], on: Torch
 ) -> Iterator[tuple[int, Matrix]]:
-    """As `selection.prefix_scores`, whose dimensions are checked; yields arrays of NumPy's."""
+    """Yield as `selection.prefix_scores`, with checked dimensions; yields NumPy arrays."""
     left, right = on.put(x), on.put(y)
     products = left.new_zeros((len(x), len(y)))
     lengths = left.new_zeros(len(x)), left.new_zeros(len(y))

@@ -1,7 +1,7 @@
-"""What every solver of KCCA starts from: two kernels of the same training pairs, checked and centred.
+"""The input of every solver of KCCA: two kernels of the same training pairs, checked and centred.
 
-Source: Hodosh et al. 2013, section 3.2.1. Eq. 3 constrains both sides to a'(K^2 + kappa K)a = 1, so at
-its solution K_x K_y b = rho (K_x^2 + kappa K_x) a and K_y K_x a = rho (K_y^2 + kappa K_y) b.
+Source: Hodosh et al. 2013, section 3.2.1. Eq. 3 constrains both sides to a'(K^2 + kappa K)a = 1, so at its
+solution K_x K_y b = rho (K_x^2 + kappa K_x) a and K_y K_x a = rho (K_y^2 + kappa K_y) b.
 """
 
 from typing import NamedTuple
@@ -16,18 +16,18 @@ _ROWS = 512  # compared with their mirror image at a time
 
 
 class Centred(NamedTuple):
-    """A training kernel, shape (n, n), and the means of its columns as given, shape (n,); zeros where
-    it was not to be centred."""
+    """A training kernel, shape (n, n), and the means of its original columns, shape (n,); zeros where it was
+    not to be centred."""
 
     kernel: Matrix
     means: Matrix
 
 
 def checked_kernel(kernel: ArrayLike, name: str) -> Matrix:
-    """The kernel of training items in float64, shape (n, n).
+    """Return the kernel of training items in float64, shape (n, n).
 
-    Raises ValueError, calling it `name`, if it is not square, has fewer than two items, holds
-    something that is no finite number, or is not symmetric.
+    Raises ValueError with the name `name` if it is not square, has fewer than two items, has an entry that is
+    no finite number, or is not symmetric.
     """
     checked = np.asarray(kernel)
     if checked.ndim != 2 or checked.shape[0] != checked.shape[1]:
@@ -49,7 +49,7 @@ def checked_kernel(kernel: ArrayLike, name: str) -> Matrix:
 
 
 def checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
-    """Both kernels, checked, of the same number of pairs; raises ValueError."""
+    """Return both kernels, checked to have the same number of pairs; raises ValueError."""
     first, second = checked_kernel(x, "kernel x"), checked_kernel(y, "kernel y")
     if len(first) != len(second):
         raise ValueError(
@@ -60,14 +60,15 @@ def checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Matrix, Matrix]:
 
 
 def checked_kappa(kappa: float) -> float:
-    """The regulariser of eq. 3, which must be positive: without it invertible kernels correlate perfectly."""
+    """Check the regulariser of eq. 3, which must be positive: without it, invertible kernels correlate
+    perfectly."""
     if not (np.isfinite(kappa) and kappa > 0):
         raise ValueError(f"kappa is {kappa}; expected a number above 0")
     return float(kappa)
 
 
 def centred(kernel: Matrix, *, center: bool = True) -> Centred:
-    """The kernel of features from which their mean over the training items is taken: H K H, H = I - 11'/n."""
+    """Return the kernel of features minus their mean over the training items: H K H, H = I - 11'/n."""
     if not center:
         return Centred(kernel, np.zeros(len(kernel)))
     means = kernel.mean(axis=0)
@@ -79,10 +80,11 @@ def centred(kernel: Matrix, *, center: bool = True) -> Centred:
 def relative_residuals(
     x: Matrix, y: Matrix, alpha: Matrix, beta: Matrix, correlations: Matrix, kappa: float
 ) -> Matrix:
-    """How far each dimension is from solving eq. 3, relative to the length of K_x K_y b; shape (dimensions,).
+    """Return the residual of each dimension in eq. 3, relative to the length of K_x K_y b; shape
+    (dimensions,).
 
-    `x` and `y` are the kernels as solved (centred where they were), `alpha` and `beta` have shape
-    (n, dimensions). The larger of both sides' residuals counts.
+    `x` and `y` are the kernels used for solving (centred if they were), `alpha` and `beta` have shape (n,
+    dimensions). The larger of both sides' residuals counts.
     """
     residuals = np.zeros(len(correlations))
     left, right = x @ alpha, y @ beta

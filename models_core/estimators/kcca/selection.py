@@ -1,11 +1,10 @@
-"""Fifteen settings a direction, and their rankings made one.
+"""Selecting fifteen settings per direction, and combining their rankings.
 
-Source: Hodosh et al. 2013, section 4.1.3. On the development set, five settings of dimensions and
-kappa are picked that maximise R@1, five for R@5, five for R@10; a setting may be picked more than
-once and then counts so often. Test rankings of the fifteen are combined by Borda counts, ties broken
-by the median rank. The paper does not say which of equally good settings it takes, nor its 46 sizes:
-here the earlier one in the grid (kappas as given, sizes ascending), and sizes spaced evenly in their
-logarithm.
+Source: Hodosh et al. 2013, section 4.1.3. On the development set, five settings of dimensions and kappa are
+selected that maximise R@1, five for R@5, five for R@10; a setting that is selected repeatedly counts as
+often. Test rankings of the fifteen are combined by Borda counts, ties broken by the median rank. The paper
+does not say which of equally good settings it selects, nor its 46 sizes: here the earlier one in the grid
+(kappas as given, sizes ascending), and sizes evenly spaced on a logarithmic scale.
 """
 
 from __future__ import annotations
@@ -50,7 +49,8 @@ class Trial:
 
 
 def sizes(most: int, *, least: int = 10, number: int = SIZES) -> list[int]:
-    """Numbers of dimensions from `least` to `most`, evenly spaced in their logarithm, without repetitions."""
+    """Return numbers of dimensions from `least` to `most`, evenly spaced on a logarithmic scale, without
+    repetitions."""
     if most < least:
         return [most]
     return sorted({int(size) for size in np.rint(np.geomspace(least, most, number))})
@@ -59,11 +59,10 @@ def sizes(most: int, *, least: int = 10, number: int = SIZES) -> list[int]:
 def prefix_scores(
     x: Matrix, y: Matrix, dimensions: Sequence[int], on: Torch | None = None
 ) -> Iterator[tuple[int, Matrix]]:
-    """Cosines in the first d dimensions, shape (x, y), for each d of `dimensions`, ascending.
+    """Yield cosines in the first d dimensions, shape (x, y), for each d of `dimensions`, ascending.
 
-    `x` and `y` have shape (items, all dimensions). Products are accumulated: all sizes together cost
-    one product of the largest, taken `on` a device where one is given. The matrix that is yielded is the
-    caller's.
+    `x` and `y` have shape (items, all dimensions). Products are accumulated: all sizes together cost one
+    product of the largest, computed `on` a device if given. The caller owns the yielded matrix.
     """
     for before, size in pairwise([0, *dimensions]):
         if not before < size <= x.shape[1]:
@@ -87,9 +86,9 @@ def prefix_scores(
 def recall_at_cutoffs(
     scores: Matrix, image_of: NDArray[np.intp], direction: RankDirection
 ) -> tuple[float, ...]:
-    """R@1, R@5, R@10 of the original item; `image_of` gives each sentence's image.
+    """Return R@1, R@5, R@10 of the original item; `image_of` is each sentence's image.
 
-    An image with several sentences has found one of them if any is in the top k.
+    For an image with several sentences, any of them in the top k counts.
     """
     if direction == "search":
         ranks = ranking.ranks(np.ascontiguousarray(scores.T), image_of)
@@ -104,7 +103,7 @@ def recall_at_cutoffs(
 def choose_settings(
     trials: Sequence[Trial], direction: RankDirection, *, picks: int = PICKS
 ) -> list[Setting]:
-    """The `picks` best settings at each cut-off, so `3 * picks` with those picked repeatedly."""
+    """Return the `picks` best settings at each cut-off, so `3 * picks` including repetitions."""
     chosen = []
     for index in range(len(CUTOFFS)):
         order = np.argsort([-trial.recall[direction][index] for trial in trials], kind="stable")
@@ -113,11 +112,11 @@ def choose_settings(
 
 
 class SelectedKCCA:
-    """KCCA with its settings selected on a development set; learned are `trials_`, `chosen_`, `models_`.
+    """KCCA with settings selected on a development set; learned are `trials_`, `chosen_`, `models_`.
 
-    `chosen_` holds the settings of each direction, `models_` one KCCA for each kappa chosen, with as
-    many dimensions as its largest setting. Fitting holds all weights of all regularisers: 8 bytes
-    times 2 n times the dimensions for each. `device` is where fitting computes; it is not stored.
+    `chosen_` has the settings of each direction, `models_` one KCCA for each chosen kappa, with as many
+    dimensions as its largest setting. Fitting holds all weights of all regularisers in memory: 8 bytes times
+    2 n times the dimensions for each. `device` is where fitting computes; it is not stored.
     """
 
     trials_: list[Trial]
@@ -149,8 +148,8 @@ class SelectedKCCA:
     ) -> SelectedKCCA:
         """Learn from training kernels, (n, n), and select on those of held-out items, (new, n).
 
-        `image_of` gives the held-out image of each held-out sentence, its own number where None.
-        `progress` is told the phase, kappas done, and how many there are; what it raises ends the fit.
+        `image_of` is the held-out image of each held-out sentence, its own number where None. `progress` is
+        called with the phase, the number of kappas done, and their total; an exception of it ends the fit.
         """
         on = torch_on(self.device)
         first, second = checked_pair(x, y)
@@ -176,7 +175,8 @@ class SelectedKCCA:
         on: Torch | None,
         progress: Callable[[str, int, int], None],
     ) -> tuple[list[Trial], dict[float, KCCA]]:
-        """Every setting on the held-out items, and a model with all dimensions for each kappa."""
+        """Evaluate every setting on the held-out items; return the trials, and a model with all dimensions
+        for each kappa."""
         progress("decomposing kernels", 0, 1)
         sweep = KappaSweep(
             centred(first, center=self.center), centred(second, center=self.center), self.device
@@ -197,9 +197,9 @@ class SelectedKCCA:
         return trials, models
 
     def score_pairs(self, x: ArrayLike, y: ArrayLike, *, direction: RankDirection) -> NDArray[np.int64]:
-        """Borda scores of every pair of new items for one direction, shape (images, sentences).
+        """Return Borda scores of every pair of new items for one direction, shape (images, sentences).
 
-        Scores compare within a query only, and depend on the whole pool, as Borda counts do.
+        Scores can only be compared within a query, and depend on the whole pool, as Borda counts do.
         """
         chosen = self.chosen_[direction]
         places: list[Matrix] = []
@@ -213,7 +213,7 @@ class SelectedKCCA:
         return combined if direction == "annotation" else np.ascontiguousarray(combined.T)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Everything learned as arrays, and as settings that fit JSON; `of_state` takes both."""
+        """Return the learned state as arrays and JSON-serialisable settings; `of_state` takes both."""
         arrays = {}
         for index, model in enumerate(self.models_.values()):
             arrays[f"{index}.correlations"] = model.correlations_
@@ -234,7 +234,7 @@ class SelectedKCCA:
 
     @classmethod
     def of_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> SelectedKCCA:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         restored = cls(
             settings["kappas"],
             most=settings["most"],
@@ -261,13 +261,13 @@ class SelectedKCCA:
         return restored
 
     def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
-        """Write everything learned to a new folder (see storage.save)."""
+        """Write the learned state to a new folder (see storage.save)."""
         arrays, settings = self.state()
         storage.save_model(folder, _KIND, arrays, settings, metadata)
 
     @classmethod
     def load(cls, folder: Path) -> SelectedKCCA:
-        """What `save` wrote; raises storage.BadModel."""
+        """Load what `save` wrote; raises storage.BadModel."""
         stored = storage.load_model(folder, _KIND)
         return cls.of_state(stored.arrays, stored.settings)
 

@@ -1,11 +1,11 @@
-"""KCCA by two eigendecompositions: every regulariser and every number of dimensions from them.
+"""KCCA by two eigendecompositions, which serve every regulariser and every number of dimensions.
 
-With K_x = U L U' and K_y = V M V', eq. 3 of Hodosh et al. 2013 becomes, for each kappa, the singular
-value decomposition A diag(rho) B' of T = sqrt(L / (L + kappa)) U'V sqrt(M / (M + kappa)), and
-alpha = U diag(1 / sqrt(L (L + kappa))) A, beta likewise. Fewer dimensions are a prefix of more.
-Decompositions run side by side with a BLAS of one thread each, since half of an eigendecomposition
-waits for memory and threads that share it wait for each other as well. They are NumPy's, which lets the
-interpreter's lock go while it computes; SciPy's keep it.
+With K_x = U L U' and K_y = V M V', eq. 3 of Hodosh et al. 2013 becomes, for each kappa, the singular value
+decomposition A diag(rho) B' of T = sqrt(L / (L + kappa)) U'V sqrt(M / (M + kappa)), and alpha = U diag(1 /
+sqrt(L (L + kappa))) A, beta likewise. Fewer dimensions are a prefix of more. Decompositions run in parallel
+with one BLAS thread each, since half of an eigendecomposition waits for memory, and threads that share one
+also wait for each other. They are NumPy's, which releases the interpreter's lock while it computes; SciPy's
+does not.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.problem import Centred
 from phrasebox.threads import for_each, one_blas_thread
 
-#: Eigenvalues of a kernel below this share of the largest are rounding, or negative, and are dropped.
+#: Eigenvalues of a kernel below this share of the largest are rounding errors, or negative, and are dropped.
 LEAST_EIGENVALUE = 1e-10
-#: So are squared correlations below this share of the largest: T'T holds them to about 1e-15 of it.
+#: Squared correlations below this share of the largest are dropped too: T'T is accurate to about 1e-15 of it.
 LEAST_SQUARED_CORRELATION = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class KernelView:
-    """One side of the pairs: K = vectors diag(values) vectors', and how new items come into it.
+    """One side of the pairs: K = vectors diag(values) vectors', and the projection of new items.
 
-    Coefficients c of shape (rank, d) mean alpha = vectors @ c. A new item whose kernel with the
-    columns `columns` of the training items (all if None) is k has the projection k @ back @ c - shift @ c.
+    Coefficients c of shape (rank, d) mean alpha = vectors @ c. A new item with kernel k with the training
+    items `columns` (all if None) has the projection k @ back @ c - shift @ c.
     """
 
     vectors: Matrix  # U, (n, rank)
@@ -48,33 +48,34 @@ class Solution(NamedTuple):
 
 
 def _view(side: Centred) -> KernelView:
-    """A kernel decomposed; what is below LEAST_EIGENVALUE of its largest eigenvalue is left out.
+    """Return a kernel's decomposition without eigenvalues below LEAST_EIGENVALUE of the largest.
 
-    Raises ValueError where nothing is left, as of a constant kernel that was centred.
+    Raises ValueError where nothing is left, as for a constant kernel that was centred.
     """
     values, vectors = np.linalg.eigh(side.kernel)
     excluded = int(np.searchsorted(values, least_eigenvalue(side, float(values[-1])), side="right"))
     check_retained(len(values) - excluded)
-    # Descending, in the order of rows that products read fastest.
+    # Descending, in the row order that products read fastest.
     values, vectors = values[excluded:][::-1].copy(), np.ascontiguousarray(vectors[:, excluded:][:, ::-1])
     return KernelView(vectors, values, vectors, side.means @ vectors)
 
 
 def least_eigenvalue(side: Centred, largest: float) -> float:
-    """Up to where eigenvalues of a kernel are dropped, where the largest is `largest`."""
-    # A kernel whose entries were all equal leaves rounding when it is centred.
+    """Return the threshold below which eigenvalues of a kernel are dropped, where the largest is
+    `largest`."""
+    # A kernel with equal entries leaves rounding errors when it is centred.
     scale = max(float(np.abs(side.means).max()), float(np.abs(side.kernel).max()))
     return LEAST_EIGENVALUE * max(largest, scale)
 
 
 def check_retained(eigenvalues: int) -> None:
-    """Raise ValueError where none is retained."""
+    """Raise ValueError where no eigenvalue is retained."""
     if not eigenvalues:
         raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
 
 
 def decompose_both(x: Centred, y: Centred) -> tuple[KernelView, KernelView]:
-    """Both sides, decomposed at the same time."""
+    """Decompose both sides in parallel."""
     sides, views = (x, y), dict[int, KernelView]()
 
     def decompose(side: int) -> None:
@@ -88,11 +89,11 @@ def decompose_both(x: Centred, y: Centred) -> tuple[KernelView, KernelView]:
 def solve_eigenproblem(
     x: KernelView, y: KernelView, cross: Matrix, kappa: float, dimensions: int | None = None
 ) -> Solution:
-    """The leading `dimensions` of eq. 3, all there are where None; `cross` is U'V, shape (rank, rank).
+    """Return the leading `dimensions` of eq. 3, all where None; `cross` is U'V, shape (rank, rank).
 
-    Fewer come back where fewer correlate: see LEAST_SQUARED_CORRELATION.
+    The result has fewer where fewer correlate: see LEAST_SQUARED_CORRELATION.
     """
-    # Where correlations are few, the shorter side costs less.
+    # The shorter side is cheaper.
     if len(x.values) < len(y.values):
         correlations, second, first = solve_eigenproblem(y, x, cross.T, kappa, dimensions)
         return Solution(correlations, first, second)

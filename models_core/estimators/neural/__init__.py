@@ -1,1 +1,1 @@
-"""Neural networks, trained with torch, which is imported when one is trained or ranks, and not before."""
+"""Neural networks, trained with torch, which is imported only for training and ranking."""

@@ -1,9 +1,9 @@
-"""Alignment of the regions of an image with the words of a sentence, for ranking and for looking.
+"""Alignment of the regions of an image with the words of a sentence, for ranking and for localizing.
 
 Regions and words are mapped into one space (`network`), where an image and a sentence score as their best
-matching parts do (`objective`). The rate and the weight decay are chosen on held-out images after a few
-epochs. Of the whole training the best models on held-out images are kept, without such images the last ones;
-the first of them ranks.
+matching parts do (`objective`). The learning rate and the weight decay are chosen on held-out images after a
+few epochs. Training keeps the best models on held-out images, or the last ones without such images; the first
+of them ranks.
 
 Source: Karpathy and Fei-Fei 2015, section 3.1.
 """
@@ -41,9 +41,9 @@ class Alignment:
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Alignment:
         """Learn from every caption with its image; rate and decay are chosen on `validation`.
 
-        Of equally good ones the first are taken. Goes on after the last of the context's checkpoints. Raises
-        ValueError without held-out images where there is something to choose, for regions that are not
-        finite, and where no rate learns (Diverged).
+        Of equally good ones the first are chosen. Continues after the context's last checkpoint. Raises
+        ValueError without held-out images where there is a choice, for regions that are not finite, and where
+        no rate learns (Diverged).
         """
         from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs
         from models_core.estimators.neural.rate_choice import train_best
@@ -68,24 +68,24 @@ class Alignment:
         return self
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """Scores of the first member; rows are queries."""
+        """Return the scores of the first member; rows are queries."""
         return self.member_scores(data, 0, direction=direction)
 
     def member_scores(self, data: Dataset, member: int, *, direction: RankDirection) -> Scores:
-        """Scores of one of the kept models, of which 0 is the best on held-out images."""
+        """Return the scores of one of the stored models; number 0 is the best on held-out images."""
         from models_core.estimators.neural.scores import AlignmentScores
 
         scores = AlignmentScores(*self.embedded(data, member), self.settings.objective)
         return scores if direction == "annotation" else scores.turned()
 
     def embedded(self, data: Dataset, member: int = 0) -> tuple[RaggedRows, RaggedRows]:
-        """Regions of images and words of captions in the common space."""
+        """Return regions of images and words of captions in the common space."""
         from models_core.estimators.neural.alignment_training import embed, stored_network
 
         return embed(stored_network(self.members_[member]), data)
 
     def state(self) -> State:
-        """Everything learned as arrays, and as settings that fit JSON."""
+        """Return the learned state as arrays and JSON-serialisable settings."""
         arrays = {
             f"member.{index}.{name}": array
             for index, member in enumerate(self.members_)
@@ -101,7 +101,7 @@ class Alignment:
 
     @classmethod
     def from_state(cls, settings: AlignmentSettings, state: State) -> Alignment:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.members_ = [

@@ -1,4 +1,4 @@
-"""Training the alignment, and what a trained one makes of regions and words.
+"""Training the alignment, and embedding regions and words with a trained one.
 
 Steps have momentum and weight decay (see `gradient_training`); held-out images are ranked after each epoch.
 
@@ -35,15 +35,15 @@ from models_core.estimators.neural.network import (
 from models_core.estimators.neural.scores import AlignmentScores
 from models_core.estimators.neural.settings import AlignmentSettings
 
-#: Standard deviation of the numbers of words that begin at random.
+#: Standard deviation of randomly initialised word vectors.
 _WORD_SCALE = 0.1
-#: Images, or sentences, that are embedded at a time.
+#: Number of images, or sentences, embedded at a time.
 _EMBEDDED = 256
 
 
 @dataclass(frozen=True)
 class TrainingPairs:
-    """The pairs of a training: `regions` of images, `words` of captions, and each caption's image."""
+    """The training pairs: `regions` of images, `words` of captions, and each caption's image."""
 
     regions: RaggedRows
     words: WordNumbers
@@ -51,7 +51,8 @@ class TrainingPairs:
 
     @classmethod
     def of(cls, data: Dataset) -> TrainingPairs:
-        """Raises ValueError where images are not regions, captions have no known word, and for too few."""
+        """Build the pairs. Raises ValueError where images have no regions, captions have no known word, and
+        for too few pairs."""
         regions, words = data.images, data.captions
         if not isinstance(regions, RaggedRows) or not isinstance(words, WordNumbers):
             raise ValueError("the alignment learns from regions of images and words of captions")
@@ -87,19 +88,19 @@ class AlignmentRun(GradientRun):
         super().__init__(name, len(self.pairs), network, settings, sizes, context)
 
     def new_optimizer(self, weights: list[nn.Parameter], sizes: StepSizes) -> torch.optim.Optimizer:
-        """Steps with momentum."""
+        """Return an optimiser with momentum."""
         momentum = self.settings.momentum
         return torch.optim.SGD(weights, lr=sizes.rate, momentum=momentum, weight_decay=sizes.decay)
 
     @property
     def multiplications(self) -> float:
-        """Those of regions with words."""
+        """The number of multiplications of regions with words."""
         pairs = min(self.settings.batch, len(self.pairs))
         regions, words = (rows.counts.mean() * pairs for rows in (self.pairs.regions, self.pairs.words))
         return float(regions * words * self.settings.size)
 
     def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The loss of these pairs by the settings' objective; each process embeds its part of them."""
+        """Return the loss of these pairs by the settings' objective; each process embeds its part of them."""
         images, local_batch = self.pairs.image_of[batch], self.processes.part(batch)
         regions, region_there = self.on_device(*self.pairs.regions.padded(self.pairs.image_of[local_batch]))
         numbers, word_there = self.on_device(*self.pairs.words.padded(local_batch))
@@ -108,10 +109,11 @@ class AlignmentRun(GradientRun):
             region_vectors, sentence_vectors = self.parallel(
                 regions.to(precision), numbers, word_there, self.dropout
             )
-        # Scores of sentences are sums that a margin of 1 has to part: half precision is too coarse for them.
+        # Scores of sentences are sums, and the margin is 1: half precision is too coarse for them.
         region_vectors, sentence_vectors = region_vectors.to(precision), sentence_vectors.to(precision)
         if self.processes.count > 1:
-            # Each sentence is contrasted with all images of the batch, whichever process embedded them.
+            # Each sentence is contrasted with all images of the batch, in whichever process they were
+            # embedded.
             region_vectors, region_there = self._gathered(
                 region_vectors, region_there, self.pairs.regions.counts[images]
             )
@@ -129,8 +131,8 @@ class AlignmentRun(GradientRun):
     def _gathered(
         self, local_rows: torch.Tensor, there: torch.Tensor, counts: NDArray[np.intp]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The rows of all processes with their gradients, of this shape (items, longest, h), and where there
-        are any; `counts` are those of all items."""
+        """Return the rows of all processes with their gradients, of this shape (items, longest, h), and the
+        mask of actual rows; `counts` are those of all items."""
         most, longest = -(-len(counts) // self.processes.count), max(1, int(counts.max(initial=0)))
         room = (0, 0, 0, longest - local_rows.shape[1], 0, most - local_rows.shape[0])
         parts = gathered_rows(nn.functional.pad(local_rows, room))
@@ -140,13 +142,13 @@ class AlignmentRun(GradientRun):
         return whole, rows
 
     def held_out_figure(self) -> float:
-        """The mean of R@1, R@5 and R@10 over both directions on held-out images, a share."""
+        """Return the mean of R@1, R@5 and R@10 over both directions on held-out images, a share."""
         assert self.held_out is not None
         return held_out_recall(self.network, self.held_out, self.settings)
 
 
 def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitContext) -> AlignmentNetwork:
-    """The network before its first step. Words without vectors of their own begin at random."""
+    """Return the initial network. Words without vectors are initialised randomly."""
     rng, word_vectors = context.rng("weights"), pairs.words.vectors
     width = settings.word_size if word_vectors is None else word_vectors.shape[1]
     relations = pairs.words.relations if isinstance(pairs.words, EdgeNumbers) else 0
@@ -159,7 +161,7 @@ def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitC
 
 
 def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
-    """The network of these weights; raises KeyError where one is missing."""
+    """Return the network with these weights; raises KeyError where one is missing."""
     space, region = weights["regions.weight"].shape
     vocabulary, word = weights["words"].shape
     relations = len(weights["edge_biases"]) if "edge_biases" in weights else 0
@@ -171,11 +173,10 @@ def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
 
 
 def embed(network: AlignmentNetwork, data: Dataset) -> tuple[RaggedRows, RaggedRows]:
-    """Regions of images and words of captions in the common space, in single precision.
+    """Return regions of images and words of captions in the common space, in single precision.
 
-    Items that are alike are embedded once, and share their rows: in another batch, beside longer ones, the
-    last bits of a sentence would be others. Raises ValueError where regions have another width than those
-    that were learned from.
+    Identical items are embedded once, and share their rows: in another batch, next to longer sentences, the
+    last bits would differ. Raises ValueError where regions have another width than in training.
     """
     images, captions = data.images, data.captions
     assert isinstance(images, RaggedRows) and isinstance(captions, RaggedRows)
@@ -210,6 +211,6 @@ def _embedded(
 
 
 def held_out_recall(network: AlignmentNetwork, validation: Dataset, settings: AlignmentSettings) -> float:
-    """The mean of R@1, R@5 and R@10 over both directions, a share."""
+    """Return the mean of R@1, R@5 and R@10 over both directions, a share."""
     scores = AlignmentScores(*embed(network, validation), settings.objective)
     return recall_of_scores(scores, validation.image_of)

@@ -1,8 +1,8 @@
-"""Captions of images, written word by word by a recurrent network that has seen the image.
+"""Captions of images, generated word by word by a recurrent network that gets the image as input.
 
 The network is `captioner_network`. The rate and the weight decay are chosen on held-out captions after a few
-epochs; of the whole training the model is kept that makes them the most probable, without such captions the
-last one. How sentences are found is `writing`.
+epochs; training keeps the model with the highest probability of held-out captions, or the last one without
+such captions. `writing` searches for sentences.
 
 Source: Karpathy and Fei-Fei 2015, section 3.2.
 """
@@ -19,7 +19,7 @@ from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
 from models_core.estimators.predictors import WritingSettings, WrittenSentence
 from phrasebox.device import torch_for
 
-#: Images whose sentences are searched for together.
+#: Number of images whose sentences are searched for together.
 _TOGETHER = 64
 
 
@@ -43,8 +43,8 @@ class RecurrentCaptioner:
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RecurrentCaptioner:
         """Learn from every caption with its image; rate, decay and epoch are chosen on `validation`.
 
-        Goes on after the last of the context's checkpoints. Raises ValueError without held-out captions where
-        there is something to choose, for numbers that are not finite, and where no rate learns (Diverged).
+        Continues after the context's last checkpoint. Raises ValueError without held-out captions where there
+        is a choice, for numbers that are not finite, and where no rate learns (Diverged).
         """
         from models_core.estimators.neural.captioner_training import CaptionedImages, CaptionerRun
         from models_core.estimators.neural.rate_choice import train_best
@@ -68,8 +68,8 @@ class RecurrentCaptioner:
         return self
 
     def write(self, data: Dataset, how: WritingSettings) -> list[WrittenSentence]:
-        """A sentence for each image. Raises ValueError where images have another width than those learned
-        from."""
+        """Return a sentence for each image. Raises ValueError where images have another width than in
+        training."""
         import torch
 
         from models_core.estimators.neural.captioner_training import stored_captioner
@@ -90,7 +90,7 @@ class RecurrentCaptioner:
         return sentences
 
     def state(self) -> State:
-        """Everything learned as arrays, and as settings that fit JSON."""
+        """Return the learned state as arrays and JSON-serialisable settings."""
         arrays = {f"weights.{name}": weight for name, weight in self.weights_.items()}
         return {**arrays, "tried": self.tried_}, {
             "rate": self.rate_,
@@ -103,7 +103,7 @@ class RecurrentCaptioner:
 
     @classmethod
     def from_state(cls, settings: CaptionerSettings, state: State) -> RecurrentCaptioner:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.weights_ = {

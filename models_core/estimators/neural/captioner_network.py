@@ -25,13 +25,14 @@ from torch import Tensor, nn
 
 from models_core.estimators.neural.network import Dropout, new_layer, thinned
 
-#: Standard deviation of the recurrent weights at first, as a share of the other layers'.
+#: Initial standard deviation of the recurrent weights, relative to the other layers'.
 _RECURRENT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionerSizes:
-    """Numbers of an image, of a word's vector, of the hidden layer; and how many words there are."""
+    """The sizes of the network: numbers of an image, of a word's vector, of the hidden layer, and the size of
+    the vocabulary."""
 
     image: int
     word: int
@@ -73,26 +74,27 @@ class CaptionerNetwork(nn.Module):
         self.register_buffer("scale", torch.ones(1))
 
     def begin(self, images: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """h_1, shape (images, hidden), of images' vectors, shape (images, image): what START leads to."""
+        """Return h_1, shape (images, hidden), from images' vectors, shape (images, image): the state after
+        START."""
         seen = (images - self.centre) / self.scale
         context = self._rectify(self.image(thinned(seen, dropout)))
         start = self._entered(self.start.expand(len(images), -1), dropout)
-        # h_0 is zero, so that of the recurrent layer only its bias is left.
+        # h_0 is zero, so only the recurrent layer's bias remains.
         return torch.relu(start + self.recurrent.bias + context)
 
     def advance(self, state: Tensor, numbers: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """The state after one more word of these numbers, shape (sentences,)."""
+        """Return the state after one more word with these numbers, shape (sentences,)."""
         return torch.relu(self._entered(self.words[numbers], dropout) + self.recurrent(state))
 
     def next_words(self, state: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """Logarithms of the probabilities of each word, and of END as the last."""
+        """Return the log-probabilities of each word, and of END as the last."""
         return torch.log_softmax(self.output(thinned(state, dropout)), dim=-1)
 
     def forward(
         self, images: Tensor, numbers: Tensor, there: Tensor, dropout: Dropout | None = None
     ) -> Tensor:
-        """The logarithm of the probability of each word and of END behind them, shape (sentences, longest
-        + 1), given all before; 0 behind END. `images` has a row for each sentence, `numbers` and `there` the
+        """Return the log-probability of each word and of END after them, given all previous words, shape
+        (sentences, longest + 1); 0 after END. `images` has a row for each sentence, `numbers` and `there` the
         shape (sentences, longest)."""
         state = self.begin(images, dropout)
         states = [state]
@@ -104,7 +106,7 @@ class CaptionerNetwork(nn.Module):
         target = torch.cat([numbers, torch.zeros_like(numbers[:, :1])], dim=1)
         counts = there.sum(dim=1, keepdim=True)
         target = target.scatter(1, counts, self.sizes.end)
-        # The output layer is by far the largest: only states that are asked for go through it.
+        # The output layer is by far the largest: it is only computed for states that are needed.
         predictions = self.next_words(torch.stack(states, dim=1)[requested], dropout)
         log_probabilities = torch.zeros(requested.shape, dtype=predictions.dtype, device=predictions.device)
         log_probabilities[requested] = predictions.gather(1, target[requested][:, None])[:, 0]

@@ -1,4 +1,4 @@
-"""Training the network that writes captions, and what a trained one says of held-out ones.
+"""Training the network that writes captions, and its probabilities of held-out captions.
 
 The loss of a caption is the sum of the negative logarithms of the probabilities of its words and of END, each
 given the image and the words before. A step goes down the mean over a batch's words, by RMSprop.
@@ -23,15 +23,15 @@ from models_core.estimators.neural.captioner_network import CaptionerNetwork, Ca
 from models_core.estimators.neural.gradient_training import GradientRun, StepSizes, load_weights
 from models_core.estimators.neural.settings import PERPLEXITY, CaptionerSettings
 
-#: Standard deviation of the numbers of words that begin at random.
+#: Standard deviation of randomly initialised word vectors.
 _WORD_SCALE = 1.0
-#: Captions whose words are counted at a time.
+#: Number of captions whose words are counted at a time.
 _TOGETHER = 512
 
 
 @dataclass(frozen=True)
 class CaptionedImages:
-    """Images as vectors, shape (images, numbers), their captions as numbers of words, and each caption's
+    """Images as vectors, shape (images, numbers), their captions as word numbers, and each caption's
     image."""
 
     vectors: NDArray[Any]
@@ -40,7 +40,8 @@ class CaptionedImages:
 
     @classmethod
     def of(cls, data: Dataset) -> CaptionedImages:
-        """Raises ValueError for numbers that are not finite, and where captions have no known word."""
+        """Build the data. Raises ValueError for numbers that are not finite, and where captions have no known
+        word."""
         words, vectors = data.captions, data.images
         if not isinstance(words, WordNumbers) or not isinstance(vectors, np.ndarray):
             raise ValueError("captions are learned from vectors of images and the words of captions")
@@ -54,7 +55,7 @@ class CaptionedImages:
 
     @property
     def word_count(self) -> int:
-        """How many words there are, with an END for each caption."""
+        """The number of words, including an END for each caption."""
         return int(self.words.counts.sum()) + len(self)
 
 
@@ -79,41 +80,41 @@ class CaptionerRun(GradientRun):
         super().__init__(name, len(self.pairs), network, settings, sizes, context)
 
     def new_optimizer(self, weights: list[nn.Parameter], sizes: StepSizes) -> torch.optim.Optimizer:
-        """Steps in proportion to the gradients by their mean square so far."""
+        """Return an optimiser that scales gradients by their mean square (RMSprop)."""
         return torch.optim.RMSprop(
             weights, lr=sizes.rate, alpha=self.settings.smoothing, weight_decay=sizes.decay
         )
 
     @property
     def multiplications(self) -> float:
-        """Those of the output layer."""
+        """The number of multiplications of the output layer."""
         words = self.pairs.word_count / len(self.pairs) * min(self.settings.batch, len(self.pairs))
         return float(words * self.settings.size * (self.pairs.words.vocabulary + 1))
 
     @property
     def losses(self) -> float:
-        """Words, with the ENDs."""
+        """The number of words, including ENDs."""
         return self.pairs.word_count
 
     def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The sum over the words of this process's part of these captions."""
+        """Return the sum over the words of this process's part of these captions."""
         return -self._log_probabilities(self.pairs, self.processes.part(batch), learning=True).sum()
 
     def scaled(self, loss: torch.Tensor, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The mean over the words of all processes, whose gradients are averaged."""
+        """Return the mean over the words of all processes, whose gradients are averaged."""
         return loss * self.processes.count / (int(self.pairs.words.counts[batch].sum()) + len(batch))
 
     def whole_loss(self, loss: float) -> float:
-        """The sum over all processes."""
+        """Return the sum over all processes."""
         return self.processes.summed(loss)
 
     def held_out_figure(self) -> float:
-        """The perplexity of the held-out captions."""
+        """Return the perplexity of the held-out captions."""
         assert self.held_out is not None
         return perplexity(self, self.held_out)
 
     def quality(self, figure: float) -> float:
-        """The geometric mean of the probabilities of held-out words."""
+        """Return the geometric mean of the probabilities of held-out words."""
         return 1 / figure
 
     def _log_probabilities(
@@ -130,7 +131,7 @@ class CaptionerRun(GradientRun):
         return log_probabilities.to(self.network.words.dtype)
 
     def log_probability(self, data: CaptionedImages) -> float:
-        """The logarithm of the probability of all these captions, as single precision has it."""
+        """Return the log-probability of all these captions, in single precision."""
         self.network.eval()
         total = 0.0
         with torch.no_grad():
@@ -141,7 +142,8 @@ class CaptionerRun(GradientRun):
 
 
 def perplexity(run: CaptionerRun, data: CaptionedImages) -> float:
-    """The inverse of the geometric mean of the probabilities of all words, ENDs among them; at most 1e300."""
+    """Return the inverse of the geometric mean of the probabilities of all words, including ENDs; at most
+    1e300."""
     mean = -run.log_probability(data) / data.word_count
     return float(np.exp(min(mean, 690.0)))
 
@@ -149,7 +151,7 @@ def perplexity(run: CaptionerRun, data: CaptionedImages) -> float:
 def new_captioner(
     data: CaptionedImages, settings: CaptionerSettings, context: FitContext
 ) -> CaptionerNetwork:
-    """The network before its first step; words without vectors of their own begin at random."""
+    """Return the initial network; words without vectors are initialised randomly."""
     rng, word_vectors = context.rng("weights"), data.words.vectors
     width = settings.word_size if word_vectors is None else word_vectors.shape[1]
     sizes = CaptionerSizes(data.vectors.shape[1], width, settings.size, data.words.vocabulary)
@@ -170,7 +172,7 @@ def new_captioner(
 
 
 def stored_captioner(weights: Mapping[str, NDArray[Any]], *, rectified: bool) -> CaptionerNetwork:
-    """The network of these weights; raises KeyError where one is missing."""
+    """Return the network with these weights; raises KeyError where one is missing."""
     hidden, image = weights["image.weight"].shape
     vocabulary, word = weights["words"].shape
     network = CaptionerNetwork(

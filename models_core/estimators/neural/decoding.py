@@ -1,13 +1,13 @@
-"""Segments of a sentence with the region of each: the best labels of a chain.
+"""Segments of a sentence and their regions, as the best labelling of a chain.
 
-Word j of a sentence is given the region a_j. A sentence's labels are the better, the higher
+Word j of a sentence is assigned the region a_j. The best labels of a sentence maximise
 
     sum over j of products[a_j, j]  +  beta * (number of neighbours j, j + 1 with a_j = a_(j+1))
 
-is, where `products` are the inner products of regions and words. With beta = 0 each word has its own best
-region; with a large beta the whole sentence has one. The best labels are found by dynamic programming in time
-regions x words, from the last word on; of equally good ones a word has the region of the next word, else the
-one of the smaller number.
+where `products` are the inner products of regions and words. With beta = 0 each word has its own best region;
+with a large beta the whole sentence has one. The best labels are found by dynamic programming in time regions
+x words, starting from the last word; of equally good regions a word gets that of the next word, else the one
+with the smaller number.
 
 Source: Karpathy and Fei-Fei 2015, eq. 10 to 12. The paper calls the sum an energy and says that it is
 minimised; the products are high where word and region match, so it is maximised here.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Words `first` up to and without `end` of a sentence, and the number of their region."""
+    """Words `first` to `end` (exclusive) of a sentence, and the number of their region."""
 
     first: int
     end: int
@@ -30,7 +30,7 @@ class Segment:
 
 
 def best_labels(products: NDArray[Any], beta: float) -> NDArray[np.intp]:
-    """The region of each word, shape (words,); `products` has shape (regions, words).
+    """Return the region of each word, shape (words,); `products` has shape (regions, words).
 
     Raises ValueError where there is no region, for a `beta` below 0, and for products that are not finite.
     """
@@ -48,7 +48,7 @@ def best_labels(products: NDArray[Any], beta: float) -> NDArray[np.intp]:
     came_from = np.zeros((words, regions), np.intp)
     best = scores[:, 0]
     for word in range(1, words):
-        # From the best of all regions, or from the same one, which is worth beta more.
+        # From the best of all regions, or from the same region, which adds beta.
         before = int(best.argmax())
         stays = best + beta >= best[before]
         came_from[word] = np.where(stays, np.arange(regions), before)
@@ -60,7 +60,7 @@ def best_labels(products: NDArray[Any], beta: float) -> NDArray[np.intp]:
 
 
 def segments(labels: NDArray[np.intp]) -> list[Segment]:
-    """Runs of words with the same region, in the order of the words."""
+    """Return the runs of words with the same region, in the order of the words."""
     cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
     return [
         Segment(first, end, int(labels[first]))

@@ -1,11 +1,11 @@
-"""Training by gradient steps: epochs of batches, looks at held-out data, the best models, checkpoints.
+"""Training by gradient steps: epochs of batches, evaluation on held-out data, the best models, checkpoints.
 
-Each epoch puts all pairs into new batches. Gradients are clipped number by number. After each epoch the
-held-out data is looked at, and the best models are kept. Which rate and weight decay: `rate_choice`.
+Each epoch divides all pairs into new batches. Gradients are clipped elementwise. After each epoch the
+held-out data is evaluated, and the best models are kept. `rate_choice` chooses learning rate and weight
+decay.
 
-The order of an epoch and the numbers that a step leaves out come from the generator of that epoch and that
-step alone. So a training that goes on after a checkpoint ends as one that was never stopped, to the bit on a
-CPU.
+The order of an epoch and the dropout of a step come from the generator of that epoch and that step alone. So
+a training that continues after a checkpoint has bitwise the same result as an uninterrupted one, on a CPU.
 
 Source: Karpathy and Fei-Fei 2015, section 3.3.
 """
@@ -31,21 +31,21 @@ from phrasebox.scoring.tiles import NotANumber
 from phrasebox.threads import ThreadLimit
 
 NamedArrays = dict[str, NDArray[Any]]
-#: What every training by gradient steps is told.
+#: The settings of any training by gradient steps.
 StepSettings: TypeAlias = AlignmentSettings | CaptionerSettings
-#: Multiplications of a step below which threads cost more than they gain: they wait for each other
-#: actively, and where something else runs on the machine, small steps take many times as long.
+#: Number of multiplications of a step below which threads cost more than they gain: they wait for each other
+#: actively, and if something else runs on the machine, small steps take many times as long.
 _LITTLE = 5e7
 _BIGGEST_SEED = 2**63
-#: Kinds of devices on which networks multiply in bfloat16 while they learn; weights, scores and losses are in
-#: single precision everywhere.
+#: Kinds of devices on which networks are trained in bfloat16; weights, scores and losses are in single
+#: precision everywhere.
 _IN_HALF = frozenset(("cuda",))
 #: Called as a run proceeds.
 ReportProgress = Callable[[], None]
 
 
 class Diverged(ValueError):
-    """A loss, or a held-out figure, is no number any more; the message names the step, or the epoch."""
+    """A loss, or a held-out figure, is not a number any more; the message names the step, or the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class StepSizes:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A model of a run: how good it was on held-out data, after which epoch, and its weights."""
+    """A model of a run: its quality on held-out data, its epoch, and its weights."""
 
     quality: float
     epoch: int
@@ -66,11 +66,12 @@ class Member:
 
 
 class GradientRun(ABC):
-    """A training with one rate and decay, from its first step on.
+    """A training with one rate and decay, from its first step.
 
-    `name` tells its random generator from those of other runs of the same training. It has `pairs` to learn
-    from, and its `network` is on `device`. `figure` is what its held-out figure is called. Several processes
-    make each step together; what learns calls `parallel`, which is the network itself where there is one.
+    `name` distinguishes its random generator from those of other runs of the same training. It learns from
+    `pairs`, and its `network` is on `device`. `figure` is the name of its held-out figure. Several processes
+    make each step together; training calls `parallel`, which is the network itself if there is only one
+    process.
     """
 
     figure: ClassVar[str] = "recall"
@@ -98,38 +99,38 @@ class GradientRun(ABC):
 
     @cached_property
     def parallel(self) -> nn.Module:
-        """What embeds or says what is learned from, so that the gradients of all processes are averaged."""
+        """The network for training, which averages the gradients of all processes."""
         return self.network if self.processes.count == 1 else DistributedDataParallel(self.network)
 
     @abstractmethod
     def new_optimizer(self, weights: list[nn.Parameter], sizes: StepSizes) -> torch.optim.Optimizer:
-        """What makes a step of a gradient."""
+        """Return the optimiser."""
 
     @abstractmethod
     def batch_loss(self, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The loss of these pairs, a sum over what they have to learn."""
+        """Return the loss of these pairs, a sum over their parts."""
 
     @abstractmethod
     def held_out_figure(self) -> float:
-        """How the network does on held-out data now: the figure of the learning curve."""
+        """Return the network's current figure on held-out data, for the learning curve."""
 
     @property
     @abstractmethod
     def multiplications(self) -> float:
-        """About how many a step has."""
+        """The approximate number of multiplications per step."""
 
     @property
     def losses(self) -> float:
-        """How many losses an epoch adds up; the curve has their mean."""
+        """The number of losses summed in an epoch; the curve has their mean."""
         return self.pair_count
 
     def quality(self, figure: float) -> float:
-        """How good a held-out figure is, from 0 on: the higher, the better."""
+        """Return the quality for a held-out figure, at least 0; higher is better."""
         return figure
 
     @property
     def batches(self) -> int:
-        """Batches of an epoch."""
+        """The number of batches per epoch."""
         return -(-self.pair_count // self.steps.batch)
 
     def train(
@@ -140,7 +141,7 @@ class GradientRun(ABC):
         report_progress: ReportProgress,
         save_checkpoint: Callable[[], None] | None = None,
     ) -> None:
-        """Go on until `epochs` are done; the network `looks` at held-out data after each.
+        """Train until `epochs` are done; if it `looks`, the network is evaluated on held-out data after each.
 
         `save_checkpoint` is called after each, and when a checkpoint is due. Raises Diverged.
         """
@@ -171,7 +172,7 @@ class GradientRun(ABC):
         report_progress()
 
     def _figure_now(self) -> float:
-        """The held-out figure; raises Diverged where it is no number.
+        """Return the held-out figure; raises Diverged where it is not a number.
 
         The last step of an epoch has no loss after it, and held-out sentences may be longer than others.
         """
@@ -187,7 +188,7 @@ class GradientRun(ABC):
         return figure
 
     def step(self, batch: NDArray[np.intp]) -> float:
-        """One gradient step on these pairs; their loss before it."""
+        """Make one gradient step on these pairs; return their loss before it."""
         self.network.train()
         apart = "" if self.processes.first else f", process {self.processes.rank}"
         rng = self.context.rng(f"dropout, {self.name}, {self.epoch}, {self.batch}{apart}")
@@ -206,16 +207,16 @@ class GradientRun(ABC):
         return reported_loss
 
     def whole_loss(self, loss: float) -> float:
-        """The loss of the whole batch, of what `batch_loss` gave here: the same, unless a method says
-        otherwise."""
+        """Return the loss of the whole batch from the result of `batch_loss` in this process: the same by
+        default."""
         return loss
 
     def scaled(self, loss: torch.Tensor, batch: NDArray[np.intp]) -> torch.Tensor:
-        """The loss that a step goes down: the sum itself, unless a method says otherwise."""
+        """Return the loss that a step minimises: the sum by default."""
         return loss
 
     def state(self) -> tuple[NamedArrays, dict[str, Any]]:
-        """All that the next step depends on, and what was learned so far."""
+        """Return everything that the next step depends on, and the results so far."""
         arrays = {f"weights.{name}": tensor for name, tensor in network_weights(self.network).items()}
         for index, tensor in self.optimizer.state_dict()["state"].items():
             arrays |= {f"optimizer.{index}.{name}": numbers.cpu().numpy() for name, numbers in tensor.items()}
@@ -231,7 +232,7 @@ class GradientRun(ABC):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
-        """Take back what `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError where something is missing."""
         load_weights(self.network, arrays_under("weights.", arrays))
         optimizer_states: dict[int, dict[str, torch.Tensor]] = {}
         for name, array in arrays_under("optimizer.", arrays).items():
@@ -248,7 +249,7 @@ class GradientRun(ABC):
         self.epoch, self.batch, self.loss = settings["epoch"], settings["batch"], settings["loss"]
 
     def epoch_batches(self) -> Iterator[NDArray[np.intp]]:
-        """The batches of this epoch that have not been learned from yet."""
+        """Yield the remaining batches of this epoch."""
         order = self.context.rng(f"order, {self.name}, {self.epoch}").permutation(self.pair_count)
         size = self.steps.batch
         for start in range(self.batch * size, len(order), size):
@@ -264,22 +265,22 @@ class GradientRun(ABC):
         self.members = ranked[: self.steps.members]
 
     def in_half(self) -> AbstractContextManager[None]:
-        """Inside, a network multiplies in bfloat16 where the device is made for it."""
+        """Return a context in which the network computes in bfloat16, if the device is made for it."""
         if self.device.type not in _IN_HALF:
             return nullcontext()
         half: AbstractContextManager[None] = torch.autocast(self.device.type, torch.bfloat16)
         return half
 
     def on_device(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
-        """The arrays as tensors where the network is."""
+        """Return the arrays as tensors on the network's device."""
         return tuple(torch.from_numpy(array).to(self.device) for array in arrays)
 
 
 class _Gathered(torch.autograd.Function):
     """The rows of every process, shape (processes, ...), in each of them.
 
-    All processes have the same loss of the same rows. So the gradient of this one's is whole here, and is
-    multiplied by their number, since gradients of weights are averaged afterwards.
+    All processes compute the same loss from the same rows. So the gradient of this process's rows is complete
+    here, and is multiplied by the number of processes, since gradients of weights are averaged afterwards.
     """
 
     @staticmethod
@@ -295,13 +296,14 @@ class _Gathered(torch.autograd.Function):
 
 
 def gathered_rows(local_rows: torch.Tensor) -> torch.Tensor:
-    """The rows of every process, of one shape, with their gradients; shape (processes, ...)."""
+    """Return the rows of every process, of one shape, with their gradients; shape (processes, ...)."""
     gathered: torch.Tensor = _Gathered.apply(local_rows)
     return gathered
 
 
 def fitting_threads(multiplications: float) -> AbstractContextManager[None]:
-    """One thread of torch inside where a step has few `multiplications`; a setting of the whole process."""
+    """Return a context with one torch thread if a step has few `multiplications`; this is a setting of the
+    whole process."""
     return _TORCH.held() if multiplications < _LITTLE else nullcontext()
 
 
@@ -315,12 +317,12 @@ _TORCH = ThreadLimit(_one_torch_thread)
 
 
 def network_weights(network: nn.Module) -> NamedArrays:
-    """Copies of the weights, by name."""
+    """Return copies of the weights, by name."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> None:
-    """Give a network these weights; raises KeyError where one is missing."""
+    """Load weights into a network; raises KeyError where one is missing."""
     missing = network.state_dict().keys() - weights.keys()
     if missing:
         raise KeyError(min(missing))
@@ -328,5 +330,5 @@ def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> Non
 
 
 def arrays_under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> NamedArrays:
-    """Those whose names begin so, without it."""
+    """Return the arrays whose names have this prefix, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -21,15 +21,15 @@ from models_core.estimators.neural.settings import (
     CaptionerSettings,
 )
 
-#: Steps of a fixed rate get nowhere on shorter rows, and too far on longer ones.
+#: Steps of a fixed rate make no progress on shorter rows, and diverge on longer ones.
 _LENGTHS = (1e-2, 1e4)
-#: Regions of an image, and words of a sentence, that a batch is taken to have.
+#: The assumed number of regions of an image, and of words of a sentence, in a batch.
 _REGIONS, _WORDS = 20, 30
 
 
 def alignment_memory(settings: AlignmentSettings, amounts: Amounts) -> float:
-    """Weights with gradients, momentum and the members that are stored; a batch and its products with their
-    gradients."""
+    """Return the memory of the weights with gradients, momentum and the stored members, and of a batch and
+    its products with their gradients."""
     size, batch = settings.size, settings.batch
     word_size = amounts[CAPTION_NUMBERS] or settings.word_size
     weights = amounts[IMAGE_NUMBERS] * size + amounts[WORDS] * word_size + (word_size + 5 * size) * size
@@ -39,8 +39,8 @@ def alignment_memory(settings: AlignmentSettings, amounts: Amounts) -> float:
 
 
 def captioner_memory(settings: CaptionerSettings, amounts: Amounts) -> float:
-    """Weights with gradients, squares and the best; a batch with a share for each word of the vocabulary at
-    each place, three times."""
+    """Return the memory of the weights with gradients, squares and the best ones, and of a batch with a
+    number for each word of the vocabulary at each position, three times."""
     size, words = settings.size, amounts[WORDS]
     word_size = amounts[CAPTION_NUMBERS] or settings.word_size
     weights = (amounts[IMAGE_NUMBERS] + 2 * size + words) * size + words * word_size + word_size * size

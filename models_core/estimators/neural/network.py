@@ -1,5 +1,5 @@
 """Regions and words in one space: a linear map of regions, and a bidirectional recurrent network of words.
-In the words' place there may be dependency edges.
+Dependency edges may replace the words.
 
 A region of the numbers r, and word t of a sentence of N words with the word vectors x_1 ... x_N, become
 
@@ -30,13 +30,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-#: Standard deviation of the recurrent weights at first, as a share of the other layers'.
+#: Initial standard deviation of the recurrent weights, relative to the other layers'.
 _RECURRENT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSizes:
-    """Numbers of a region, of a word's vector, of the space; and how many words and relations there are."""
+    """The sizes of the network: numbers of a region, of a word's vector, of the space, and how many words and
+    relations there are."""
 
     region: int
     word: int
@@ -46,14 +47,13 @@ class NetworkSizes:
 
 
 class Dropout:
-    """Leaves out a share of numbers, drawn by a generator of its own; the others grow, so that sums stay
-    alike."""
+    """Dropout with its own generator; the remaining numbers are scaled up, so that sums keep their size."""
 
     def __init__(self, share: float, device: torch.device) -> None:
         self.share, self._rng = share, torch.Generator(device)
 
     def seed(self, seed: int) -> None:
-        """Begin with this generator: what follows depends on nothing before."""
+        """Restart the generator: what follows depends on nothing before."""
         self._rng.manual_seed(seed)
 
     def __call__(self, values: Tensor) -> Tensor:
@@ -78,18 +78,18 @@ class AlignmentNetwork(nn.Module, ABC):
     def forward(
         self, regions: Tensor, numbers: Tensor, there: Tensor, dropout: Dropout | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Embedded regions and embedded words."""
+        """Return embedded regions and embedded words."""
         return self.embed_regions(regions, dropout), self.embed_words(numbers, there, dropout)
 
     def embed_regions(self, regions: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """Eq. 1: shape (..., region) to (..., space)."""
+        """Apply eq. 1: shape (..., region) to (..., space)."""
         embedded: Tensor = self.regions(thinned(regions, dropout))
         return embedded
 
     @abstractmethod
     def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """What sentences consist of, shape (sentences, longest, ...), to (sentences, longest, space); 0 where
-        there is nothing."""
+        """Embed the elements of sentences, shape (sentences, longest, ...), as (sentences, longest, space); 0
+        for padding."""
 
 
 class RecurrentNetwork(AlignmentNetwork):
@@ -105,8 +105,8 @@ class RecurrentNetwork(AlignmentNetwork):
         self.output = new_layer(sizes.space, sizes.space, rng)
 
     def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """Eq. 2 to 6: numbers of words, shape (sentences, longest), to (sentences, longest, space); 0 where
-        there is no word."""
+        """Apply eq. 2 to 6 to word numbers, shape (sentences, longest); return (sentences, longest, space), 0
+        for padding."""
         present = there[..., None].to(self.words.dtype)
         entered = thinned(torch.relu(self.entry(self.words[numbers])), dropout) * present
         right = self._run(entered, present, self.rightwards, range(numbers.shape[1]))
@@ -115,18 +115,18 @@ class RecurrentNetwork(AlignmentNetwork):
         return embedded
 
     def _run(self, entered: Tensor, present: Tensor, layer: nn.Linear, order: range) -> Tensor:
-        """Eq. 4 or 5: the states of each word, of the same shape as `entered`."""
+        """Apply eq. 4 or 5: return the states of each word, of the same shape as `entered`."""
         state = torch.zeros_like(entered[:, 0])
         states = [state] * len(order)
         for index in order:
-            # Beyond the last word the state stays zero: words to the left of it begin there.
+            # After the last word the state stays zero: the backward pass begins there.
             state = torch.relu(entered[:, index] + layer(state)) * present[:, index]
             states[index] = state
         return torch.stack(states, dim=1)
 
 
 class EdgeNetwork(AlignmentNetwork):
-    """Dependency edges, each by the matrix of its relation."""
+    """Dependency edges, each mapped by the matrix of its relation."""
 
     def __init__(
         self, sizes: NetworkSizes, rng: np.random.Generator, vectors: NDArray[np.floating], *, fixed: bool
@@ -138,8 +138,8 @@ class EdgeNetwork(AlignmentNetwork):
         self.edge_biases = nn.Parameter(torch.zeros(shape[:2]))
 
     def embed_words(self, numbers: Tensor, there: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """Numbers of relations, heads and words, shape (sentences, longest, 3), to (sentences, longest,
-        space); 0 where there is no edge."""
+        """Embed numbers of relations, heads and words, shape (sentences, longest, 3), as (sentences, longest,
+        space); 0 for padding."""
         relations, heads, words = numbers[there].unbind(dim=1)
         pairs = thinned(torch.cat([self.words[words], self.words[heads]], dim=1), dropout)
         order = torch.argsort(relations, stable=True)
@@ -155,15 +155,15 @@ class EdgeNetwork(AlignmentNetwork):
 
 
 def thinned(values: Tensor, dropout: Dropout | None) -> Tensor:
-    """The values as `dropout` leaves them; all of them without one."""
+    """Apply dropout to the values, if given."""
     return values if dropout is None else dropout(values)
 
 
 def new_layer(
     take: int, give: int, rng: np.random.Generator, share: float = 1.0, *, biased: bool = True
 ) -> nn.Linear:
-    """A layer whose weights are normal with variance `share`^2 / take, and whose biases are 0."""
-    # Made without torch's global generator, which belongs to the process.
+    """Return a layer whose weights are normal with variance `share`^2 / take, and whose biases are 0."""
+    # Initialised without torch's global generator, which belongs to the process.
     layer: nn.Linear = nn.utils.skip_init(nn.Linear, take, give, bias=biased)
     weights = rng.standard_normal((give, take)) * share / np.sqrt(take)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What the alignment learns by: scores of sentences with images, and the losses of a batch.
+"""The training objective of the alignment: scores of sentences with images, and the losses of a batch.
 
 `products[k, i, l, t]` is the inner product of region i of image k with word t of sentence l. Then
 
@@ -7,8 +7,8 @@
 
     loss = sum over k of [sum over l of max(0, S_kl - S_kk + 1) + max(0, S_lk - S_kk + 1)]    eq. 9
 
-where image k and sentence k belong together. The sums leave out l = k, which would add a constant, and each l
-whose sentence belongs to image k too: it is not wrong.
+where image k and sentence k belong together. The sums exclude l = k, which would add a constant, and each l
+whose sentence belongs to image k too, since it is not wrong.
 
 The multiple-instance term of the fragments is sum over k, i, l, t of w max(0, 1 - y products[k, i, l, t]),
 where y is -1 for a sentence of another image. Of a word with the regions of its own image, y is 1 where the
@@ -27,14 +27,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-#: By how much a right pair is to score above a wrong one.
+#: The margin by which a right pair should score above a wrong one.
 MARGIN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class BatchProducts:
-    """Inner products, shape (images, regions, sentences, words), and which regions, shape (images, regions),
-    and words, shape (sentences, words), there are."""
+    """Inner products, shape (images, regions, sentences, words), and the masks of regions, shape (images,
+    regions), and words, shape (sentences, words)."""
 
     values: Tensor
     regions: Tensor
@@ -42,7 +42,8 @@ class BatchProducts:
 
     @classmethod
     def of(cls, regions: Tensor, region_there: Tensor, words: Tensor, word_there: Tensor) -> BatchProducts:
-        """Of embedded regions, shape (images, regions, h), with words, shape (sentences, words, h)."""
+        """Compute the products of embedded regions, shape (images, regions, h), with words, shape (sentences,
+        words, h)."""
         flat = regions.flatten(0, 1) @ words.flatten(0, 1).T
         return cls(
             flat.view(*regions.shape[:2], *words.shape[:2]),
@@ -52,19 +53,19 @@ class BatchProducts:
 
 
 def best_region_scores(products: BatchProducts) -> Tensor:
-    """Eq. 8, shape (images, sentences); every image needs a region."""
+    """Return eq. 8, shape (images, sentences); every image needs a region."""
     best = products.values.masked_fill(~products.regions, -torch.inf).amax(dim=1)
     return (best * products.words[:, 0]).sum(dim=2)
 
 
 def fragment_scores(products: BatchProducts) -> Tensor:
-    """Eq. 7, shape (images, sentences)."""
+    """Return eq. 7, shape (images, sentences)."""
     there = products.regions & products.words
     return (torch.relu(products.values) * there).sum(dim=(1, 3))
 
 
 def ranking_loss(scores: Tensor, image_of: Tensor) -> Tensor:
-    """Eq. 9 of scores, shape (pairs, pairs); `image_of` says which image each pair has, shape (pairs,)."""
+    """Return eq. 9 of scores, shape (pairs, pairs); `image_of` is the image of each pair, shape (pairs,)."""
     diagonal = torch.diagonal(scores)
     mismatched = image_of[:, None] != image_of[None, :]
     of_images = torch.relu(scores - diagonal[:, None] + MARGIN) * mismatched
@@ -73,7 +74,8 @@ def ranking_loss(scores: Tensor, image_of: Tensor) -> Tensor:
 
 
 def multiple_instance_loss(products: BatchProducts, image_of: Tensor) -> Tensor:
-    """The multiple-instance term of a batch of pairs; y follows these products, and has no gradient."""
+    """Return the multiple-instance term of a batch of pairs; y is computed from these products, without a
+    gradient."""
     there = products.regions & products.words
     with torch.no_grad():
         known = products.values.masked_fill(~products.regions, -torch.inf)

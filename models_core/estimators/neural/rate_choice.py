@@ -1,6 +1,6 @@
-"""Which learning rate and weight decay a training by gradient steps takes.
+"""Choice of the learning rate and weight decay for training by gradient steps.
 
-Of several the best pair is found by trainings of a few epochs each, on held-out data.
+If there are several, each pair is tried for a few epochs, and the best pair on held-out data is taken.
 
 Source: Karpathy and Fei-Fei 2015, section 3.3.
 """
@@ -20,8 +20,8 @@ from models_core.processes import present_processes
 
 @dataclass(frozen=True, slots=True)
 class TrainedRun:
-    """The run that learned, a row (rate, decay, best held-out quality) for each setting that was tried, -1
-    where the loss or the figure was no number, and `remarks` on what was chosen."""
+    """A trained run, a row (rate, decay, best held-out quality) for each setting tried, with quality -1 if
+    the loss or the figure was not a number, and `remarks` on the choice."""
 
     run: GradientRun
     tried: NDArray[np.float64]
@@ -36,18 +36,18 @@ def train_best(
     looks: bool,
     figure: str,
 ) -> TrainedRun:
-    """Choose rate and decay by trainings of a few epochs where there are several, and train with them.
+    """Choose rate and decay by short trial runs if there are several, and train with the best.
 
-    `figure` is what their quality is, in words. Of equally good ones the first are taken. One that fails
-    after its trial gives way to the next best. Goes on after the last of the context's checkpoints. Raises
-    ValueError where nothing held out is there to choose by, and Diverged where no rate learns.
+    `figure` describes the quality in words. Of equally good settings the first is taken. If a setting fails
+    after its trial, the next best is taken. Training continues from the context's latest checkpoint. Raises
+    ValueError if there is no held-out data to choose by, and Diverged if no rate learns.
     """
     axes = Axis("rate", settings.rates), Axis("decay", settings.decays)
     grid = Grid(axes, figure, settings.grid_steps)
     if not looks and grid.size > 1:
         raise ValueError("the rate is chosen on held-out images; give some, or one rate")
     arrays, checkpoint = context.checkpoints.latest() or ({}, {})
-    present_processes().wait()  # the first may soon write the next one
+    present_processes().wait()  # the first process may soon write the next checkpoint
     tried: list[tuple[float, float, float]] = [tuple(row) for row in checkpoint.get("tried", [])]
     trials = settings.trial_epochs if grid.size > 1 else 0
     begun = (arrays, checkpoint["run"]) if checkpoint and checkpoint["run"] is not None else None
@@ -80,9 +80,9 @@ def train_best(
 
 
 def _try(run: GradientRun, epochs: int, context: FitContext, looks: bool, position: tuple[int, int]) -> float:
-    """The best held-out quality in a few epochs; UNUSABLE where loss or figure is no number.
+    """Return the best held-out quality in a few epochs; UNUSABLE if the loss or the figure is not a number.
 
-    `position`: the number of trials before this one, and of all.
+    `position`: the number of trials before this one, and of all trials.
     """
     before, all_trials = position
 
@@ -107,7 +107,7 @@ def _learn(
     looks: bool,
     tried: list[tuple[float, float, float]],
 ) -> None:
-    """Train a run to the end of its epochs, keeping checkpoints with what was `tried` before. Raises
+    """Train a run for all its epochs, saving checkpoints that include the rows of `tried`. Raises
     Diverged."""
 
     def save_checkpoint() -> None:

@@ -1,7 +1,7 @@
-"""Scores of images with sentences from embedded regions and words, a tile at a time.
+"""Scores of images with sentences, computed from embedded regions and words, a tile at a time.
 
 The score is that of eq. 8 or eq. 7 of Karpathy and Fei-Fei 2015 (see `objective`), in single precision. Items
-that share their rows, as `embed` has it where they are alike, have equal scores to the bit.
+that share their rows, as identical items do after `embed`, have bitwise equal scores.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from models_core.estimators.neural.settings import Objective
 from phrasebox.scoring.copies import copies_among
 from phrasebox.scoring.tiles import RowIndices, ScoreArray, Scores, at_by_tiles
 
-#: Images and sentences of a tile: their products fit into the processor's cache.
+#: Number of images and sentences in a tile: their products fit into the processor's cache.
 _IMAGES, _SENTENCES = 16, 256
 
 
 class AlignmentScores(Scores):
-    """Rows are images and columns sentences, until turned. A sentence without words scores 0.
+    """Scores with a row for each image and a column for each sentence, or transposed. A sentence without
+    words scores 0.
 
-    Raises ValueError where an image has no region.
+    Raises ValueError if an image has no region.
     """
 
     def __init__(self, regions: RaggedRows, words: RaggedRows, objective: Objective) -> None:
@@ -62,8 +63,8 @@ class AlignmentScores(Scores):
         return scores if self._by_image else scores.T
 
     def _of(self, images: NDArray[np.intp], sentences: slice) -> ScoreArray:
-        """Scores of these images with a run of sentences; those of copies are computed apart, always the same
-        ones together."""
+        """Return the scores of these images with a range of sentences; copies are scored separately, always
+        in the same groups."""
         scores = self._products(images, np.arange(sentences.start, sentences.stop))
         _, across = self._copies
         places, groups = across.within(sentences)

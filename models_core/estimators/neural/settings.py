@@ -10,10 +10,10 @@ from pydantic import Field
 from models_core.checked_fields import CheckedRecord
 from models_core.estimators.grids import GRID_STEPS, GridSteps
 
-#: What a training tells of: short trials, then the long one; and the shares of the time that these take.
+#: The phases of training in progress reports: short trials, then the long run; and their shares of the time.
 TRYING, LEARNING = "trying rates", "learning"
 PHASES = ((TRYING, 1.0), (LEARNING, 2.0))
-#: How words and regions make the score of a sentence with an image: eq. 8, or eq. 7 with multiple instances.
+#: How words and regions give the score of a sentence with an image: eq. 8, or eq. 7 with multiple instances.
 Objective = Literal["best-region", "fragments"]
 
 
@@ -62,13 +62,13 @@ class AlignmentSettings(CheckedRecord):
     ] = 1.0
 
 
-#: The alignments of words of Table 1.
+#: The alignments of words in Table 1.
 ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "BRNN": {"printed": "Our model: BRNN"},
     }
 )
-#: Those of dependency edges.
+#: The alignments of dependency edges.
 EDGE_ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "DepTree": {"printed": "Our model: DepTree edges"},
@@ -77,7 +77,7 @@ EDGE_ALIGNMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 
-#: What the learning curves of captions have for their held-out figure: the lower, the better.
+#: The held-out figure in learning curves of captioners; lower is better.
 PERPLEXITY = "perplexity"
 
 
@@ -118,11 +118,11 @@ class CaptionerSettings(CheckedRecord):
 
     @property
     def members(self) -> int:
-        """One model is kept."""
+        """The number of models kept: one."""
         return 1
 
 
-#: The captions of Tables 2 and 3.
+#: The captioners of Tables 2 and 3.
 CAPTIONERS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"mRNN": {"printed": "Our model"}})
 REGION_CAPTIONERS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {"mRNN-regions": {"text": {"captions": 1000}, "printed": "RNN: Region level model"}}

@@ -1,7 +1,8 @@
-"""The part of a sentence that fits a region best, out of many sentences: a baseline of captions of regions.
+"""The part of any sentence that fits a region best: a baseline for captions of regions.
 
-A run of words scores as a sentence of them alone would with an image of this one region: the sum of the inner
-products of region and words. So a word that does not fit the region makes a run worse, and runs end there.
+A run of words has the score of a sentence of these words with an image of this one region: the sum of the
+inner products of region and words. So a word that does not fit the region lowers the score, and runs end
+there.
 
 Source: Karpathy and Fei-Fei 2015, section 4.3 and Table 3 ("Ranking baseline"), which does not say how long
 the substrings are.
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 
 from models_core.estimators.base import RaggedRows
 
-#: Inner products in memory at a time.
+#: Maximum number of inner products in memory at a time.
 _PRODUCTS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Substring:
-    """Words `first` up to and without `end` of a sentence, and their score with a region."""
+    """Words `first` to `end` (exclusive) of a sentence, and their score with a region."""
 
     sentence: int
     first: int
@@ -30,10 +31,10 @@ class Substring:
 
 
 def best_substrings(regions: NDArray[Any], words: RaggedRows, *, longest: int) -> list[Substring]:
-    """For each region, shape (regions, h), the best run of at most `longest` words of any sentence, whose
-    words have shape (words, h). Of equally good ones the shorter is taken, and of these the first.
+    """Return the best run of at most `longest` words of any sentence, whose words have shape (words, h), for
+    each region, shape (regions, h). Of equally good ones the shortest is taken, and of these the first.
 
-    Raises ValueError where there are no words.
+    Raises ValueError if there are no words.
     """
     values = words.joined().astype(np.float64)
     if not len(values):
@@ -41,7 +42,7 @@ def best_substrings(regions: NDArray[Any], words: RaggedRows, *, longest: int) -
     counts = words.counts
     sentence_of = np.repeat(np.arange(len(words)), counts)
     first_of = np.repeat(np.cumsum(counts) - counts, counts)
-    # Words that are left in the sentence from each on.
+    # The number of words left in the sentence from each word on.
     left = np.repeat(np.cumsum(counts), counts) - np.arange(len(sentence_of))
     substrings: list[Substring] = []
     step = max(1, _PRODUCTS // len(sentence_of))

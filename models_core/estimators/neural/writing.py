@@ -1,12 +1,13 @@
-"""Sentences that a network says word by word: the most probable ones, or drawn ones.
+"""Sentences that a network writes word by word: the most probable ones, or sampled ones.
 
 A sentence of the words w_1 ... w_n has the probability p(w_1) p(w_2 | w_1) ... p(END | w_1 ... w_n), given
-its image. It has at least one word, and at most `limit`: one of so many words is cut there and needs no END.
+its image. It has at least one word, and at most `limit`: a sentence of that length is cut there and needs no
+END.
 
-Beam search keeps the `beam` most probable beginnings of a sentence and lets each go on with every word. Those
-that END are set aside, and the best of them is taken as soon as no beginning is more probable: with each word
-a probability shrinks. A beam of 1 is the greedy way. Drawn sentences are drawn word by word; with a
-temperature T words have probabilities in proportion to p^(1/T).
+Beam search keeps the `beam` most probable beginnings of a sentence and extends each with every word. Finished
+sentences are set aside, and the best of them is returned as soon as no beginning is more probable, since each
+word lowers the probability. A beam of 1 is greedy search. Sampled sentences are drawn word by word; with
+temperature T, probabilities of words are in proportion to p^(1/T).
 
 Source: Karpathy and Fei-Fei 2015, section 3.2 ("RNN at test time").
 """
@@ -23,34 +24,35 @@ from models_core.estimators.predictors import WritingSettings, WrittenSentence
 
 
 class WordByWord(Protocol):
-    """A network that says which word comes next; END has the last number."""
+    """A network that predicts the next word; END has the highest number."""
 
     def begin(self, images: Tensor) -> Tensor:
-        """The state before the first word, a row for each image."""
+        """Return the state before the first word, a row for each image."""
 
     def advance(self, state: Tensor, numbers: Tensor) -> Tensor:
-        """The state after one more word of each row."""
+        """Return the state after one more word in each row."""
 
     def next_words(self, state: Tensor) -> Tensor:
-        """Logarithms of the probabilities of what comes next, shape (rows, words + 1)."""
+        """Return the log-probabilities of the next word, shape (rows, words + 1)."""
 
 
 @dataclass(slots=True)
 class _Search:
-    """The search for one image's sentence: beginnings with their probabilities, and the best that ended."""
+    """The search for one image's sentence: beginnings with their log-probabilities, and the best finished
+    sentence."""
 
     words: list[tuple[int, ...]] = field(default_factory=lambda: [()])
     scores: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
     best: WrittenSentence | None = None
 
     def go_on(self, following: NDArray[Any], beam: int, limit: int) -> tuple[list[int], list[int]]:
-        """Take the best of all beginnings with one more word; `following` has a row for each beginning.
+        """Extend all beginnings by one word and keep the best; `following` has a row for each beginning.
 
-        Of those that go on, the rows they come from, and their new words.
+        Return the rows that the remaining beginnings extend, and their new words.
         """
         total = self.scores[:, None] + following
         if not self.words[0]:
-            total[:, -1] = -np.inf  # a sentence has a word
+            total[:, -1] = -np.inf  # a sentence has at least one word
         rows, numbers = np.divmod(_highest(total.ravel(), beam), total.shape[1])
         scores = total[rows, numbers]
         end = total.shape[1] - 1
@@ -71,7 +73,7 @@ class _Search:
 
 
 def _highest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """The places of the `count` highest finite values, the highest first; of equal ones the first."""
+    """Return the indices of the `count` highest finite values, highest first; of equal values the first."""
     count = min(count, int(np.isfinite(values).sum()))
     if count < len(values):
         least = np.partition(values, len(values) - count)[len(values) - count]
@@ -83,7 +85,7 @@ def _highest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
 
 
 def search_sentences(network: WordByWord, images: Tensor, *, beam: int, limit: int) -> list[WrittenSentence]:
-    """The most probable sentence of each image that the search finds. `images` has a row for each."""
+    """Return the most probable sentence that the search finds for each image; `images` has a row for each."""
     searches = [_Search() for _ in range(len(images))]
     state = network.begin(images)
     alive = list(range(len(searches)))
@@ -118,7 +120,7 @@ def draw_sentences(
     temperature: float,
     limit: int,
 ) -> list[WrittenSentence]:
-    """A sentence drawn for each image by its generator."""
+    """Return a sentence for each image, sampled with its generator."""
     words: list[list[int]] = [[] for _ in generators]
     scores = np.zeros(len(generators))
     state = network.begin(images)
@@ -146,7 +148,7 @@ def draw_sentences(
 
 
 def _drawn(weights: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """A place, with probabilities in proportion to the weights."""
+    """Return an index sampled in proportion to the weights."""
     summed = np.cumsum(weights)
     return int(np.searchsorted(summed, rng.random() * summed[-1], side="right"))
 
@@ -154,7 +156,8 @@ def _drawn(weights: NDArray[np.float64], rng: np.random.Generator) -> int:
 def write_sentences(
     network: WordByWord, images: Tensor, how: WritingSettings, first: int = 0
 ) -> list[WrittenSentence]:
-    """A sentence for each image; `first` is the place of the first among all that are written for."""
+    """Return a sentence for each image; `first` is the index of the first image among all images of the
+    task."""
     with torch.no_grad():
         if how.words == "search":
             return search_sentences(network, images, beam=how.beam, limit=how.limit)

@@ -1,6 +1,6 @@
-"""Baselines of taggers: the most frequent tags, tags in any order, and tags of similar images.
+"""Baseline taggers: the most frequent tags, tags in random order, and tags of similar images.
 
-What is not learned from has the lowest score, so that all such tags are tied.
+Tags that were not trained have the lowest score, so all of them are tied.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from models_core.estimators.tagging.held_out import (
 )
 from models_core.estimators.tagging.settings import FrequencySettings, NeighbourSettings, RandomSettings
 
-#: What the frequency of a tag counts beside votes: enough to order what no similar image has.
+#: Weight of a tag's frequency beside the votes: enough to order tags that no similar image has.
 _LITTLE = 1e-6
-#: Images whose distances are in memory at a time.
+#: Number of images whose distances are in memory at a time.
 _TOGETHER = 512
 
 
 class TagFrequency:
-    """The same order for every image. Learned are `shares_`, of the training images that have each tag."""
+    """The same order of tags for every image. Learned are `shares_`, the share of training images that have
+    each tag."""
 
     scores: ClassVar[tuple[TagScore, ...]] = ("own",)
     shares_: Matrix
@@ -39,7 +40,8 @@ class TagFrequency:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TagFrequency:
-        """Count; nothing is chosen. Raises ValueError for images that are not finite, as all methods do."""
+        """Count the tags; nothing is chosen. Raises ValueError for images that are not finite, as all methods
+        do."""
         checked_numbers(train.images, IMAGE_VIEW)
         context.progress("counting tags", 0, 1)
         self.shares_ = presence(tags_of(train)).mean(axis=0)
@@ -47,24 +49,24 @@ class TagFrequency:
         return self
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """The share of training images that have the tag; 0 for others."""
+        """Return the share of training images that have the tag; 0 for other tags."""
         check_score(by, self.scores, "the frequency of tags")
         return tags.spread(np.broadcast_to(self.shares_, (images.shape[0], len(self.shares_))), 0.0)
 
     def state(self) -> State:
-        """The shares."""
+        """Return the shares."""
         return {"shares": self.shares_}, {}
 
     @classmethod
     def from_state(cls, settings: FrequencySettings, state: State) -> TagFrequency:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.shares_ = state[0]["shares"]
         return restored
 
 
 class RandomTags:
-    """A random order for each image, the same each time that it is asked for. Learned is `seed_`."""
+    """A random order of tags for each image, the same each time. Learned is `seed_`."""
 
     scores: ClassVar[tuple[TagScore, ...]] = ("own",)
     seed_: int
@@ -73,39 +75,40 @@ class RandomTags:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RandomTags:
-        """Remember the seed. Raises ValueError for images that are not finite, as all methods do."""
+        """Store the seed. Raises ValueError for images that are not finite, as all methods do."""
         checked_numbers(train.images, IMAGE_VIEW)
         context.progress("remembering the seed", 1, 1)
         self.seed_ = context.seed
         return self
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """From 0 to 1; by the seed and the image's numbers alone."""
+        """Return scores from 0 to 1 that depend only on the seed and the image's numbers."""
         check_score(by, self.scores, "a random order")
         rows = np.asarray(images, np.float32)
         generators = (np.random.default_rng([self.seed_, zlib.crc32(row.tobytes())]) for row in rows)
         return np.array([rng.random(len(tags)) for rng in generators]).reshape(len(rows), len(tags))
 
     def state(self) -> State:
-        """The seed."""
+        """Return the seed."""
         return {}, {"seed": self.seed_}
 
     @classmethod
     def from_state(cls, settings: RandomSettings, state: State) -> RandomTags:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.seed_ = state[1]["seed"]
         return restored
 
 
 class NeighbourVotes:
-    """Similar training images vote for their tags, with weights that fall with distance.
+    """Similar training images vote for their tags, with weights that decrease with distance.
 
     The weight of a neighbour at distance d is exp(-decay d / r), with r the distance of the last neighbour
     that votes; weights add up to 1. Number and decay are chosen on held-out images. TagProp learns such
-    weights by likelihood, and a further weight for each tag; this is its simpler form. Tags that no neighbour
-    has are ordered by frequency. Learned are `vectors_` of the training images, `present_` (their tags), and
-    `neighbours_` and `decay_`, with `tried_`, a row (neighbours, decay, held-out precision) for each.
+    weights by likelihood, and another weight for each tag; this is a simpler form of it. Tags that no
+    neighbour has are ordered by frequency. Learned are `vectors_` of the training images, `present_` (their
+    tags), and `neighbours_` and `decay_`, with `tried_`, a row (neighbours, decay, held-out precision) for
+    each.
 
     Source: Guillaumin et al. 2009 (TagProp), section 3; the baseline of structured listwise tagging, Table 5.
     """
@@ -122,10 +125,10 @@ class NeighbourVotes:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> NeighbourVotes:
-        """Remember the training images; choose on `validation`, of equal settings the first.
+        """Store the training images; choose the settings on `validation`, the first of equally good ones.
 
-        Raises ValueError for numbers that are not finite, and without held-out images where there is
-        something to choose.
+        Raises ValueError for numbers that are not finite, and if there is something to choose but no held-out
+        images.
         """
         settings = self.settings
         neighbours = Axis("neighbours", settings.neighbours, whole=True, most=train.images.shape[0])
@@ -150,8 +153,8 @@ class NeighbourVotes:
         return self
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """The weight of the neighbours that have the tag, from 0 to 1. Raises ValueError for another width
-        than was learned, and numbers that are not finite."""
+        """Return the weight of the neighbours that have the tag, from 0 to 1. Raises ValueError for vectors
+        of another width than in training, and for numbers that are not finite."""
         check_score(by, self.scores, "the votes of similar images")
         queries = checked_numbers(images, IMAGE_VIEW)
         if queries.shape[1] != self.vectors_.shape[1]:
@@ -167,7 +170,8 @@ class NeighbourVotes:
         return tags.spread(np.concatenate(votes) if votes else np.empty((0, present.shape[1])), 0.0)
 
     def _weights(self, queries: Matrix) -> Matrix:
-        """Of each training image for each of these, 0 unless it votes; shape (images, training images)."""
+        """Return the weight of each training image for each query, 0 unless it votes; shape (images, training
+        images)."""
         vectors = np.asarray(self.vectors_, np.float64)
         squares = (queries**2).sum(axis=1)[:, None] - 2 * queries @ vectors.T + (vectors**2).sum(axis=1)
         count = min(self.neighbours_, len(vectors))
@@ -180,13 +184,13 @@ class NeighbourVotes:
         return result
 
     def state(self) -> State:
-        """Images, tags, and what was chosen."""
+        """Return images, tags, and the chosen settings."""
         arrays = {"vectors": self.vectors_, "present": self.present_, "tried": self.tried_}
         return arrays, {"neighbours": self.neighbours_, "decay": self.decay_}
 
     @classmethod
     def from_state(cls, settings: NeighbourSettings, state: State) -> NeighbourVotes:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.vectors_, restored.present_, restored.tried_ = (

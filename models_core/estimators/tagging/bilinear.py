@@ -1,9 +1,9 @@
-"""A bilinear map between images and tags: F(x, t) = x' W t, for tags never learned from too.
+"""A bilinear map between images and tags: F(x, t) = x' W t, which also scores tags that were not trained.
 
-W begins at zero and is learned by Adam in batches of images. Each rate is tried for all epochs; the rate and
-the epoch are kept that put the tags of held-out images in the best order (`held_out`), of equal ones the
-first. The order of an epoch comes from the generator of that rate and epoch alone, so that a training that
-goes on after a checkpoint ends as one that was never stopped.
+W starts at zero and is trained by Adam in batches of images. Each rate is tried for all epochs; the rate and
+epoch with the best order of the tags of held-out images (`held_out`) are kept, the first of equally good
+ones. The order of an epoch comes from the generator of that rate and epoch alone, so a training that
+continues after a checkpoint has the same result as an uninterrupted one.
 
 Source: structured listwise tagging, sections 3.1 and 4.2, and equation 10 for s1 and s2; Adam: Kingma and Ba
 2015, with their constants.
@@ -23,7 +23,7 @@ from models_core.estimators.predictors import CandidateTags, TagScore, check_sco
 from models_core.estimators.tagging.held_out import PRECISION_OF_OWN, held_out_precision, tags_of
 from models_core.estimators.tagging.settings import BilinearSettings, TagLoss
 
-#: What the held-out figure of the curve is called.
+#: The name of the held-out figure of the curve.
 PRECISION = "precision"
 _DECAYS, _SMALL = (0.9, 0.999), 1e-8
 _PHASE = "learning tags"
@@ -31,10 +31,10 @@ _NamedArrays = dict[str, NDArray[Any]]
 
 
 class BilinearTagger:
-    """Learned are `weights_`, W of shape (numbers of an image, numbers of a tag), after epoch `epoch_` with
-    `rate_`; `centres_`, the mean image of each tag learned from; `tried_`, a row (rate, best epoch, its
-    held-out precision) for each rate; `curve_`, a row (epoch, mean loss of an image, held-out precision) for
-    each epoch of the chosen rate. Without held-out images precisions are 0."""
+    """The method. Learned are `weights_`, W of shape (numbers of an image, numbers of a tag), after epoch
+    `epoch_` with `rate_`; `centres_`, the mean image of each trained tag; `tried_`, a row (rate, best epoch,
+    its held-out precision) for each rate; `curve_`, a row (epoch, mean loss of an image, held-out precision)
+    for each epoch of the chosen rate. Without held-out images precisions are 0."""
 
     scores: ClassVar[tuple[TagScore, ...]] = ("own", "s1", "s2", "mean")
     weights_: Matrix
@@ -49,10 +49,10 @@ class BilinearTagger:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> BilinearTagger:
-        """Learn from each image with its ranked tags; rate and epoch are chosen on `validation`.
+        """Train on each image with its ranked tags; rate and epoch are chosen on `validation`.
 
-        Goes on after the last of the context's checkpoints. Raises ValueError without word vectors, without
-        held-out images where there is something to choose, and for numbers that are not finite.
+        Training continues from the context's latest checkpoint. Raises ValueError without word vectors, if
+        there is something to choose but no held-out images, and for numbers that are not finite.
         """
         search = _Search(self.settings, train, validation, context)
         best = search.run()
@@ -64,9 +64,9 @@ class BilinearTagger:
         return self
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """Equation 1, or s1, s2 of equation 10 or their mean. s2 is 0 for a tag not learned from, and s1
-        where W t is 0. Raises ValueError for another width than was learned, and numbers that are not
-        finite."""
+        """Return the scores of equation 1, s1 or s2 of equation 10, or the mean of both. s2 is 0 for a tag
+        that was not trained, and s1 is 0 if W t is 0. Raises ValueError for vectors of another width than in
+        training, and for numbers that are not finite."""
         check_score(by, self.scores, "this method")
         checked = checked_numbers(images, IMAGE_VIEW)
         _check_width(checked, self.weights_.shape[0], "images")
@@ -84,7 +84,7 @@ class BilinearTagger:
         return np.asarray(sum(parts) / len(parts))
 
     def state(self) -> State:
-        """Everything learned as arrays, and as settings that fit JSON."""
+        """Return everything learned: arrays, and settings that fit JSON."""
         arrays: _NamedArrays = {"weights": self.weights_, "centres": self.centres_, "tried": self.tried_}
         settings = {
             "rate": self.rate_,
@@ -96,7 +96,7 @@ class BilinearTagger:
 
     @classmethod
     def from_state(cls, settings: BilinearSettings, state: State) -> BilinearTagger:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.weights_, restored.centres_, restored.tried_ = (
@@ -119,7 +119,7 @@ class _Best:
 
 @dataclass
 class _Walk:
-    """Weights on their way with one rate: moments of Adam, and how far it is."""
+    """The weights in training with one rate, the moments of Adam, and the progress."""
 
     weights: Matrix
     first: Matrix = field(init=False)
@@ -133,7 +133,7 @@ class _Walk:
         self.first, self.second = np.zeros_like(self.weights), np.zeros_like(self.weights)
 
     def step(self, gradient: Matrix, rate: float) -> None:
-        """One step of Adam down the gradient."""
+        """Make one step of Adam down the gradient."""
         self.steps += 1
         fast, slow = _DECAYS
         self.first *= fast
@@ -149,8 +149,8 @@ class _Walk:
 
 
 class _Search:
-    """All rates one after the other; `rows` has (rate, epoch, mean loss, held-out precision) of each
-    epoch."""
+    """The search over all rates, one after the other; `rows` has (rate, epoch, mean loss, held-out precision)
+    for each epoch."""
 
     def __init__(
         self, settings: BilinearSettings, train: Dataset, validation: Dataset | None, context: FitContext
@@ -180,7 +180,7 @@ class _Search:
         return _Walk(np.zeros((self.images.shape[1], self.vectors.shape[1])))
 
     def run(self) -> _Best:
-        """Go through the rates that are left. Raises ValueError where a loss is no number any more."""
+        """Try the remaining rates. Raises ValueError if a loss is not a number."""
         checkpoint = self.context.checkpoints.latest()
         if checkpoint is not None:
             self.restore(*checkpoint)
@@ -193,7 +193,8 @@ class _Search:
         return self.best
 
     def _begin_rate(self) -> bool:
-        """Whether there is a rate to go on with: the one that a checkpoint has, or the next of the grid."""
+        """Begin with the rate of the checkpoint, or with the next of the grid; return whether there is
+        one."""
         if self.trial == len(self.rates) and (setting := self.grid.next_setting(self._figures())) is not None:
             self.rates.append(setting[0])
         return self.trial < len(self.rates)
@@ -203,11 +204,11 @@ class _Search:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be known of the rate that was chosen."""
+        """Remarks on the chosen rate."""
         return self.grid.remarks(self._figures())
 
     def tried(self) -> Matrix:
-        """Of each rate the best epoch and its held-out precision, or the last epoch where none is chosen."""
+        """The best epoch of each rate and its held-out precision, or the last epoch if none is chosen."""
         tried = []
         for rate in self.rates:
             rows = [row for row in self.rows if row[0] == rate]
@@ -265,7 +266,7 @@ class _Search:
                 "walk": [walk.steps, walk.epoch, walk.batch, walk.loss],
                 "best": [best.rate, best.epoch, best.figure],
                 "rows": [list(row) for row in self.rows],
-                "run": {  # the learning curve so far, for the person who looks on
+                "run": {  # the learning curve so far, for a person who watches
                     "curve": [list(row[1:]) for row in self.rows if row[0] == self.rates[self.trial]],
                     "figure": PRECISION,
                 },
@@ -273,7 +274,7 @@ class _Search:
         )
 
     def restore(self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
-        """Take back what a checkpoint has; raises KeyError where something is missing."""
+        """Restore the contents of a checkpoint; raises KeyError if something is missing."""
         self.trial, self.rates = settings["trial"], list(settings["rates"])
         self.walk = _Walk(np.array(arrays["weights"]))
         self.walk.first, self.walk.second = np.array(arrays["first"]), np.array(arrays["second"])
@@ -290,7 +291,8 @@ def bilinear_loss(
     loss: TagLoss,
     batch: NDArray[np.intp],
 ) -> tuple[float, Matrix]:
-    """The summed loss of a batch of images (equation 2), and the gradient of its mean by the weights."""
+    """Return the summed loss of a batch of images (equation 2), and the gradient of its mean with respect to
+    the weights."""
     numbers, there = tags.padded(batch)
     if numbers.dtype.kind != "i":
         numbers = numbers.astype(np.intp)
@@ -303,7 +305,7 @@ def bilinear_loss(
 
 
 def _centres(images: Matrix, train: Dataset) -> NDArray[np.float32]:
-    """The mean image of each tag, shape (tags, numbers of an image): phi_y of equation 10."""
+    """Return the mean image of each tag, shape (tags, numbers of an image): phi_y of equation 10."""
     tags = tags_of(train)
     sums, counts = np.zeros((tags.vocabulary, images.shape[1])), np.zeros(tags.vocabulary)
     for image in range(len(tags)):

@@ -27,21 +27,24 @@ from models_core.estimators.tagging.svm import TagSVM
 
 
 def bilinear_memory(settings: BilinearSettings, amounts: Amounts) -> float:
-    """Images in double precision; the map, its moments and its best; the centres of tags."""
+    """Return the bytes of images in double precision, the map, its moments and its best version, and the
+    centres of tags."""
     numbers = amounts[IMAGE_NUMBERS]
     centres = 12.0 * numbers * amounts[WORDS]
     return 8.0 * numbers * (amounts[TRAINING_IMAGES] + 8 * amounts[CAPTION_NUMBERS]) + centres
 
 
 def neighbours_memory(settings: NeighbourSettings, amounts: Amounts) -> float:
-    """Images twice in double precision, tags in it and as bytes, and the distances of a block of images."""
+    """Return the bytes of images twice in double precision, tags in double precision and as bytes, and the
+    distances of a block of images."""
     images = amounts[TRAINING_IMAGES]
     held_out = 8.0 * amounts[HELD_OUT] * (amounts[IMAGE_NUMBERS] + 2 * amounts[WORDS])
     return 8.0 * images * (2 * amounts[IMAGE_NUMBERS] + 1.25 * amounts[WORDS] + 2 * 512) + held_out
 
 
 def svm_memory(settings: TagSVMSettings, amounts: Amounts) -> float:
-    """Images and their curvature, signs and gradients of a block of tags, and classifiers for each cost."""
+    """Return the bytes of images and their curvature, signs and gradients of a block of tags, and classifiers
+    for each cost."""
     images, numbers, tags = amounts[TRAINING_IMAGES], amounts[IMAGE_NUMBERS] + 1, amounts[WORDS]
     together = min(512, tags)
     block = 4 * images * together + 5 * numbers * together
@@ -52,12 +55,12 @@ def svm_memory(settings: TagSVMSettings, amounts: Amounts) -> float:
 
 
 def counts_memory(settings: Any, amounts: Amounts) -> float:
-    """Images in double precision, and which has which tag."""
+    """Return the bytes of images in double precision, and of the tags of each image."""
     return 8.0 * amounts[TRAINING_IMAGES] * (amounts[IMAGE_NUMBERS] + amounts[WORDS])
 
 
 def images_memory(settings: Any, amounts: Amounts) -> float:
-    """Images in double precision, while they are looked at."""
+    """Return the bytes of images in double precision, while they are checked."""
     return 8.0 * amounts[TRAINING_IMAGES] * amounts[IMAGE_NUMBERS]
 
 

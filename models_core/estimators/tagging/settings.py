@@ -16,27 +16,30 @@ LossName = Literal["sje-1", "sje-2", "listwise"]
 
 
 def delta_one(size: int) -> _Floats:
-    """Equation 4 for places k (rows) and i (columns), shape (size, size)."""
+    """Return Delta of equation 4 for places k (rows) and i (columns), shape (size, size)."""
     return 1.0 - np.eye(size)
 
 
 def delta_two(size: int) -> _Floats:
-    """Equation 5 for places k (rows) and i >= k (columns), shape (size, size); 0 below the diagonal."""
+    """Return Delta of equation 5 for places k (rows) and i >= k (columns), shape (size, size); 0 below the
+    diagonal."""
     ahead = np.arange(size) - np.arange(size)[:, None]
     return np.where(ahead > 0, 1 - 1 / (np.maximum(ahead, 0) + 1), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class TagLoss:
-    """A loss of this section by name; `top` is K_top of the listwise one."""
+    """A loss by name; `top` is K_top of the listwise loss."""
 
     name: LossName
     top: int = 5
 
     def of(self, scores: _Floats, there: NDArray[np.bool_]) -> tuple[_Floats, _Floats]:
-        """The loss of each image, shape (images,), and its gradient by the scores, shape (images, places).
+        """Return the loss of each image, shape (images,), and its gradient with respect to the scores, shape
+        (images, places).
 
-        `scores` has a row of each image's tags, the most relevant first, and `there` says which are tags.
+        `scores` has a row of each image's tags, the most relevant first, and `there` says which of them are
+        tags.
         """
         size = scores.shape[1]
         heads = min(self.top, size) if self.name == "listwise" else 1

@@ -1,12 +1,12 @@
-"""A linear support vector machine for each tag: images that have it against all others.
+"""A linear support vector machine for each tag, which separates images that have it from all others.
 
 For a tag with y = 1 for images that have it and -1 for others, w and b minimise
 
     1/2 (|w|^2 + b^2) + C sum over images of max(0, 1 - y (w' x + b))^2.
 
-Its curvature is at most that of P = I + 2 C X'X, with a 1 behind each image. So steps are taken by P^-1, the
-same for all tags, with Nesterov's momentum, which is reset for a tag whose step goes uphill. The cost C is
-chosen on held-out images. A tag of too few images has a constant score, 2 s - 1, s being its share.
+Its curvature is at most that of P = I + 2 C X'X, with a 1 behind each image. So steps are multiplied by P^-1,
+the same for all tags, with Nesterov's momentum, which is reset for a tag whose step goes uphill. The cost C
+is chosen on held-out images. A tag with too few images has a constant score, 2 s - 1, where s is its share.
 
 Source: the baseline of structured listwise tagging, Table 5; the problem is LIBLINEAR's (Fan et al. 2008,
 with squared hinges and a penalised bias), the momentum that of O'Donoghue and Candes 2015.
@@ -33,13 +33,13 @@ from models_core.estimators.tagging.held_out import (
 )
 from models_core.estimators.tagging.settings import TagSVMSettings
 
-#: Tags whose classifiers are learned at a time.
+#: Number of tags whose classifiers are trained at a time.
 _TOGETHER = 512
 
 
 class TagSVM:
-    """Learned are `weights_`, shape (numbers of an image and 1, tags learned from), the last row b, and
-    `cost_`, with `tried_`, a row (cost, held-out precision) for each."""
+    """The method. Learned are `weights_`, shape (numbers of an image and 1, trained tags), whose last row is
+    b, and `cost_`, with `tried_`, a row (cost, held-out precision) for each cost."""
 
     scores: ClassVar[tuple[TagScore, ...]] = ("own",)
     weights_: NDArray[np.float32]
@@ -51,10 +51,10 @@ class TagSVM:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TagSVM:
-        """Train the classifiers with each cost; choose on `validation`, of equal costs the first.
+        """Train the classifiers with each cost; choose on `validation`, the first of equally good costs.
 
-        Raises ValueError for numbers that are not finite, and without held-out images where there is
-        something to choose.
+        Raises ValueError for numbers that are not finite, and if there is something to choose but no held-out
+        images.
         """
         costs = self.settings.costs
         if validation is None and len(costs) > 1:
@@ -94,8 +94,8 @@ class TagSVM:
         return weights
 
     def score_tags(self, images: View, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """The signed distance that each classifier gives, -1 for a tag that has none. Raises ValueError for
-        another width than was learned, and numbers that are not finite."""
+        """Return the score of each classifier, -1 for a tag that has none. Raises ValueError for vectors of
+        another width than in training, and for numbers that are not finite."""
         check_score(by, self.scores, "a classifier for each tag")
         vectors, weights = checked_numbers(images, IMAGE_VIEW), np.asarray(self.weights_, np.float64)
         if vectors.shape[1] != len(weights) - 1:
@@ -105,12 +105,12 @@ class TagSVM:
         return tags.spread(vectors @ weights[:-1] + weights[-1], -1.0)
 
     def state(self) -> State:
-        """The classifiers, and what was chosen."""
+        """Return the classifiers, and the chosen cost."""
         return {"weights": self.weights_, "tried": self.tried_}, {"cost": self.cost_}
 
     @classmethod
     def from_state(cls, settings: TagSVMSettings, state: State) -> TagSVM:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.weights_, restored.tried_, restored.cost_ = (
             state[0]["weights"],
@@ -121,8 +121,8 @@ class TagSVM:
 
 
 def linear_svms(images: Matrix, signs: Matrix, cost: float, settings: TagSVMSettings) -> Matrix:
-    """w and, in the last row, b of each column of `signs`, whose entries are 1 and -1; shape (numbers of an
-    image and 1, tags). Stops when each gradient is small, or after `settings.steps`."""
+    """Return w and, in the last row, b for each column of `signs`, whose entries are 1 and -1; shape (numbers
+    of an image and 1, tags). Stops when each gradient is small, or after `settings.steps`."""
     x = np.concatenate([images, np.ones((len(images), 1))], axis=1)
     curvature = linalg.cho_factor(np.eye(x.shape[1]) + 2 * cost * x.T @ x)
     weights = np.zeros((x.shape[1], signs.shape[1]))

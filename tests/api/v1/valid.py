@@ -384,7 +384,7 @@ def _checked() -> ValidCall:
         kind="check_upload",
         arguments={"upload": created.key},
         state=Job.DONE,
-        result={"format": "csv", "images": 1},
+        result={"format": "csv", "images": 1, "sheet": {"lines": [], "notes": []}},
         created_by=Account.objects.get(username="researcher"),
     )
     return ValidCall({"upload": created.key})

@@ -15,6 +15,7 @@ from django.core.management import CommandError
 
 from annotation.common.operations import OperationContext
 from annotation.datasets.importing import import_corpus, import_records
+from annotation.datasets.intake import ImportHow
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from evaluation.comparison.scoring import DEFAULT_MEASURES, score, score_against_first
 from evaluation.selectors import names_of, qrels_of, run_named, snapshot_named
@@ -301,7 +302,7 @@ def test_images_of_flickr8k_from_the_database_score_as_from_the_matrix(
     folder = real_data / "flickr8k"
     if number < 1000:
         folder = part_of_flickr8k(folder, tmp_path, images=number)
-    import_corpus(name="f8k", path=folder, format="flickr8k")
+    import_corpus(name="f8k", path=folder, format="flickr8k", how=ImportHow(leave_unused=True))
     import_judgments(JudgmentsImport(corpus="f8k", file=folder, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="hodosh", corpus="f8k", judgments="flickr8k-crowd")
     images = (folder / "Flickr_8k.testImages.txt").read_text().split()

@@ -152,12 +152,14 @@ def test_a_run_is_uploaded_whole_or_not_at_all(ada):
     )
     assert not Run.objects.exists() and not System.objects.exists()
     good: dict[str, Any] = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
-    assert messages_on(upload_system(ada, "import_run", **good)) == ["Run “clip” was added."]
+    added = messages_on(upload_system(ada, "import_run", **good))
+    assert added == ["queries: 2 found, 2 taken", "Run “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_run")
     assert (line.actor_name, line.about["run"]) == ("ada", "clip")
     good["file"].seek(0)
     assert messages_on(upload_system(ada, "import_run", **good)) == [
-        "“clip” of this file already exists: nothing has changed."
+        "queries: 2 found, 2 taken",
+        "“clip” of this file already exists: nothing has changed.",
     ]
     assert set(System.objects.get().runs.values_list("name", "source")) == {("clip", "run.trec")}
     page = ada.get("/evaluation/systems/theirs/")

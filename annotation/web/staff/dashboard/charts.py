@@ -165,7 +165,7 @@ def _axis_time(times: Sequence[datetime]) -> Callable[[datetime], str]:
 
 
 def _moment(at: datetime) -> str:
-    return date_format(timezone.localtime(at), "SHORT_DATETIME_FORMAT")
+    return f"{date_format(timezone.localtime(at), 'SHORT_DATETIME_FORMAT')}\N{NO-BREAK SPACE}UTC"
 
 
 def _day(at: datetime) -> str:

@@ -1,5 +1,4 @@
-"""A proposer of boxes for phrases, learned from boxes that people accepted: what trains a model
-annotator."""
+"""A proposer of boxes for phrases, trained on boxes that people accepted: the core of a model annotator."""
 
 from __future__ import annotations
 
@@ -35,33 +34,32 @@ from phrasebox.device import CPU, torch_for
 
 #: The kind under which proposers are stored.
 PROPOSER_KIND = "box-proposer"
-#: Proposals of a phrase, and the overlap from which two of them are one.
+#: The number of proposals per phrase, and the overlap from which two of them are the same.
 _PROPOSALS, _SAME = 5, 0.5
-#: Pictures that are looked at together.
+#: Number of pictures processed together.
 _TOGETHER = 16
-#: Close-ups that are looked at together.
+#: Number of close-ups processed together.
 _CLOSE_TOGETHER = 256
-#: How much the logit of every look but the newest counts, until it is fitted, where that of the newest counts
-#: 1; and how much it may.
+#: The initial weight of the logits of all stages but the last, whose weight is 1; and the largest weight.
 _EARLIER_WEIGHT, _LARGEST_WEIGHT = 0.5, 2.0
-#: The looks close up: how the names of their stored networks begin, what they see, and how they are learned.
+#: The close-up stages: the name prefixes of their stored networks, their views, and their training.
 _CLOSE_UP = (("refiner.", SECOND_VIEW, SECOND_TRAINING), ("last.", LAST_VIEW, LAST_TRAINING))
-#: Held-out phrases by which the chance is set right, at least; fewer than that are in few pictures, of which
-#: no more than such a share is held out. With fewer than the second number nothing is held out.
+#: The smallest number of held-out phrases for calibration; if there are few pictures, at most this share of
+#: them is held out. With fewer phrases than the last number nothing is held out.
 _HELD_OUT, _LARGEST_SHARE, _LEAST_HELD_OUT = 60, 0.25, 30
 
 
 class NothingToLearn(ValueError):
-    """Pictures without a phrase that has a box; one line with the remedy."""
+    """No picture has a phrase with a box; one line with the remedy."""
 
 
 @dataclass(slots=True)
 class BoxProposer:
-    """A proposer: its settings; once it has learned, its words, its networks and what sets chances right.
+    """A proposer: its settings and, once trained, its vocabulary, its networks and its calibration.
 
-    `network_` takes the first look, at the whole picture. The first of `closer_` looks at the boxes that were
-    found, close up, the second at what that makes of them, closer still; without them the first look is all.
-    How much the logit of each look counts for a box, `weights_` say.
+    `network_` is the first stage, on the whole picture. The first of `closer_` refines its boxes on
+    close-ups, the second refines those again on closer ones; without them there is only the first stage.
+    `weights_` are the weights of the stages' logits for a box.
     """
 
     settings: ProposerSettings = field(default_factory=ProposerSettings)
@@ -81,11 +79,11 @@ class BoxProposer:
         report_progress: Callable[[int, int], object] = lambda done, of: None,
         steps: Sequence[int] | None = None,
     ) -> BoxProposer:
-        """Learn from `pictures`, from the weights and words of `begin` on where it is given.
+        """Train on `pictures`, starting from the weights and words of `begin` if given.
 
-        `steps` of each look (None: those of the settings' epochs) are taken in turn. The last `held_out`
-        pictures set the chance right: more, where they are few. It learns on `device` (see
-        `phrasebox.device`), and proposes there from then on. Raises NothingToLearn, NoDevice.
+        `steps` are those of each stage (None: from the settings' epochs). The last `held_out` pictures are
+        for calibration: more, if they have few phrases. Training uses `device` (see `phrasebox.device`), and
+        so do later proposals. Raises NothingToLearn, NoDevice.
         """
         where = torch_for(device).device
         with_phrases = [picture for picture in pictures if picture.phrases]
@@ -147,9 +145,10 @@ class BoxProposer:
     def propose(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
     ) -> list[list[NDArray[np.float64]]]:
-        """For each picture and each of its phrases (words) the boxes to propose, the best first.
+        """Return the boxes to propose for each picture and each of its phrases (words), best first.
 
-        Shape (boxes, 5): left, top, right, bottom as shares of the picture, and the chance of acceptance.
+        Shape (boxes, 5): left, top, right, bottom as shares of the picture, and the probability of
+        acceptance.
         """
         slope, move = self.chance_
         proposals = []
@@ -164,7 +163,7 @@ class BoxProposer:
         return proposals
 
     def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
-        """Store it as a new folder; FileExistsError where there is one."""
+        """Write it to a new folder; raises FileExistsError where it exists."""
         arrays = {name: tensor.cpu().numpy() for name, tensor in self._network().state_dict().items()}
         for (prefix, *_), closer in zip(_CLOSE_UP, self.closer_, strict=False):
             arrays |= {prefix + name: tensor.cpu().numpy() for name, tensor in closer.state_dict().items()}
@@ -175,7 +174,7 @@ class BoxProposer:
 
     @classmethod
     def load(cls, folder: Path) -> BoxProposer:
-        """A stored one, to the bit. Raises BadModel."""
+        """Load a stored one, bit for bit. Raises BadModel."""
         stored = load_model(folder, PROPOSER_KIND)
         settings = dict(stored.settings)
         words = Words({word: number for number, word in enumerate(settings.pop("words"), 1)})
@@ -217,15 +216,15 @@ class BoxProposer:
             )
 
     def learned_from(self, pictures: Sequence[TrainingPicture]) -> int:
-        """How many of these pictures `fit` takes its steps from: those with phrases that are not held out."""
+        """Return the number of pictures on which `fit` trains: those with phrases that are not held out."""
         learned, _ = self._split([picture for picture in pictures if picture.phrases])
         return len(learned)
 
     def _split(
         self, pictures: Sequence[TrainingPicture]
     ) -> tuple[Sequence[TrainingPicture], Sequence[TrainingPicture]]:
-        """The pictures to learn from, and the last ones, by which the chance is set right: none where they
-        have too few phrases."""
+        """Split the pictures into training pictures and the last ones, for calibration: none if they have too
+        few phrases."""
         held = int(len(pictures) * self.settings.held_out)
         most = int(len(pictures) * _LARGEST_SHARE) if held else 0
         phrases = [len(picture.phrases) for picture in reversed(pictures)]
@@ -236,14 +235,14 @@ class BoxProposer:
         return pictures[: len(pictures) - held], pictures[len(pictures) - held :]
 
     def _logits(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Of boxes with the logits of their looks the logit of both, (boxes,)."""
+        """Return the combined logit of boxes from the logits of their stages, (boxes,)."""
         return np.asarray(rows[:, 4:] @ np.array(self.weights_))
 
     def _looked(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
     ) -> Iterator[list[NDArray[np.float64]]]:
-        """Of each picture and each of its phrases what the looks find, (boxes, 4 + looks): a box, and the
-        logit of each look."""
+        """Yield for each picture and each of its phrases the results of all stages, (boxes, 4 + stages): a
+        box, and the logit of each stage."""
         for start in range(0, len(colours), _TOGETHER):
             pictures, picture_phrases = colours[start : start + _TOGETHER], phrases[start : start + _TOGETHER]
             first = self._first(pictures, picture_phrases)
@@ -252,7 +251,7 @@ class BoxProposer:
     def _first(
         self, colours: Sequence[NDArray[np.uint8]], phrases: Sequence[Sequence[Sequence[str]]]
     ) -> list[list[NDArray[np.float64]]]:
-        """What the first look finds, as `_looked` says it; the logits of the others are 0."""
+        """Return the results of the first stage, as in `_looked`; the other logits are 0."""
         for group in colours:
             self._check(group)
         flat_phrases = [phrase for group in phrases for phrase in group]
@@ -282,7 +281,7 @@ class BoxProposer:
         phrases: Sequence[Sequence[Sequence[str]]],
         first: list[list[NDArray[np.float64]]],
     ) -> list[list[NDArray[np.float64]]]:
-        """What the looks close up make of what the first found, as `_looked` says it."""
+        """Return the results of the close-up stages from those of the first one, as in `_looked`."""
         flat = [rows for group in first for rows in group]
         if not flat:
             return first
@@ -311,8 +310,8 @@ class BoxProposer:
         return [[next(parts) for _ in group] for group in first]
 
     def _calibrate(self, pictures: Sequence[TrainingPicture]) -> None:
-        """Weigh the looks by all boxes of held-out pictures, and set the chance of each phrase's best box
-        right."""
+        """Fit the stages' weights on all boxes of held-out pictures, and calibrate the probability of each
+        phrase's best box."""
         rows: list[NDArray[np.float64]] = []
         accepted: list[NDArray[np.bool_]] = []
         phrases = [[t.wordings[0] for t in p.phrases] for p in pictures]
@@ -339,7 +338,8 @@ class BoxProposer:
 
 
 def box_overlap(box: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
-    """IoU of a box with each of `others`, (n, 4), all as shares or all in pixels from edge to edge."""
+    """Return the IoU of a box with each of `others`, (n, 4), all as shares or all in pixels from edge to
+    edge."""
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:4], others[:, 2:4])
     shared = np.clip(high - low, 0, None).prod(1)
     areas = (box[2:4] - box[:2]).prod(), (others[:, 2:4] - others[:, :2]).prod(1)
@@ -347,7 +347,7 @@ def box_overlap(box: NDArray[Any], others: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _distinct(boxes: NDArray[Any], chances: NDArray[Any]) -> NDArray[np.float64]:
-    """The best boxes that show different things, (n, 5)."""
+    """Return the best boxes without duplicates, (n, 5)."""
     order = np.argsort(-chances, kind="stable")
     distinct: list[NDArray[Any]] = []
     while len(order) and len(distinct) < _PROPOSALS:

@@ -1,6 +1,6 @@
-"""What a close-up of a box shows: the box in the middle of a small square, with as much around it again.
+"""Close-ups of boxes: small squares with the box in the middle and a margin around it.
 
-All boxes become as large as each other, so what is learned from a large thing helps with a small one.
+All boxes get the same size, so that what is learned from large objects helps with small ones.
 """
 
 from collections.abc import Sequence
@@ -20,17 +20,17 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class CloseView:
-    """Pixels of a close-up's side, and how many times wider than the box what it shows is."""
+    """The side of a close-up in pixels, and its width relative to the box's."""
 
     side: int
     around: float
 
 
-#: What the second look sees, which is to find the thing, and the last one, which is to find where it ends.
+#: The view of the second stage, which finds the object, and of the last stage, which finds its edges.
 SECOND_VIEW, LAST_VIEW = CloseView(32, 2.0), CloseView(64, 1.5)
-#: Pixels of the picture that a close-up's side shows at least.
+#: The smallest side of a close-up, in pixels of the picture.
 _LEAST = 12
-#: Grey, which stands for what is outside the picture.
+#: Grey, for pixels outside the picture.
 _OUTSIDE = (128, 128, 128)
 
 
@@ -40,8 +40,8 @@ def close_ups(
     pictures: Sequence[int] | NDArray[Any],
     view: CloseView = SECOND_VIEW,
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """The close-ups (n, view.side, view.side, 3) of boxes (n, 4; shares), each of the picture at that
-    place; and what each shows, (n, 4), as shares: it may reach out of the picture."""
+    """Return the close-ups (n, view.side, view.side, 3) of boxes (n, 4; shares), each of the picture with
+    that index; and their windows, (n, 4), as shares, which may extend beyond the picture."""
     boxes = np.asarray(boxes, np.float64).reshape(-1, 4)
     pixels = np.empty((len(boxes), view.side, view.side, 3), np.uint8)
     windows = np.empty((len(boxes), 4))
@@ -49,7 +49,7 @@ def close_ups(
     for index in np.unique(of):
         picture = colours[index]
         side = picture.shape[0]
-        # A window is as wide as two pictures at most, and its middle is in the picture.
+        # A window is at most twice as wide as the picture, and its centre is in the picture.
         margin = side + _LEAST
         wider = cv2.copyMakeBorder(
             picture, margin, margin, margin, margin, cv2.BORDER_CONSTANT, value=_OUTSIDE
@@ -65,7 +65,7 @@ def close_ups(
 
 
 def _window(box: NDArray[np.float64], around: float) -> tuple[int, int, int, int]:
-    """What the close-up of a box shows, all in whole pixels."""
+    """Return the window of a box's close-up in whole pixels."""
     middle, extent = (box[:2] + box[2:]) / 2, np.maximum((box[2:] - box[:2]) * around, _LEAST)
     low, high = np.floor(middle - extent / 2).astype(int), np.ceil(middle + extent / 2).astype(int)
     return int(low[0]), int(low[1]), int(high[0]), int(high[1])

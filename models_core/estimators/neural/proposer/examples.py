@@ -1,4 +1,4 @@
-"""What a proposer learns from and speaks of: square pictures, phrases with the boxes that people accepted."""
+"""The data of a proposer: square pictures, and phrases with the boxes that people accepted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ShareBoxes = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TrainingPhrase:
-    """The ways in which captions say one thing, each as its words, and the boxes accepted for it."""
+    """The wordings of one entity in captions, each as its words, and the boxes accepted for it."""
 
     wordings: tuple[tuple[str, ...], ...]
     boxes: ShareBoxes
@@ -34,9 +34,9 @@ class TrainingPhrase:
 
 @dataclass(frozen=True, slots=True)
 class TrainingPicture:
-    """A picture, squeezed into a square of colours (side, side, 3), and what its captions speak of.
+    """A picture scaled to a square of pixels (side, side, 3), and the entities in its captions.
 
-    `image` is its name, for those who need one.
+    `image` is its name, for callers that need one.
     """
 
     colours: NDArray[np.uint8]
@@ -46,25 +46,26 @@ class TrainingPicture:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words that a proposer knows, with their numbers from 1; 0 is any other. Case does not count."""
+    """The vocabulary of a proposer, numbered from 1; 0 is any other word. Case is ignored."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, phrases: Iterable[Sequence[str]]) -> Words:
-        """The words of these phrases, the most frequent first."""
+        """Build the vocabulary of these phrases, the most frequent word first."""
         counts = Counter(word.lower() for phrase in phrases for word in phrase)
         ordered = sorted(counts, key=lambda word: (-counts[word], word))
         return cls({word: number for number, word in enumerate(ordered, 1)})
 
     def with_more(self, phrases: Iterable[Sequence[str]]) -> Words:
-        """The same words under their numbers, and those of `phrases` that are new."""
+        """Return the same words with their numbers, plus the new words of `phrases`."""
         new = [word for word in Words.of(phrases).numbers if word not in self.numbers]
         more = {word: len(self.numbers) + index for index, word in enumerate(new, 1)}
         return Words({**self.numbers, **more})
 
     def batch(self, phrases: Sequence[Sequence[str]], pictures: Sequence[int]) -> PhraseBatch:
-        """These phrases, each of the picture at that place. Raises ValueError for one without words."""
+        """Return these phrases, each of the picture with that index, as a batch. Raises ValueError for one
+        without words."""
         words: list[int] = []
         begins, last = [], []
         for phrase in phrases:
@@ -79,17 +80,17 @@ class Words:
 
 
 def pictures_tensor(colours: Sequence[NDArray[np.uint8]]) -> Any:
-    """Colours as the network takes them, (pictures, 3, side, side) from -0.5 to 0.5."""
+    """Return pixels as the network's input, (pictures, 3, side, side) from -0.5 to 0.5."""
     return torch.from_numpy(np.stack(colours)).permute(0, 3, 1, 2).float() / 255 - 0.5
 
 
 def mirrored(boxes: ShareBoxes) -> ShareBoxes:
-    """The boxes (n, 4) of a picture in its mirror image."""
+    """Return the boxes (n, 4) in the mirrored picture."""
     return np.stack([1 - boxes[:, 2], boxes[:, 1], 1 - boxes[:, 0], boxes[:, 3]], 1)
 
 
 def smaller(colours: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """A square picture with a side of at most `side` pixels."""
+    """Return a square picture with a side of at most `side` pixels."""
     if colours.shape[0] <= side:
         return colours
     return np.asarray(cv2.resize(colours, (side, side), interpolation=cv2.INTER_AREA), np.uint8)

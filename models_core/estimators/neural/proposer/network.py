@@ -1,17 +1,18 @@
-"""A network that says which box of a picture a phrase means, and whether people would accept it.
+"""A network that predicts which box of a picture a phrase describes, and whether people would accept it.
 
 A picture of `side` x `side` pixels becomes maps of `side` / 8 cells by convolutions, with coarser maps added
 back in and the place of each cell beside it. A phrase becomes the mean vector of its words beside that of its
 last word, from which come a gain and a shift for each map, twice: so one pass over the picture serves all its
-phrases. Each cell then says
+phrases. Each cell then predicts
 
-    whether it is in the middle of the phrase's thing (which helps it learn),
-    the chance that its box would be accepted,
+    whether it is in the middle of the phrase's object (which helps training),
+    the probability that its box would be accepted,
     the distances from the cell to the box's four sides.
 
 Sources: one stage without proposals, with the phrase joined to the picture's maps: Yang et al. 2019, "A Fast
 and Accurate One-Stage Approach to Visual Grounding", from memory; distances to four sides: Tian et al. 2019
-(FCOS), from memory; gain and shift by a sentence: Perez et al. 2018 (FiLM), from memory. Its size is decided.
+(FCOS), from memory; gain and shift by a sentence: Perez et al. 2018 (FiLM), from memory. Its size is our
+choice.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-#: Pixels of a cell's side.
+#: Side of a cell in pixels.
 CELL = 8
-#: Numbers of a cell: in the middle or not, accepted or not, and the four distances.
+#: Numbers predicted per cell: in the middle or not, accepted or not, and the four distances.
 _OUTPUTS = 6
-#: Share of the picture's side that a distance of softplus(1) stands for, roughly.
+#: The share of the picture's side to which a distance of softplus(1) corresponds, roughly.
 _DISTANCE = 0.3
 _WIDE, _DEEP, _WORD = 64, 96, 64
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseBatch:
-    """Phrases of a batch: their words' numbers one after the other, where each phrase begins, its last word's
-    number, and its picture (the place in the batch)."""
+    """A batch of phrases: their word numbers one after the other, the start of each phrase, its last word's
+    number, and the index of its picture in the batch."""
 
     words: Tensor
     begins: Tensor
@@ -43,21 +44,21 @@ class PhraseBatch:
     picture: Tensor
 
     def to(self, device: Any) -> PhraseBatch:
-        """The same on a device."""
+        """Return the same on a device."""
         return PhraseBatch(
             *(tensor.to(device) for tensor in (self.words, self.begins, self.last, self.picture))
         )
 
 
 def convolved(inputs: int, outputs: int, step: int) -> nn.Sequential:
-    """Maps become other maps, `step` times smaller."""
+    """Return layers that convolve maps and shrink them by `step`."""
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, 3, step, 1, bias=False), nn.GroupNorm(8, outputs), nn.ReLU(inplace=True)
     )
 
 
 class ProposerNetwork(nn.Module):
-    """The network; `words` is how many words it knows, number 0 being any other."""
+    """The network; `words` is the size of its vocabulary, number 0 being any other word."""
 
     def __init__(self, words: int) -> None:
         super().__init__()
@@ -74,10 +75,11 @@ class ProposerNetwork(nn.Module):
         self.mixed, self.outputs = nn.Conv2d(_DEEP, _DEEP, 1), nn.Conv2d(_DEEP, _OUTPUTS, 1)
 
     def forward(self, pictures: Tensor, phrases: PhraseBatch, cells: Tensor | None = None) -> Tensor:
-        """What each cell says of each phrase, (phrases, cells, 6); pictures are (n, 3, side, side).
+        """Return the predictions of each cell for each phrase, (phrases, cells, 6); pictures are (n, 3, side,
+        side).
 
-        `cells`: those of the side / 8 squared cells, row by row, that are to speak of each phrase, (phrases,
-        cells); all by default.
+        `cells`: for each phrase, the numbers of the cells to evaluate among the (side / 8) squared cells in
+        row order, (phrases, cells); all by default.
         """
         first = self.first(pictures)
         second = self.second(first)
@@ -103,12 +105,12 @@ class ProposerNetwork(nn.Module):
         return functional.linear(of_phrase, self.outputs.weight[:, :, 0, 0], self.outputs.bias)
 
     def take_over(self, other: ProposerNetwork) -> None:
-        """Take the weights of a network that knows the first of these words, or all; new words stay new."""
+        """Copy the weights of a network whose vocabulary is a prefix of this one's; new words keep theirs."""
         take_weights(self, other)
 
 
 def take_weights(network: nn.Module, source: nn.Module) -> None:
-    """Give a network the weights of another of its kind that knows the first of its words, or all."""
+    """Copy the weights of another network of the same kind whose vocabulary is a prefix."""
     target = network.state_dict()
     for name, weights in source.state_dict().items():
         target[name][: len(weights)] = weights
@@ -116,31 +118,32 @@ def take_weights(network: nn.Module, source: nn.Module) -> None:
 
 
 def device_of(network: nn.Module) -> torch.device:
-    """Where a network computes, and what it is given has to be."""
+    """Return the device of a network, where its inputs must be, too."""
     return next(network.parameters()).device
 
 
 def cell_centres(cells: int, device: Any = None) -> tuple[Tensor, Tensor]:
-    """How far cells' centres are to the right and down, as shares of the side; both (cells, cells)."""
+    """Return the horizontal and vertical positions of cells' centres, as shares of the side; both (cells,
+    cells)."""
     centres = (torch.arange(cells, device=device) + 0.5) / cells
     down, across = torch.meshgrid(centres, centres, indexing="ij")
     return across, down
 
 
 def centres_of(cells: Tensor, side: int) -> Tensor:
-    """The centres, (..., 2), of cells by their number, row by row, where a row has `side` cells."""
+    """Return the centres, (..., 2), of cells by their numbers in row order, where a row has `side` cells."""
     return torch.stack([cells % side, cells // side], -1).add(0.5) / side
 
 
 def cell_boxes(outputs: Tensor, centres: Tensor) -> Tensor:
-    """The box that each cell says, (..., 4): left, top, right, bottom as shares; of what cells say, (..., 6),
-    and their centres, (..., 2)."""
+    """Return the box that each cell predicts, (..., 4): left, top, right, bottom as shares; from the cells'
+    outputs, (..., 6), and their centres, (..., 2)."""
     distances = functional.softplus(outputs[..., 2:6]) * _DISTANCE
     return torch.cat([centres - distances[..., :2], centres + distances[..., 2:]], -1)
 
 
 def overlap(first: Tensor, second: Tensor) -> Tensor:
-    """IoU of boxes (..., 4), the first cut to the picture."""
+    """Return the IoU of boxes (..., 4), the first clipped to the picture."""
     first = first.clamp(0, 1)
     wide = torch.minimum(first[..., 2], second[..., 2]) - torch.maximum(first[..., 0], second[..., 0])
     high = torch.minimum(first[..., 3], second[..., 3]) - torch.maximum(first[..., 1], second[..., 1])

@@ -1,15 +1,16 @@
-"""A network that looks at a box close up: where the phrase's thing ends, and whether people would accept it.
+"""A network that looks at a box close up and predicts where the phrase's thing ends, and whether people would
+accept the box.
 
-A close-up becomes maps of a half, a quarter and an eighth of its side by convolutions, and the coarser ones
-are added back into the finer ones. The phrase, and where and how large the box is, give a gain and a shift
-for each map, twice. For each side of the box the finest maps are drawn together along that side, by their
-mean and their maximum, to a row of cells; each cell says how likely the side is there, and the side is at the
-mean. Beside that the network says the chance that the box it has found would be accepted.
+Convolutions turn a close-up into maps of a half, a quarter and an eighth of its side, and the coarser maps
+are added back into the finer ones. The phrase and the position and size of the box give a gain and a shift
+for each map, twice. For each side of the box the finest maps are pooled along that side, by mean and maximum,
+to a row of cells; each cell gives the likelihood that the side is there, and the side is placed at the mean.
+The network also predicts the chance that its box would be accepted.
 
 Sources: a second look at each box, each look from where the last one ended: Cai and Vasconcelos 2018 (Cascade
 R-CNN), from memory; sides as likelihoods over rows and columns: Gidaris and Komodakis 2016 (LocNet), from
 memory, and Li et al. 2020 (Generalized Focal Loss), from memory; gain and shift by a sentence: Perez et al.
-2018 (FiLM), from memory. Its size is decided.
+2018 (FiLM), from memory. Its size is our choice.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from torch.nn import functional
 from models_core.estimators.neural.proposer.close_ups import SECOND_VIEW, CloseView
 from models_core.estimators.neural.proposer.network import PhraseBatch, convolved, take_weights
 
-#: The outermost cells in which a side may be lie a little outside of what is shown.
+#: Position of the outermost cells, slightly outside of what is shown.
 _REACH = 1.1
 _LINES, _NEAR, _WIDE, _WORD = 24, 48, 96, 64
-#: How sure it begins that the sides are those of the box in the middle, as a share of what is shown.
+#: Initial spread of the sides around those of the box in the middle, as a share of what is shown.
 _SPREAD = 0.15
 
 
 class RefinerNetwork(nn.Module):
-    """The network; `words` is how many words it knows, number 0 being any other; `view` what it is shown."""
+    """The network; `words` is the number of words it knows, where number 0 stands for any other; `view`
+    describes its input."""
 
     def __init__(self, words: int, view: CloseView = SECOND_VIEW) -> None:
         super().__init__()
@@ -57,10 +59,11 @@ class RefinerNetwork(nn.Module):
     def forward(
         self, pixels: Tensor, windows: Tensor, phrases: PhraseBatch, of: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Of each close-up, (n, 3, side, side), the likelihoods of sides as logits, (n, 4, cells): left, top,
-        right, bottom; and the logit of being accepted, (n,).
+        """Return, for each close-up, (n, 3, side, side), the logits of the places of its sides, (n, 4,
+        cells): left, top, right, bottom; and the logit of being accepted, (n,).
 
-        `windows`: what each shows, (n, 4), as shares; `of`: which of the phrases each is of, (n,).
+        `windows` are the parts of the picture shown, (n, 4), as shares; `of` is the index of each one's
+        phrase, (n,).
         """
         extent = windows[:, 2:] - windows[:, :2]
         position = torch.cat(
@@ -83,13 +86,14 @@ class RefinerNetwork(nn.Module):
         across = self.across(torch.cat([fine.mean(2), fine.max(2)[0]], 1)) + self.prior[0]
         down = self.down(torch.cat([fine.mean(3), fine.max(3)[0]], 1)) + self.prior[1]
         sides = torch.stack([across[:, 0], down[:, 0], across[:, 1], down[:, 1]], 1)
-        # Backwards, a maximum's place costs less than `amax`, which looks for all places that are equal.
+        # In the backward pass `max` is cheaper than `amax`, which looks for all places with equal values.
         seen = [features.mean((2, 3)) for features in (wide, near)]
         seen += [features.flatten(2).max(2)[0] for features in (wide, near)]
         return sides, self.chance(torch.cat([*seen, phrase_features], 1))[:, 0]
 
     def take_over(self, other: RefinerNetwork) -> None:
-        """Take the weights of a network that knows the first of these words, or all; new words stay new."""
+        """Copy the weights of a network that knows the first of these words, or all; new words keep their
+        initial weights."""
         take_weights(self, other)
 
 
@@ -100,12 +104,12 @@ def _side_net() -> nn.Sequential:
 
 
 def cell_places(cells: int, device: Any = None) -> Tensor:
-    """Where the cells of a side are, as shares of what a close-up shows, (cells,)."""
+    """Return the positions of the cells of a side, as shares of what a close-up shows, (cells,)."""
     return ((torch.arange(cells, device=device) + 0.5) / cells - 0.5) * _REACH + 0.5
 
 
 def refined_boxes(sides: Tensor, windows: Tensor) -> Tensor:
-    """The boxes whose sides are at the means, (n, 4), as shares; within the picture."""
+    """Return the boxes whose sides are at the means, (n, 4), as shares, clipped to the picture."""
     at = (sides.softmax(-1) * cell_places(sides.shape[-1], sides.device)).sum(-1)
     extent = (windows[:, 2:] - windows[:, :2]).repeat(1, 2)
     return (windows[:, :2].repeat(1, 2) + at * extent).clamp(0, 1)

@@ -1,15 +1,15 @@
-"""How looks at boxes close up are learned: from accepted boxes that are moved, and from other places.
+"""Training of the looks at boxes close up, from accepted boxes that are moved, and from other places.
 
-A phrase gives one or two close-ups in each step. One is of an accepted box whose middle and extent were moved
-by chance, by little or by much. The other is of a thing of another phrase of the picture, or of a place
-anywhere that is as large as the phrase's thing: so the chance of being accepted is learned of wrong things
-too. For the last look one phrase in three gives the other: its sides are what it is for. Where
-a close-up overlaps a box of the phrase, its sides are to be that box's (logarithm of IoU, and cross-entropy
-of the two cells beside each side). The chance is that of the network's own box: whether it is as tight as
-people demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored. For the last look, which is at boxes
-that the second one has found, boxes are moved by less.
+A phrase gives one or two close-ups in each step. One shows an accepted box whose middle and extent were moved
+at random, a little or a lot. The other shows a thing of another phrase of the picture, or a random place as
+large as the phrase's thing, so that the chance of acceptance is learned from wrong things too. For the last
+look only one phrase in three gives this second close-up, since that look is mainly for the sides. If a
+close-up overlaps a box of the phrase, its sides should be that box's (logarithm of IoU, and cross-entropy of
+the two cells beside each side). The chance is that of the network's own box: whether it is as tight as people
+demand (IoU `ACCEPTED_IOU`). Half of the pictures are mirrored. For the last look, at boxes found by the
+second, boxes are moved less.
 
-Nothing that another look finds is needed: all are learned apart from each other.
+The looks are trained independently: none needs the results of another.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,11 +33,11 @@ Moves = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class LookTraining:
-    """How a look close up is learned.
+    """How a look close up is trained.
 
-    `moves` are standard deviations by which a box is moved, of its middle as a share of its extent and of
-    the logarithm of its extent, the smallest first; one of them by chance. `elsewhere` is the share of the
-    phrases that give a second close-up, of another place.
+    `moves` are standard deviations by which a box is moved, of its middle as a share of its extent and of the
+    logarithm of its extent, the smallest first; one of them is drawn at random. `elsewhere` is the share of
+    the phrases that give a second close-up, of another place.
     """
 
     moves: Moves
@@ -46,9 +46,9 @@ class LookTraining:
 
 SECOND_TRAINING = LookTraining(((0.06, 0.10), (0.15, 0.25), (0.25, 0.45)), 1.0)
 LAST_TRAINING = LookTraining(((0.03, 0.06), (0.08, 0.14), (0.15, 0.25)), 1 / 3)
-#: How often that is of another phrase's thing; else of any place.
+#: The probability that the other place is another phrase's thing; otherwise it is any place.
 _OF_OTHERS = 0.6
-#: A close-up learns the sides of a box that the box in its middle overlaps by so much.
+#: A close-up learns the sides of a box if the box in its middle has at least this IoU with it.
 _LEAST_IOU = 0.1
 _WEIGHTS = {"overlap": 2.0, "sides": 0.5, "accepted": 1.0}
 
@@ -64,7 +64,7 @@ def train_refiner(
     steps: int,
     training: LookTraining = SECOND_TRAINING,
 ) -> None:
-    """Learn from `pictures` in so many steps; `report_progress` is called after each."""
+    """Train on `pictures` for this many steps; `report_progress` is called after each."""
 
     def loss_of(chosen: Sequence[TrainingPicture]) -> Tensor:
         return _batch_loss(network, words, chosen, rng, training)
@@ -118,8 +118,8 @@ def _batch_loss(
 
 
 def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, gold: Tensor) -> Tensor:
-    """The loss of what the network says of close-ups of `boxes`, (n, 4), that show `windows`; `gold` are the
-    accepted boxes of each one's phrase, (n, most, 4), filled with empty ones."""
+    """Return the loss of the network's outputs for close-ups of `boxes`, (n, 4), that show `windows`; `gold`
+    has the accepted boxes of each one's phrase, (n, most, 4), padded with empty ones."""
     overlaps = overlap(boxes[:, None], gold)
     best, which = overlaps.max(1)
     target = gold[torch.arange(len(gold), device=gold.device), which]
@@ -135,7 +135,7 @@ def close_loss(sides: Tensor, logits: Tensor, windows: Tensor, boxes: Tensor, go
 
 
 def _sides_loss(sides: Tensor, windows: Tensor, target: Tensor) -> Tensor:
-    """Cross-entropy of the two cells beside each side, each by how near it is."""
+    """Return the cross-entropy of the two cells beside each side, weighted by how near they are."""
     cells = sides.shape[-1]
     places = cell_places(cells, sides.device)
     extent = (windows[:, 2:] - windows[:, :2]).repeat(1, 2)
@@ -153,7 +153,7 @@ def _one_of(boxes: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.
 
 
 def _moved(box: NDArray[np.float64], rng: np.random.Generator, moves: Moves) -> NDArray[np.float64]:
-    """The box elsewhere and of another extent, by chance; within the picture."""
+    """Return the box, moved and resized at random, within the picture."""
     middle, extent = moves[int(rng.integers(len(moves)))]
     size = np.maximum(box[2:] - box[:2], 1e-3)
     at = (box[:2] + box[2:]) / 2 + rng.normal(0, middle, 2) * size
@@ -164,7 +164,7 @@ def _moved(box: NDArray[np.float64], rng: np.random.Generator, moves: Moves) -> 
 def _elsewhere(
     box: NDArray[np.float64], others: Sequence[NDArray[Any]], rng: np.random.Generator, moves: Moves
 ) -> NDArray[np.float64]:
-    """A thing of another phrase, or a place anywhere that is as large as `box`."""
+    """Return a thing of another phrase, or a random place as large as `box`."""
     if others and rng.random() < _OF_OTHERS:
         return _moved(_one_of(others[int(rng.integers(len(others)))], rng), rng, moves[:1])
     size = box[2:] - box[:2]

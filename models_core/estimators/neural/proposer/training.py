@@ -1,14 +1,15 @@
-"""How a proposer learns: a loss for each cell, gradient steps in epochs, and the chance set right at the end.
+"""Train a proposer: a loss for each cell, gradient steps in epochs, and a calibration of the chance at the
+end.
 
-The loss of a phrase has three parts. Cells within a fifth of a thing's extent from its middle are to say so
-(binary cross-entropy), and their box is to be the thing's (logarithm of IoU, and the difference of sides).
-Every cell is to say how good its own box is: 0 up to an IoU of 0.2 with any box of the phrase, 1 from 0.8 on.
-Half of the pictures are mirrored. In each step a phrase asks some cells only, drawn by chance from the
-middles of its things and from the whole picture; each counts for as many as it stands for, but small things
-teach boxes as much as large ones.
+The loss of a phrase has three parts. Cells within a fifth of a thing's extent from its middle should say so
+(binary cross-entropy), and their box should be the thing's (logarithm of IoU, and the difference of sides).
+Every cell should say how good its own box is: 0 up to an IoU of 0.2 with any box of the phrase, 1 from 0.8
+on. Half of the pictures are mirrored. In each step a phrase uses only some cells, sampled from the middles of
+its things and from the whole picture; each is weighted by the number of cells it represents, but boxes are
+learned from small things as much as from large ones.
 
-The chance is learned on pictures that were seen many times, so it is too high for new ones. On a held-out
-part two numbers are fitted by which logits are multiplied and moved (Platt 1999, from memory).
+The chance is learned on pictures that were seen many times, so it is too high for new ones. So a scale and an
+offset of the logits are fitted on a held-out part (Platt 1999, from memory).
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ from models_core.estimators.neural.proposer.network import (
 
 #: A box is tight, and accepted, from this IoU on (`annotation.protocol.gold.TIGHT`).
 ACCEPTED_IOU = 0.7
-#: IoU of a box that is of no use even to a second look, and of one that is as good as can be.
+#: IoU up to which a box is useless even for a second look, and IoU from which it is as good as possible.
 _USELESS, _TIGHT = 0.2, 0.8
-#: Share of a thing's extent, from its middle, within which cells learn its box; in cells, at least.
+#: The share of a thing's extent, from its middle, within which cells learn its box, and the minimum in cells.
 _MIDDLE, _LEAST_CELLS = 0.2, 0.6
 _WEIGHTS = {"middle": 0.3, "accepted": 0.3, "overlap": 9.0, "sides": 15.0}
 _CLIP = 5.0
-#: Cells that are asked of a phrase in a step: in the middle of its things, and anywhere.
+#: Number of cells sampled for a phrase in a step: in the middle of its things, and anywhere.
 _OF_MIDDLES, _OF_ALL = 24, 128
-#: Held-out phrases accepted, and refused, from which both numbers are fitted.
+#: Least number of accepted, and of refused, held-out phrases for fitting both numbers.
 _LEAST_OF_EITHER = 5
 #: Steps of the three looks in a training run that continues an earlier one; and in one from scratch, which
 #: takes so many epochs, but no fewer and no more steps than these. What they are worth:
@@ -59,7 +60,7 @@ _LEAST_OF_EITHER = 5
 STEPS_CONTINUED = (1000, 500, 500)
 STEPS_FROM_SCRATCH, MOST_STEPS_FROM_SCRATCH = (1200, 600, 600), (7200, 3600, 1800)
 EPOCHS_FROM_SCRATCH = (240, 120, 60)
-#: Steps of the fit of such numbers, which is a logistic regression by Newton's method.
+#: Number of steps of Newton's method for the logistic regression.
 _NEWTON = 25
 
 
@@ -92,11 +93,11 @@ class ProposerSettings(CheckedRecord):
     ] = 0.1
 
     def training_steps(self, pictures: int, *, from_scratch: bool) -> tuple[int, ...]:
-        """Steps of each look in a training run of a campaign's model annotator, from so many pictures, those
-        held out not counted.
+        """Return the steps of each look when a campaign's model annotator is trained on this many pictures,
+        not counting those held out.
 
-        From scratch it takes `EPOCHS_FROM_SCRATCH`, but `STEPS_FROM_SCRATCH` at least and
-        `MOST_STEPS_FROM_SCRATCH` at most. One that continues an earlier training run takes `STEPS_CONTINUED`.
+        From scratch there are `EPOCHS_FROM_SCRATCH`, but at least `STEPS_FROM_SCRATCH` and at most
+        `MOST_STEPS_FROM_SCRATCH` steps. A run that continues an earlier one takes `STEPS_CONTINUED`.
         """
         if not from_scratch:
             return self._of_looks(STEPS_CONTINUED)
@@ -105,20 +106,21 @@ class ProposerSettings(CheckedRecord):
         return self._of_looks([max(least, min(count * batches, most)) for count, least, most in epochs])
 
     def usual_steps(self, pictures: int) -> tuple[int, ...]:
-        """Steps of each look where each learns from so many pictures for its epochs."""
+        """Return the steps of each look if it learns from this many pictures for its number of epochs."""
         batches = max(1, pictures // self.batch)
         return self._of_looks(
             [count * batches for count in (self.epochs, self.close_epochs, self.last_epochs)]
         )
 
     def _of_looks(self, steps: Sequence[int]) -> tuple[int, ...]:
-        """Of the steps of all three looks those of the looks that there are."""
+        """Return the steps of the looks that these settings have, from those of all three."""
         if not self.looks:
             return tuple(steps[:1])
         return tuple(steps if self.last_epochs else steps[:2])
 
     def lasting(self, epochs: int) -> ProposerSettings:
-        """The same with so many epochs, and as many times more or fewer for the looks close up."""
+        """Return these settings with this many epochs; the epochs of the looks close up change in
+        proportion."""
         close, last = (
             count and max(1, round(count * epochs / self.epochs))
             for count in (self.close_epochs, self.last_epochs)
@@ -136,7 +138,7 @@ def train_network(
     *,
     steps: int,
 ) -> None:
-    """Learn from `pictures` in so many steps; `report_progress` is called after each."""
+    """Train on `pictures` for this many steps; `report_progress` is called after each."""
 
     def loss_of(chosen: Sequence[TrainingPicture]) -> Tensor:
         return _batch_loss(network, words, chosen, settings.overview, rng)
@@ -154,7 +156,8 @@ def take_steps(
     *,
     steps: int,
 ) -> None:
-    """Take so many steps, each down the loss of some of these pictures; call `report_progress` after each."""
+    """Take this many gradient steps, each on the loss of some of the pictures; call `report_progress` after
+    each."""
     optimizer = torch.optim.AdamW(network.parameters(), settings.rate, weight_decay=1e-4, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.rate, total_steps=max(2, steps + 1), pct_start=0.1
@@ -172,9 +175,9 @@ def take_steps(
 
 
 def batches_of(pictures: int, batch: int, steps: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-    """Which of so many pictures each step learns from, `batch` of them or a few more.
+    """Yield the indices of the pictures of each step: `batch` of them or a few more.
 
-    An epoch is of all of them; each has an order of its own. The last one may be cut short.
+    An epoch contains all pictures, in a new order. The last epoch may be cut short.
     """
     batches = max(1, pictures // batch)
     parts: list[NDArray[np.intp]] = []
@@ -218,11 +221,11 @@ def _batch_loss(
 
 @dataclass(frozen=True, slots=True)
 class SampledCells:
-    """Cells that are asked of each phrase, (phrases, cells). The first `_OF_MIDDLES` are in the middle of a
-    thing of the phrase, whose box is `target`, (phrases, `_OF_MIDDLES`, 4).
+    """Cells sampled for each phrase, (phrases, cells). The first `_OF_MIDDLES` are in the middle of a thing
+    of the phrase, whose box is `target`, (phrases, `_OF_MIDDLES`, 4).
 
-    `weight`: for how many cells each stands; `gold`: all boxes of each phrase, filled with empty ones,
-    (phrases, most, 4).
+    `weight` is the number of cells that each represents; `gold` has all boxes of each phrase, padded with
+    empty ones, (phrases, most, 4).
     """
 
     cells: Tensor
@@ -231,14 +234,14 @@ class SampledCells:
     gold: Tensor
 
     def to(self, device: Any) -> SampledCells:
-        """The same on a device."""
+        """Return a copy on this device."""
         return SampledCells(
             *(tensor.to(device) for tensor in (self.cells, self.target, self.weight, self.gold))
         )
 
 
 def sampled_cells(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Generator) -> SampledCells:
-    """Draw cells for phrases with these boxes, each (n, 4), where a row has `side` cells."""
+    """Sample cells for phrases with these boxes, each (n, 4), on a grid with `side` cells per row."""
     phrases, most = len(boxes), max(map(len, boxes))
     gold = np.zeros((phrases, most, 4))
     for row, phrase_boxes in zip(gold, boxes, strict=True):
@@ -272,7 +275,8 @@ def sampled_cells(boxes: Sequence[NDArray[Any]], side: int, rng: np.random.Gener
 
 
 def phrase_loss(outputs: Tensor, cells: SampledCells, side: int) -> Tensor:
-    """The loss of what the cells asked say, (phrases, cells, 6), where a row has `side` cells."""
+    """Return the loss of the outputs of the sampled cells, (phrases, cells, 6), on a grid with `side` cells
+    per row."""
     phrases = len(outputs)
     proposed = cell_boxes(outputs, centres_of(cells.cells, side))
     with torch.no_grad():
@@ -289,11 +293,11 @@ def phrase_loss(outputs: Tensor, cells: SampledCells, side: int) -> Tensor:
 
 
 def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float, float]:
-    """(a, b) for which 1 / (1 + exp(-(a logit + b))) is the chance of acceptance.
+    """Return (a, b) for which 1 / (1 + exp(-(a logit + b))) is the chance of acceptance.
 
-    Targets are drawn towards a half by as much as two more phrases would, as Platt does. Where fewer than
-    five were accepted, or refused, a is 1, and b brings the mean logit to that of the share accepted, one
-    more of either counted: who has learned little is not sure of it. (1, 0) without data.
+    Targets are moved towards 0.5 by as much as two more phrases would move them, as Platt does. Where fewer
+    than five were accepted, or refused, a is 1, and b brings the mean logit to that of the share accepted,
+    with one more of either: a model that has learned little should not be confident. (1, 0) without data.
     """
     if not len(accepted):
         return 1.0, 0.0
@@ -311,8 +315,8 @@ def fit_chance(logits: NDArray[Any], accepted: NDArray[np.bool_]) -> tuple[float
 def fit_weights(
     logits: NDArray[Any], accepted: NDArray[np.bool_], usual: Sequence[float]
 ) -> tuple[float, ...] | None:
-    """How much each look's logit, (n, looks), counts for the chance of acceptance; None where too few were
-    accepted or refused to say. Drawn a little towards what is `usual`, (looks,)."""
+    """Return the weight of each look's logit, (n, looks), in the chance of acceptance; None if too few were
+    accepted or refused to fit it. Weights are regularised a little towards `usual`, (looks,)."""
     if min(int(accepted.sum()), int((~accepted).sum())) < _LEAST_OF_EITHER:
         return None
     features = np.column_stack([np.asarray(logits, float), np.ones(len(logits))])
@@ -323,7 +327,7 @@ def fit_weights(
 def _logistic(
     features: NDArray[Any], accepted: NDArray[np.bool_], start: tuple[float, ...]
 ) -> NDArray[np.float64]:
-    """The weights of a logistic regression, drawn a little towards `start`."""
+    """Return the weights of a logistic regression, regularised a little towards `start`."""
     good = int(accepted.sum())
     bad = len(accepted) - good
     target = np.where(accepted, (good + 1) / (good + 2), 1 / (bad + 2))
@@ -342,7 +346,7 @@ def _logistic(
             len(coefficients)
         )
         step, now = np.linalg.solve(curvature, gradient), loss(coefficients)
-        # From far away a whole step may lead past the lowest place, and further each time.
+        # From far away a whole step may go past the minimum, and further each time.
         while loss(coefficients - step) > now and np.abs(step).max() > 1e-9:
             step = step / 2
         coefficients = coefficients - step
