@@ -10,6 +10,7 @@ import re
 import time
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -29,11 +30,22 @@ REMEMBERED = 4096
 
 
 class Slot(NamedTuple):
-    """Of whom a request is, and how many of its kind they may have at a time."""
+    """Of whom a request is: an account, a session or token that was not seen before, or an address."""
 
     caller: str
     kind: str
-    credential: str
+    credential: str = ""
+    #: Of those whose account is not known.
+    address: str = ""
+
+    @property
+    def places(self) -> tuple[tuple[tuple[str, str], int], ...]:
+        """What it has to have a place of, one after the other, and how many of each there are."""
+        of_address = ((self.address, "anybody"), PLACES_OF_ANYBODY)
+        if self.caller == self.address:
+            return (of_address,)
+        of_caller = ((self.caller, self.kind), PLACES[self.kind])
+        return (of_caller, of_address) if self.address else (of_caller,)
 
 
 #: Requests at a time, by kind: those about tasks, other ones, and those with a large body.
@@ -50,9 +62,10 @@ def slot_of(request: Any, client: Any, *, large: bool = False) -> Slot:
     credential = headers.get("AUTHORIZATION", "") or _session_in(headers.get("COOKIE", ""))
     caller = _accounts.get(credential, "") if credential else ""
     kind = "large" if large else "task" if request.path.startswith(HANDED) else "page"
-    if not caller:
-        return Slot(f"from {client[0] if isinstance(client, tuple) else client}", "anybody", credential)
-    return Slot(caller, kind, credential)
+    if caller:
+        return Slot(caller, kind, credential)
+    address = f"from {client[0] if isinstance(client, tuple) else client}"
+    return Slot(f"with {credential}" if credential else address, kind, credential, address)
 
 
 def _session_in(cookies: str) -> str:
@@ -73,12 +86,10 @@ class Turns:
 
     def take(self, slot: Slot, start: Callable[[], None]) -> None:
         """Call `start` as soon as the caller has room for one request more."""
-        key = (slot.caller, slot.kind)
-        if self._running[key] < PLACES.get(slot.kind, PLACES_OF_ANYBODY):
-            self._running[key] += 1
-            self._start(slot.caller, start)
-        else:
-            self._waiting.setdefault(key, deque()).append(start)
+        (first, of_first), *others = slot.places
+        for place, most in others:
+            start = partial(self._take, place, most, start)
+        self._take(first, of_first, partial(self._start, slot.caller, start))
 
     def give_back(self, slot: Slot, account: Any = None) -> None:
         """A request is over, which was, as the application says, of this account."""
@@ -87,17 +98,24 @@ class Turns:
             _accounts.move_to_end(slot.credential)
             if len(_accounts) > REMEMBERED:
                 _accounts.popitem(last=False)
-        key = (slot.caller, slot.kind)
-        waiting = self._waiting.get(key)
-        if waiting:
-            start = waiting.popleft()
-            if not waiting:
-                del self._waiting[key]
-            self._start(slot.caller, start, APART if slot.kind == "task" else 0.0)
-            return
-        self._running[key] -= 1
-        if not self._running[key]:
-            del self._running[key]
+        for place, _most in slot.places:
+            waiting = self._waiting.get(place)
+            if waiting:
+                start = waiting.popleft()
+                if not waiting:
+                    del self._waiting[place]
+                self._wait(APART, start) if place[1] == "task" else start()
+            else:
+                self._running[place] -= 1
+                if not self._running[place]:
+                    del self._running[place]
+
+    def _take(self, place: tuple[str, str], most: int, start: Callable[[], None]) -> None:
+        if self._running[place] < most:
+            self._running[place] += 1
+            start()
+        else:
+            self._waiting.setdefault(place, deque()).append(start)
 
     def charge(self, slot: Slot, seconds: float) -> None:
         """The caller has computed for so many seconds."""
@@ -120,10 +138,10 @@ class Turns:
         left, at = self._saved.get(caller, (SAVED, now))
         return min(left + (now - at) * PACE, SAVED)
 
-    def _start(self, caller: str, start: Callable[[], None], after: float = 0.0) -> None:
-        now = time.monotonic()
-        wait = max(after, -self._savings(caller, now) / PACE)
-        if wait <= 0:
-            start()
-        else:
-            heapq.heappush(self._later, (now + wait, next(self._number), start))
+    def _start(self, caller: str, start: Callable[[], None]) -> None:
+        """Call `start`, now or when the debt of the caller is paid."""
+        wait = -self._savings(caller, time.monotonic()) / PACE
+        start() if wait <= 0 else self._wait(wait, start)
+
+    def _wait(self, seconds: float, start: Callable[[], None]) -> None:
+        heapq.heappush(self._later, (time.monotonic() + seconds, next(self._number), start))

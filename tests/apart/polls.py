@@ -57,16 +57,18 @@ class Poll:
 
     @classmethod
     def of(cls, response: Response) -> Poll:
-        """The poll that a response is."""
-        text = _NAMES.sub("0", response.body.decode("utf-8", "replace"))
+        """The poll that a response is. Of a picture its bytes are no words."""
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        body = b"" if headers.get("content-type", "").startswith("image/") else response.body
+        text = _NAMES.sub("0", body.decode("utf-8", "replace"))
         words = _WORDS.findall(text)
         heaps = Counter(f"heap {crc32(word.encode()) % HEAPS}" for word in words)
         numbers: Numbers = {"status": response.status, "size": len(response.body), "words": len(words)}
         # Texts are as long as their captions are; what is between words is the page's alone.
         numbers["between words"] = len(text) - sum(map(len, words)) - len(words)
         numbers |= {heap: float(times) for heap, times in heaps.items()}
-        for name, value in response.headers.items():
-            numbers[f"header {name.lower()}"] = float(value) if value.isdecimal() else float(len(value))
+        for name, value in headers.items():
+            numbers[f"header {name}"] = float(value) if value.isdecimal() else float(len(value))
         if response.seconds is not None:
             numbers["seconds"] = response.seconds
         return cls(numbers, crc32(text.encode()))

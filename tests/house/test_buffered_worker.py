@@ -319,3 +319,23 @@ def test_who_computed_more_than_their_pace_waits_and_nobody_else(monkeypatch: py
     now[0] += 60
     take(busy)
     assert started == ["1", "2", "1", "1"]
+
+
+def test_who_is_not_known_yet_does_not_wait_for_all_connections_of_another_who_is_not() -> None:
+    order, started = Turns(), []
+    flooding, other = (Slot(f"with {name}", "task", name, "from a") for name in ("s", "t"))
+    nobody = Slot("from a", "page", "", "from a")
+    for slot in [*[flooding] * 16, other, *[nobody] * 8]:
+        order.take(slot, lambda slot=slot: started.append(slot.caller))  # type: ignore[misc]
+    # One of each session, and the other places of the address.
+    assert started == ["with s", "with t", *["from a"] * 4]
+    order.give_back(other, 7)
+    assert started[6:] == ["from a"]
+    assert turns.slot_of(_Request("t"), ("a", 1)) == Slot("7", "page", "t")
+
+
+class _Request:
+    path = "/"
+
+    def __init__(self, session: str) -> None:
+        self.headers = [("COOKIE", f"session={session}")]
