@@ -34,8 +34,9 @@ PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "menti
 
 #: Reasons why things are left: they are among the problems that are listed; they follow from what was left
 #: before; they are what systems and tools put beside data; other imports read them; they lie outside of their
-#: picture.
-PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE = "problem", "of_left", "clutter", "companion", "outside"
+#: picture; they are words of a dictionary that the corpus does not use.
+PROBLEM, OF_LEFT, CLUTTER, COMPANION = "problem", "of_left", "clutter", "companion"
+OUTSIDE, NOT_NEEDED = "outside", "not_needed"
 #: Reasons why things that could mean something are not used: nothing reads them; they are within an archive
 #: that lies in the source; no caption is of them; they name nothing that is there; they are of a caption with
 #: other words; no layer can hold them; the corpus has their images in another size; they are boxes without an
@@ -49,7 +50,7 @@ UNUSED_REASONS = frozenset(
         *(OTHER_SIZE, NO_AREA, WITHOUT_BOX),
     }
 )
-LEFT_REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, *UNUSED_REASONS})
+LEFT_REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, NOT_NEEDED, *UNUSED_REASONS})
 
 #: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too
 #: small to ask about; images have no picture; sizes and boxes of images were those of the picture before it

@@ -57,6 +57,7 @@ LEFT_IN_WORDS = {
     balance.CLUTTER: _("%(count)s that systems and tools put there"),
     balance.COMPANION: _("%(count)s that other imports read"),
     balance.OUTSIDE: _("%(count)s outside of their picture"),
+    balance.NOT_NEEDED: _("%(count)s of words that the corpus does not use"),
     balance.NOT_READ: _("%(count)s that nothing reads in this format"),
     balance.PACKED_INSIDE: _("%(count)s packed within the source: unpack it first"),
     balance.UNCAPTIONED: _("%(count)s that no caption is of"),

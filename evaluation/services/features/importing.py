@@ -31,7 +31,7 @@ from evaluation.services.features.store import (
 from evaluation.services.weak.collections import weak_collections
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
-from phrasebox.balance import EXAMPLES, OUTSIDE, UNKNOWN, VECTORS, current_tally
+from phrasebox.balance import EXAMPLES, NOT_NEEDED, OUTSIDE, UNKNOWN, VECTORS, current_tally
 from phrasebox.names import ANY
 from phrasebox.text_files import short_repr
 
@@ -209,7 +209,9 @@ def _matched(
     remarks = []
     tally = current_tally()
     tally.count(VECTORS, len(names))
-    tally.leave(VECTORS, UNKNOWN, len(unknown), *unknown[:EXAMPLES])
+    # Files of word vectors have a whole language.
+    reason = NOT_NEEDED if request.kind == "word" else UNKNOWN
+    tally.leave(VECTORS, reason, len(unknown), *unknown[:EXAMPLES])
     if missing:
         remarks.append(f"{count_ids(missing)} of the corpus have no features")
     included = [index for index, key in enumerate(keys) if key is not None]

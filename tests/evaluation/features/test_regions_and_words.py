@@ -231,6 +231,10 @@ def test_words_of_the_corpus_are_kept_in_the_order_of_the_file_and_the_others_co
     assert result.remarks[0].startswith(f"{len(words) - 2} ids (")
     np.savez(tmp_path / "w.npz", vectors=ROWS[:1], ids=np.array([words[1]]))
     assert imported(corpus, tmp_path / "w.npz", "word").set.version == 2
+    # A file of words has a whole language: nobody is asked about those of others.
+    path = tmp_path / "w.txt"
+    strict = FeatureImport(corpus=corpus, name="strict", path=path, kind="word", leave_unused=False)
+    assert import_features(strict).set.ids() == (words[3], words[0])
 
 
 @pytest.mark.parametrize(
