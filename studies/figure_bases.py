@@ -12,8 +12,8 @@ of 1,000 of its photographs. Everything goes through `manage.py` in a temporary 
 - missing: a file of captions for the 60 images where they share most words with the others, of 125.
 - tokens: the first caption of 1,000 images against the other four, as written and with " ." at the end.
 - seen: a system scored on its training images; vectors of another origin; the ridge chosen in five folds.
-- numbers: each method that reads vectors with vectors 1e17 and 1e-30 times as long, a column 1e4 times as large, and a row of
-  zeros: the remark, or the refusal.
+- numbers: each method that reads vectors, with vectors 1e17 and 1e-30 times as long, a column 1e4 times as
+  large, and a row of zeros: the remark, or the refusal.
 """
 
 from __future__ import annotations
