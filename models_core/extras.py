@@ -1,6 +1,6 @@
-"""Packages that only some work needs, imported when it begins and asked for where they are missing.
+"""Optional packages, imported when first needed, with an error that says how to install a missing one.
 
-requirements-extras.txt installs them all. Nothing else names them.
+requirements-extras.txt installs them all. No other file names them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from phrasebox.errors import PhraseboxError
 
-#: By the name that is imported: the package that brings it, and what needs it.
+#: Import name -> the package that provides it, and the features that need it.
 EXTRAS = {
     "cv2": ("opencv-contrib-python-headless", "Features of pictures and proposals of regions"),
     "gensim": ("gensim", "Training of word vectors and fastText's models"),
@@ -25,11 +25,11 @@ REMEDY = "pip install -r requirements-extras.txt -c constraints.txt"
 
 
 class MissingExtra(PhraseboxError):
-    """A package that the work needs is not installed; the message is one line with the remedy."""
+    """An optional package that the work needs is not installed; the message is one line with the remedy."""
 
 
 def load_extra(name: str) -> Any:
-    """The module `name` of an extra package, as "pyarrow.parquet"; raises MissingExtra."""
+    """Return the module `name` of an optional package, as "pyarrow.parquet"; raises MissingExtra."""
     top = name.partition(".")[0]
     package, purpose = EXTRAS[top]
     try:
@@ -42,7 +42,7 @@ def load_extra(name: str) -> Any:
 
 
 class LazyExtra:
-    """Stands for a module of an extra package, which is imported when something of it is first used."""
+    """A proxy for a module of an optional package, which is imported at the first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -52,7 +52,7 @@ class LazyExtra:
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
-    """The version of each of these packages that is installed."""
+    """Return the version of each of these packages that is installed."""
     versions = {}
     for package in packages:
         with suppress(PackageNotFoundError):

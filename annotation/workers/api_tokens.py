@@ -37,8 +37,7 @@ _USED_STEP = timedelta(hours=1)
 
 
 def tokens_of(account: Account, *roles: str) -> QuerySet[ApiToken]:
-    """Return the tokens of an account, including expired ones; for a call with a token limited to a corpus or
-    a campaign, only that token."""
+    """Return an account's tokens, also expired ones; a call with a limited token sees only that token."""
     rows = ApiToken.objects.filter(account_id=account.pk).select_related("corpus", "campaign")
     return rows if account.limit == WHOLE_SERVER else rows.filter(pk__in=[account.token])
 
@@ -134,8 +133,7 @@ def make_api_token(
 ) -> CreatedToken:
     """Create a token for `account`, valid for `days` days, read-only or for writing too.
 
-    `corpus` or `campaign` limits its scope. Raises PhraseboxError for an account without a role of staff,
-    since its token would give access to nothing.
+    `corpus` or `campaign` limits it. Raises PhraseboxError for an account without a staff role.
     """
     name = name.strip()
     scope = Scope(corpus.pk if corpus else None, campaign.pk if campaign else None)
@@ -202,8 +200,7 @@ def revoke_token(request: RevokeTokenRequest, context: OperationContext) -> None
 
 
 def token_of_secret(secret: str) -> ApiToken | None:
-    """Return the token with that secret, with its account; None where it was revoked, has expired or never
-    existed."""
+    """Return the token with that secret and its account; None if revoked, expired or unknown."""
     if not secret.startswith(TOKEN_PREFIX) or len(secret) > LONGEST_SECRET or not secret.isascii():
         return None
     now = database.now()
@@ -218,8 +215,7 @@ def token_of_secret(secret: str) -> ApiToken | None:
 
 
 def account_under(token: ApiToken) -> Account:
-    """Return the account of a token with the permissions of the token: its current roles, within the token's
-    limit.
+    """Return the account of a token with its permissions: current roles, within the token's limit.
 
     Read at every call, so that a revoked role is gone with the next one.
     """
@@ -263,9 +259,8 @@ def prune_api_tokens() -> None:
 
 
 def digest_of_secret(secret: str) -> str:
-    """Return the stored digest of a secret: its SHA-256, in hexadecimal.
+    """Return the SHA-256 of a secret, which is stored, in hexadecimal.
 
-    For tokens and recovery codes, whose random bits need neither salt nor delay; it is independent of the
-    server's key.
+    Random secrets need neither salt nor delay; it is independent of the server's key.
     """
     return hashlib.sha256(secret.encode()).hexdigest()

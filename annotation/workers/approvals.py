@@ -1,5 +1,4 @@
-"""Lists with which a researcher approves and pays people on a crowd platform: its ids of submissions and
-people.
+"""Lists with which a researcher approves and pays people on a crowd platform, by its ids.
 
 The ids identify people, so each list is recorded in the audit log.
 """
@@ -83,8 +82,7 @@ def platforms_of(campaign: Campaign) -> list[str]:
 
 
 def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submission]:
-    """Return completed visits whose people the platform confirmed, or cannot confirm, in order of arrival.
-    Those that the platform ended are excluded.
+    """Return completed visits whose people are confirmed or cannot be, unless ended, by arrival.
 
     Raises PhraseboxError where the campaign has no study there.
     """
@@ -171,9 +169,8 @@ def write_approvals(
 
 
 def _owed_to_people(submissions: list[Submission], smallest: int) -> list[tuple[Submission, int]]:
-    """Return the last submission of each person of the platform, and the amount due, truncated to `smallest`,
-    to all of that person's workers here, in millionths: a person who uses another browser may be another
-    worker."""
+    """Return each person's last submission, and the amount due to all of their workers here in millionths,
+    truncated to `smallest`: a person who uses another browser may be another worker."""
     people: dict[str, dict[str, Submission]] = {}
     for row in submissions:
         workers = people.setdefault(row.participant, {})

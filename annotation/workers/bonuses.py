@@ -121,8 +121,7 @@ def _bonus_summary(row: Bonus, currency: str) -> BonusSummary:
 def give_bonus(
     *, campaign: Campaign, workers: Sequence[int], amount: int, reason: str, actor: Account | None = None
 ) -> list[Bonus]:
-    """Give each of these workers a bonus of `amount` millionths, all or none. It is due from now on, and paid
-    with everything else.
+    """Give each of these workers a bonus of `amount` millionths, all or none, due from now on.
 
     Raises PhraseboxError for an invalid amount, without a reason, for model annotators, where answers are
     simulated, and where the actor gave one of them the same a moment ago.

@@ -105,8 +105,7 @@ def arrive(arrival: Arrival) -> Visit:
 def note_submission(
     *, provider: str, report: SubmissionReport, submission: str, at: datetime, by: str = Visit.WEBHOOK
 ) -> bool:
-    """Record a platform's report about a submission's participant and status. Return whether that changed a
-    visit.
+    """Record a platform's report about a submission; return whether that changed a visit.
 
     Known and older reports change nothing. If the submission has ended, the worker's leases are returned,
     unless the worker has another visit.
@@ -146,11 +145,8 @@ def ask_waiting() -> None:
 
 
 def confirm_by_hand(*, study: Study, submission: str, participant: str, actor: Account | None = None) -> bool:
-    """Record that a researcher saw on the platform that a submission to `study` belongs to `participant`;
-    return whether that changed any visit. Raises VisitError.
-
-    Other claims to that submission, in this study or another, are refused: it belongs to one person.
-    """
+    """Record that a researcher saw on the platform that a submission is of `participant`; return whether a
+    visit changed. Other claims to it, in any study, are refused. Raises VisitError."""
     claims = Visit.objects.filter(study=study, external_id=submission, participant=participant)
     visit = claims.values_list("pk", flat=True).first()
     if visit is None:
@@ -195,8 +191,7 @@ def _ask(visit: Visit) -> None:
 
 
 def _ask_platform(arrival: Arrival) -> tuple[str, SubmissionReport | None]:
-    """Return the way by which the platform confirms a submission, and its report: a signed link, an earlier
-    report, its API."""
+    """Return how the platform confirms a submission (signed link, earlier report, API), and its report."""
     provider = arrival.study.provider
     before = PlatformReport.objects.filter(provider=provider, submission=arrival.submission).first()
     if (link := arrival.link) is not None:
@@ -226,8 +221,7 @@ def _matches(report: SubmissionReport, participant: str, study: Study) -> bool:
 
 
 def _again(act: Callable[[], _T]) -> _T:
-    """Run a function that may merge workers in its own transaction, and again if somebody worked
-    meanwhile."""
+    """Run a function that may merge workers in a transaction, again if somebody worked meanwhile."""
     for left in reversed(range(TRIES)):
         try:
             with database.writing():
@@ -297,8 +291,7 @@ def _ended() -> str:
 def _unconfirmed(
     arrival: Arrival, study: Study, claims: list[Visit], by: str, report: SubmissionReport | None
 ) -> Visit | str:
-    """Return the visit for a submission without a confirmed owner; it belongs to the visitor with the
-    platform's `report`."""
+    """Return the visit for an unconfirmed submission; it belongs to the visitor with that `report`."""
     claim = next((row for row in claims if row.verification in Visit.OPEN), None)
     if claim is not None and claim.reported in ENDED:
         return _ended()
@@ -335,8 +328,7 @@ def _shut_out(account: Account | None) -> str:
 
 
 def _known(provider: str, participant: str) -> Identity | None:
-    """Return whom the platform confirmed as `participant`, or who came as such before confirmation was
-    required."""
+    """Return whom the platform confirmed as `participant`, or who came as such before confirmation."""
     identity = Identity.objects.select_related("account", "worker")
     return identity.filter(provider=provider, external_id=participant).first()
 

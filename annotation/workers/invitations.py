@@ -1,8 +1,8 @@
 """Invitation links that make people workers: created, opened, accepted, revoked.
 
-A link holds the number of its row, signed: nothing that gives access is stored, and no link can be forged
-without the server's key. A person who accepts gets an account, with a chosen name and password, or at once
-under the pseudonym, with a code instead of a password.
+A link contains the number of its row, signed: no access data is stored, and forging a link requires the
+server's key. A person who accepts gets an account, with a chosen name and password, or at once under the
+pseudonym, with a code.
 """
 
 from collections.abc import Mapping
@@ -175,8 +175,7 @@ def invitation_token(invitation: Invitation) -> str:
 
 
 def open_invitation(token: str) -> Invitation:
-    """Return the invitation of a link. Raises PhraseboxError where it is not valid, with the reason and whom
-    to ask."""
+    """Return the invitation of a link. Raises PhraseboxError with the reason if it is not valid."""
     try:
         number = int(_SIGNER.unsign(token))
     except BadSignature:

@@ -60,8 +60,7 @@ class ProvisionalWorkerMoved(Exception):
 
 
 def merge_workers(*, provisional: Identity, known: Identity, by_platform: bool = True) -> None:
-    """Merge two workers; the known one stays. Raises ProvisionalWorkerMoved; call inside
-    `database.writing()`.
+    """Merge two workers, within `database.writing()`; the known one stays. Raises ProvisionalWorkerMoved.
 
     Sessions of the provisional worker continue as the known one. `by_platform`: a crowd platform confirmed
     it, else a researcher saw it there.
@@ -99,8 +98,8 @@ def _account_of(identity: Identity) -> Any:
 
 
 def _images(was: int, stays: int) -> list[int]:
-    """Return the open images (ids) with work of the provisional worker, and those of which the known one had
-    a question that the other met as a control item."""
+    """Return ids of open images where the provisional worker has work, or met a known one's question as a
+    control item."""
     held = Assignment.objects.filter(worker=was, task__isnull=False).values_list("task__image", flat=True)
     drawn = Task.objects.filter(barred=was).values_list("image", flat=True)
     known = Task.objects.filter(pk__in=_met_otherwise(had=stays, met=was)).values_list("image", flat=True)
@@ -123,8 +122,7 @@ def _met_otherwise(*, had: int, met: int) -> list[int]:
 
 
 def _lock(was: int, stays: int, images: list[int]) -> Any:
-    """Lock everything that will change. Return a function that lists the trust states to compute again after
-    the move."""
+    """Lock everything that will change; return a function that lists trust states to compute again."""
 
     def locked(query: Any) -> list[int]:
         return list(
@@ -244,8 +242,7 @@ def _take_away(row: Assignment) -> None:
 
 
 def _tokens_apart(was: int, stays: int) -> None:
-    """A token identifies one answer of one worker: where both used the same one, the provisional one's is
-    changed."""
+    """A token identifies one answer of one worker: change the provisional one's if both used it."""
     theirs = Assignment.objects.filter(worker=stays).exclude(token="").values("token")
     for row in list(Assignment.objects.filter(worker=was, token__in=theirs)):
         row.token = f"joined-{row.pk}"
@@ -272,8 +269,7 @@ def _withdraw_own_boxes(worker: int, images: list[int]) -> None:
 
 
 def _withdraw_known(worker: int, images: list[int]) -> None:
-    """Withdraw the person's answers to questions that they also met as control items, and return such
-    leases."""
+    """Withdraw the person's answers to questions also met as control items; return such leases."""
     met = _met_otherwise(had=worker, met=worker)
     _withdraw_answers(worker, Assignment.objects.filter(task__in=met, task__image__in=images))
 

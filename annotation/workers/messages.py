@@ -28,8 +28,7 @@ def send_messages(
 ) -> list[WorkerMessage]:
     """Send each of these workers of a campaign the same message, all or none.
 
-    Raises PhraseboxError for an empty or too long text, and where none of them can read it: model annotators
-    and erased workers cannot.
+    Raises PhraseboxError for an invalid text, and if a model annotator or erased worker is among them.
     """
     text = "\n".join(line.rstrip() for line in text.replace("\0", "").splitlines()).strip()
     if not text:

@@ -122,8 +122,7 @@ def due_accounts(*, campaign: Campaign, worker: int | None = None) -> list[Due]:
 
 
 def unconfirmed(workers: Iterable[int]) -> set[int]:
-    """Return those of these workers who came from a crowd platform that has not confirmed who they are, or
-    that says that they are somebody else."""
+    """Return these workers whom their crowd platform has not confirmed, or has identified as others."""
     claims = Visit.objects.filter(identity=OuterRef("pk"), verification__in=(Visit.WAITING, Visit.REFUSED))
     unsure = Identity.objects.filter(Exists(claims), external_id="", worker__in=list(workers))
     return set(unsure.values_list("worker", flat=True))
@@ -145,8 +144,7 @@ def pay(
 ) -> Payout:
     """Record that `amount` (millionths) was paid. Repeating it with the same `reference` is the same payment.
 
-    Raises PhraseboxError for more than is due, for a reference that stands for another amount, and where
-    answers are simulated.
+    Raises PhraseboxError for more than is due, a used reference, and simulated answers.
     """
     _check_reference(reference)
     with database.writing():
@@ -215,11 +213,10 @@ def pay_all_due(
     workers: Collection[int] | None = None,
     actor: Account | None = None,
 ) -> list[Payout]:
-    """Record that all workers, or these `workers`, were paid what is due to them, all or none. Amounts below
-    the last digit of the currency stay due.
+    """Record that all workers, or these `workers`, were paid what is due to them, all or none.
 
-    Workers who were paid under this `reference` before are skipped, so that it may be repeated; so are those
-    who are not confirmed (`Due.held`).
+    Amounts below the currency's last digit stay due. Workers paid under this `reference` before are skipped,
+    so that it may be repeated; so are unconfirmed ones (`Due.held`).
     """
     if not reference:
         raise PhraseboxError(_("Paying several workers needs a reference that identifies the payment."))
@@ -253,8 +250,7 @@ def payouts_in_force(campaign: Campaign) -> QuerySet[Payout]:
 
 
 def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account | None = None) -> Payout:
-    """Record that a payout, by its number, was not made after all: its amount is due again, and its reference
-    is free.
+    """Record that a payout was not made: its amount is due again, and its reference is free.
 
     Voiding it again changes nothing. Raises PhraseboxError without a reason, and where the campaign has no
     such payout.
@@ -310,8 +306,7 @@ def _check_reference(reference: str) -> None:
 
 
 def micros_of(text: str, currency: str) -> int:
-    """Return an amount as people write it ("12.50") in millionths. Raises Invalid, also where it has more
-    digits than its currency."""
+    """Return an amount such as "12.50" in millionths. Raises Invalid, also for too many digits."""
     smallest = smallest_amount(currency)
     try:
         # Decimal accepts 1_000 and digits of other scripts, too.
@@ -326,8 +321,7 @@ def micros_of(text: str, currency: str) -> int:
 
 
 def ledger(campaign: Campaign) -> Iterator[tuple[object, ...]]:
-    """Yield every line of the ledger, in the order of COLUMNS: answers in the order of their leases, then
-    bonuses, then payouts.
+    """Yield every line of the ledger, in the order of COLUMNS: answers by lease, bonuses, payouts.
 
     Read page by page. Amounts are in units of the currency; payouts are negative, so that a worker's amounts
     add up to what is due. What was voided or withdrawn has a second line that cancels the first.

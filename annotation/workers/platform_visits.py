@@ -140,8 +140,7 @@ def current_visit(session: Mapping[str, Any], account: Any) -> Visit | None:
 
 
 def left_of_visit(visit: Visit, *, holding: int = 0) -> int:
-    """Return how many answers are still requested, besides the `holding` leases; 0 where nothing more is
-    leased."""
+    """Return how many answers are still requested, besides the `holding` leases; 0 after its end."""
     if visit.outcome or visit.reported in ENDED or visit.verification == Visit.REFUSED:
         return 0
     return max(0, visit.study.answers_required - answers_of_visit(visit) - holding)

@@ -132,8 +132,7 @@ def create_annotator(
 ) -> Account:
     """Create an account with the role annotator for `campaign`, under a new pseudonym.
 
-    Without `username` the account is named like the pseudonym; without `password` it has none. Raises
-    IntegrityError where the name, or the provider's `external_id`, is taken.
+    Defaults: the pseudonym as name, no password. Raises IntegrityError if a name or `external_id` is taken.
     """
     with database.writing():
         worker = new_worker()
@@ -314,19 +313,18 @@ def _erase(
         because = AuditEntry.THEMSELVES if by_themselves else ""
         record(actor=actor, act="erase_worker", worker=worker.pseudonym, again=not note, because=because)
         if note:
-            # Before the commit: a superfluous entry is harmless, an unrecorded erasure may be undone by a
-            # restore.
+            # Before the commit: an extra entry is harmless, a missing one lets a restore undo the erasure.
             for name in names:
                 _note(erasure._replace(pseudonym=name), worker.erased_at)
     return Erased(worker.pseudonym, account is not None, ended.sessions, comments, written, typed)
 
 
 def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
-    """Return a worker's identity and account, locked: from then on nothing of theirs is stored or due, and no
-    role granted. Raises PhraseboxError where they were just merged into another worker.
+    """Return a worker's identity and account, locked: nothing of theirs is stored, due or granted from then
+    on. Raises PhraseboxError where they were just merged into another worker.
 
-    Locks, in the order of `confirmation` and `joining`: studies, visits, campaigns, images, tasks and
-    assignments; then the worker, which answers share; then identity and account.
+    Locks in the order of `confirmation` and `joining`: studies, visits, campaigns, images, tasks,
+    assignments, the worker, then identity and account.
     """
     visits = Visit.objects.filter(identity__worker=worker)
     _lock(Study.objects.filter(pk__in=list(visits.values_list("study", flat=True))))
@@ -380,8 +378,7 @@ def _remains(worker: Worker, erasure: Erasure) -> bool:
 
 
 def _forget_visits(identity: Identity | None) -> list[str]:
-    """Delete platforms' reports on somebody's submissions; return the pseudonyms that they had before the
-    platform confirmed them, which an older backup may contain."""
+    """Delete platforms' reports on somebody's submissions; return their pseudonyms before confirmation."""
     if identity is None:
         return []
     visits = Visit.objects.filter(identity=identity)

@@ -85,8 +85,7 @@ class Try(NamedTuple):
 
 
 def attempt(*tries: Try) -> int:
-    """Count an attempt under each of the limits: return 0, or the seconds to wait, and then nothing is
-    counted."""
+    """Count an attempt under each limit and return 0, or count nothing and return the seconds to wait."""
     with database.writing():
         now = database.now()
         rows = []

@@ -13,8 +13,7 @@ from annotation.common import database
 from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account, ApiToken, RoleGrant
 
-#: The session key of the visit. It is only set for people who come through the address of a crowd platform,
-#: so it also marks these sessions.
+#: The session key of the visit; it also marks sessions of people who came from a crowd platform.
 VISIT = "visit"
 #: The session key that says that the account has to set up a second factor first.
 SET_UP_FIRST = "set_up_second_factor"
@@ -34,8 +33,7 @@ class EndedAccess(NamedTuple):
 
 
 def end_access(account: Account) -> EndedAccess:
-    """Sign `account` out everywhere and revoke its tokens, at once: call it when a role is revoked, and when
-    an account is deactivated or erased.
+    """Sign `account` out everywhere and revoke its tokens: when it loses a role, is deactivated or erased.
 
     This also invalidates URLs of pictures, which require an existing session or token.
     """
@@ -60,8 +58,7 @@ def hand_over(old: Account, new: Account) -> int:
 
 
 def _sessions_of(account: Account) -> list[str]:
-    """Return the stored keys of an account's sessions. The owner is inside the session data, so all sessions
-    are read."""
+    """Return the keys of an account's sessions. All are read: the owner is in the session data."""
     return [
         session.pk
         for session in Session.objects.iterator()
@@ -80,8 +77,7 @@ def sets_up_first(session: Mapping[str, Any]) -> bool:
 
 
 def may_look(account: int, *, session: str = "", token: str = "", program: str = "") -> bool:
-    """Whether this session, this token of a worker, or the API token with this digest, still gives the
-    account read access; one query."""
+    """Whether this session, worker's token or API token digest still gives read access; one query."""
     now = timezone.now()
     if program:
         held = Exists(ApiToken.objects.filter(digest=program, account=account, expires_at__gt=now))

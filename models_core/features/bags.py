@@ -21,8 +21,8 @@ from models_core.phase_cache import from_json_array, to_json_array
 class TfIdfBags:
     """The `size` most frequent words of the training texts and their idf; learned are `words_`, `idf_`.
 
-    Of equally frequent words the first of the alphabet are taken. `normalised` bags have length 1, save
-    those without a known word, which are zeros.
+    Equally frequent words are taken in alphabetical order. `normalised` bags have length 1, except those
+    without a known word, which are zeros.
     """
 
     words_: tuple[str, ...]
@@ -34,7 +34,7 @@ class TfIdfBags:
         self.size, self.normalised = size, normalised
 
     def fit(self, texts: Sequence[Sequence[str]]) -> TfIdfBags:
-        """Learn words and weights. Raises ValueError where the texts have no word at all."""
+        """Learn words and weights. Raises ValueError if the texts have no words."""
         often: Counter[str] = Counter()
         having: Counter[str] = Counter()
         for text in texts:
@@ -48,7 +48,7 @@ class TfIdfBags:
         return self
 
     def transform(self, texts: Iterable[Sequence[str]]) -> sparse.csr_matrix:
-        """Shape (texts, words), float32; unknown words are left out."""
+        """Return the bags, shape (texts, words), float32; unknown words are left out."""
         places = {word: index for index, word in enumerate(self.words_)}
         columns: list[int] = []
         counts: list[int] = []
@@ -68,13 +68,13 @@ class TfIdfBags:
         return rows
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Words and weights, and settings that fit JSON; `from_state` takes both."""
+        """Return words and weights, and settings that fit JSON; `from_state` takes both."""
         arrays: dict[str, NDArray[Any]] = {"words": to_json_array(self.words_), "idf": self.idf_}
         return arrays, {"size": self.size, "normalised": self.normalised}
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> TfIdfBags:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings["size"], normalised=settings["normalised"])
         restored.words_ = tuple(from_json_array(arrays["words"]))
         restored.idf_ = np.asarray(arrays["idf"])

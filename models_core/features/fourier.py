@@ -1,11 +1,11 @@
-"""Random Fourier features: rows whose inner products near those of a Gaussian kernel.
+"""Random Fourier features: rows whose inner products approximate a Gaussian kernel.
 
     phi(x) = sqrt(2) cos(x R + b)
 
 By default R ~ Normal(0, 1 / sigma^2) and b ~ Unif[0, 2 pi], as Rahimi and Recht 2007 derive them;
-`as_printed` takes R ~ Normal(0, sigma^2) and b ~ Unif[0, 1], which is what Gong et al. 2014, section 4.1,
-print. sigma is the mean distance of a row to its 50th nearest neighbour among all rows; where these are many,
-of a sample of rows.
+`as_printed` takes R ~ Normal(0, sigma^2) and b ~ Unif[0, 1], as in Gong et al. 2014, section 4.1. sigma is
+the mean distance of a row to its 50th nearest neighbour among all rows; if there are many, only for a sample
+of rows.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rows whose neighbours are looked for; of more, so many are drawn.
+#: Maximum number of rows whose neighbours are computed; of more, a sample is drawn.
 NEIGHBOUR_SAMPLE = 2000
-#: So many of them are compared with so many rows at a time: 16 MiB of distances.
+#: Number of these rows, and of all rows, that are compared at a time: 16 MiB of distances.
 _TOGETHER, _COMPARED = 250, 8192
 
 
@@ -34,7 +34,7 @@ class FourierFeatures:
         self.size, self.neighbour, self.as_printed = size, neighbour, as_printed
 
     def fit(self, rows: NDArray[Any], rng: np.random.Generator) -> FourierFeatures:
-        """Learn sigma of rows, shape (rows, d), and draw. Raises ValueError where all rows are the same."""
+        """Learn sigma from rows, shape (rows, d), and draw. Raises ValueError if all rows are equal."""
         sigma = neighbour_distance(rows, self.neighbour, rng)
         if not sigma > 0:
             raise ValueError(f"{len(rows)} rows have no distance from each other; no width can be learned")
@@ -44,23 +44,24 @@ class FourierFeatures:
         return self
 
     def transform(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Shape (rows, size)."""
+        """Return the features, shape (rows, size)."""
         return np.asarray(np.sqrt(2) * np.cos(rows @ self.frequencies_ + self.phases_))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Frequencies and phases."""
+        """Return frequencies and phases."""
         return {"frequencies": self.frequencies_, "phases": self.phases_}
 
     def take_state(self, arrays: Mapping[str, NDArray[Any]]) -> FourierFeatures:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         self.frequencies_, self.phases_ = arrays["frequencies"], arrays["phases"]
         return self
 
 
 def neighbour_distance(rows: NDArray[Any], neighbour: int, rng: np.random.Generator) -> float:
-    """The mean distance to the `neighbour`-th nearest other row, or to the farthest where there are fewer.
+    """Return the mean distance to the `neighbour`-th nearest other row, or to the farthest if there are
+    fewer.
 
-    Of many rows a sample is asked; its neighbours are looked for among all rows, some at a time. Raises
+    With many rows only a sample is used; its neighbours are searched among all rows, in blocks. Raises
     ValueError for fewer than two rows.
     """
     if len(rows) < 2:
@@ -74,7 +75,7 @@ def neighbour_distance(rows: NDArray[Any], neighbour: int, rng: np.random.Genera
 
 
 def _nearest(rows: NDArray[Any], chosen: NDArray[np.intp], rank: int) -> NDArray[np.float64]:
-    """The squared distance of each chosen row to the one at a place among the others, 1 for the nearest."""
+    """Return the squared distance of each chosen row to the other row with this rank, 1 for the nearest."""
     some = np.asarray(rows[chosen], np.float64)
     lengths = np.einsum("ij,ij->i", some, some)[:, None]
     nearest = np.empty((len(chosen), 0))
@@ -83,7 +84,7 @@ def _nearest(rows: NDArray[Any], chosen: NDArray[np.intp], rank: int) -> NDArray
         squares = np.einsum("ij,ij->i", others, others)
         apart = np.maximum(lengths + squares - 2 * some @ others.T, 0.0)
         here = np.flatnonzero((chosen >= start) & (chosen < start + len(others)))
-        apart[here, chosen[here] - start] = -1.0  # itself comes first
+        apart[here, chosen[here] - start] = -1.0  # the row itself comes first
         nearest = np.concatenate([nearest, apart], axis=1)
         if nearest.shape[1] > rank + 1:
             nearest = np.partition(nearest, rank, axis=1)[:, : rank + 1]

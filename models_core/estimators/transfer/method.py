@@ -6,9 +6,9 @@ text feature   CCA of [X, the mean of the texts T of each image's k nearest F], 
 stacked        CCA of [X, phi(X A)], [Y, phi(Y B)], A and B the scaled maps of CCA on F, T;
                phi is a random Fourier map (SAE), or nothing (linear); without X and Y "stacked training"
 
-Weak texts are described as the clean captions are. What stands beside other features is scaled to their mean
-variance: one ridge is for both, and would else count for the smaller alone. Ridges and powers, of both CCAs,
-are chosen on held-out clean images.
+Weak texts are described like the clean captions. Features that are added beside others are scaled to the same
+mean variance, since both share one ridge, which would otherwise affect only the smaller ones. Ridges and
+powers, of both CCAs, are chosen on held-out clean images.
 
 Source: Gong et al. 2014, sections 4.1 and 4.2.
 """

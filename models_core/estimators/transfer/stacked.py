@@ -1,4 +1,4 @@
-"""CCA on top of the features that a CCA of weak pairs gives: SAE, and its baselines.
+"""CCA on top of the features from a CCA of weak pairs: SAE, and its baselines.
 
 Source: Gong et al. 2014, sections 4.1 and 4.2.
 """
@@ -44,14 +44,14 @@ from models_core.estimators.transfer.weak_pairs import StackedSettings, matching
 from models_core.features.fourier import FourierFeatures
 from phrasebox.scoring.tiles import Scores
 
-#: Rows that variances are compared on; of more, as many are drawn.
+#: Maximum number of rows on which variances are compared; of more, a sample is drawn.
 _SCALED_BY = 5000
 
 
 @dataclass(frozen=True)
 class StackedRows:
-    """Rows [X, phi(X A)] of eq. 5 for both views: `maps` are A and B, `fourier` is phi where it is not left
-    out, `scales` are factors of what stands beside the original rows, if these are kept."""
+    """Rows [X, phi(X A)] of eq. 5 for both views: `maps` are A and B, `fourier` is phi if it is used,
+    `scales` are factors of the features added beside the original rows, if these are kept."""
 
     maps: Mapping[str, LinearMap]
     fourier: Mapping[str, FourierFeatures]
@@ -60,12 +60,12 @@ class StackedRows:
     name: ClassVar[str] = "stacked"
 
     def mapped(self, view: str, rows: View) -> Matrix:
-        """phi(X A)."""
+        """Return phi(X A)."""
         embedded = self.maps[view](rows)
         return self.fourier[view].transform(embedded) if view in self.fourier else embedded
 
     def __call__(self, view: str, rows: View) -> View:
-        """Dense, shape (rows, numbers of the CCA on top)."""
+        """Return a dense array, shape (rows, numbers of the CCA on top)."""
         embedded: View = self.scales[view] * self.mapped(view, rows)
         if not self.original:
             return embedded
@@ -73,7 +73,7 @@ class StackedRows:
         return np.hstack([dense, embedded])
 
     def state(self) -> State:
-        """All of it."""
+        """Return everything as a state."""
         arrays: dict[str, NDArray[Any]] = {}
         for view, row_map in self.maps.items():
             arrays |= {f"map.{view}.mean": row_map.mean, f"map.{view}.weights": row_map.weights}
@@ -84,7 +84,7 @@ class StackedRows:
 
     @classmethod
     def from_state(cls, state: State) -> StackedRows:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, settings = state
         fourier = {}
         for view in settings["fourier"]:
@@ -101,7 +101,7 @@ class StackedRows:
 
 
 def stacked_memory(settings: StackedSettings, amounts: Amounts) -> float:
-    """`Method.memory` of a CCA on top of one of further pairs: held-out rows of both sides are dense."""
+    """`Method.memory` of a CCA on top of a CCA of further pairs: held-out rows of both sides are dense."""
     added = settings.features if settings.mapping == "fourier" else settings.weak_components
     original = (amounts[IMAGE_NUMBERS], amounts[CAPTION_NUMBERS]) if settings.original else (0, 0)
     images, captions = (numbers + added for numbers in original)
@@ -118,8 +118,8 @@ register_row_map(StackedRows.name, StackedRows.from_state)
 
 
 class Stacked:
-    """CCA on top of the features that a CCA of weak pairs gives; learned are `weak_` and `cca_`, with Fourier
-    features `fourier_` for each side, and `scales_` of what stands beside the original features."""
+    """CCA on top of the features from a CCA of weak pairs. Learned are `weak_` and `cca_`, with Fourier
+    features `fourier_` for each side, and `scales_` of the features added beside the original ones."""
 
     weak_: CCA
     cca_: CCA
@@ -131,7 +131,7 @@ class Stacked:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Stacked:
-        """Learn from weak pairs first, then from clean ones; raises ValueError without weak pairs."""
+        """Train on weak pairs first, then on clean ones; raises ValueError without weak pairs."""
         settings = self.settings
         if isinstance(train.images, np.ndarray) and not np.isfinite(train.images.sum(dtype=np.float64)):
             checked_numbers(train.images, IMAGE_VIEW)  # it names the first
@@ -162,7 +162,7 @@ class Stacked:
         return StackedRows(maps, self.fourier_, self.scales_, self.settings.original)
 
     def _auxiliary_sums(self, context: FitContext) -> PairedSums:
-        """The sums over the pairs that the CCA below learns from."""
+        """Return the sums over the training pairs of the lower CCA."""
         return sums_of_dataset(weak_pairs(context), context)
 
     def _scale(self, view: str, rows: View, context: FitContext) -> float:
@@ -175,11 +175,11 @@ class Stacked:
         return Dataset(views, data.links)
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """Cosines; rows are queries."""
+        """Return cosines; rows are queries."""
         return self.cca_.score(self._all_stacked(data), direction=direction)
 
     def state(self) -> State:
-        """What both CCAs learned, and what was drawn."""
+        """Return what both CCAs learned, and the random numbers drawn."""
         settings: dict[str, Any] = {"scales": dict(self.scales_)}
         arrays: dict[str, NDArray[Any]] = {}
         for name, model in (("weak", self.weak_), ("top", self.cca_)):
@@ -191,7 +191,7 @@ class Stacked:
 
     @classmethod
     def from_state(cls, settings: StackedSettings, state: State) -> Stacked:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
 
         def of(prefix: str) -> dict[str, NDArray[Any]]:

@@ -30,7 +30,7 @@ from models_core.estimators.covariances import covariance_memory
 from models_core.estimators.transfer.weak_pairs import TextFeatureSettings, matching_scale, weak_pairs
 from phrasebox.scoring.tiles import Scores
 
-#: Images, and weak images, that are compared at a time.
+#: Number of images, and of weak images, that are compared at a time.
 _ROWS, _BLOCK = 256, 8192
 
 
@@ -46,8 +46,8 @@ def text_feature_memory(settings: TextFeatureSettings, amounts: Amounts) -> floa
 class TextFeature:
     """CCA of images beside the mean text of similar weak images; learned is `cca_`.
 
-    It keeps the weak pairs, which new images are compared with: `images_`, shape (n, d), and `texts_`, the
-    mean bag of each, sparse (n, words).
+    It keeps the weak pairs, because new images are compared with them: `images_`, shape (n, d), and `texts_`,
+    the mean bag of each, sparse (n, words).
     """
 
     cca_: CCA
@@ -60,7 +60,7 @@ class TextFeature:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> TextFeature:
-        """Learn from clean pairs; raises ValueError without weak pairs."""
+        """Train on clean pairs; raises ValueError without weak pairs."""
         weak = weak_pairs(context)
         self.images_ = np.ascontiguousarray(weak.images, np.float32)
         count = len(self.images_)
@@ -86,7 +86,7 @@ class TextFeature:
         return Dataset({**data.views, IMAGE_VIEW: beside}, data.links)
 
     def text_features(self, images: View) -> NDArray[np.float32]:
-        """The mean text of each image's nearest weak images, shape (images, words)."""
+        """Return the mean text of each image's nearest weak images, shape (images, words)."""
         rows = np.asarray(images, np.float32)
         k = min(self.settings.neighbours, len(self.images_))
         lengths = np.einsum("ij,ij->i", self.images_, self.images_)
@@ -102,15 +102,15 @@ class TextFeature:
         return text_features
 
     def _nearest(self, rows: NDArray[np.float32], lengths: NDArray[np.float32], k: int) -> NDArray[np.intp]:
-        """The numbers of the `k` nearest weak images of each row, the nearest first, shape (rows, k).
+        """Return the indices of the `k` nearest weak images of each row, the nearest first, shape (rows, k).
 
-        Memory is that of one block of distances: of each block of weak images the nearest k stay.
+        Only one block of distances is in memory: the nearest k of each block of weak images are kept.
         """
         near = np.empty((len(rows), 0), np.float32)
         places = np.empty((len(rows), 0), np.intp)
         for start in range(0, len(self.images_), _BLOCK):
             part = slice(start, start + _BLOCK)
-            # |x - f|^2 less |x|^2 is enough to compare.
+            # |x - f|^2 minus |x|^2 is enough for comparing.
             apart = lengths[part] - 2 * rows @ self.images_[part].T
             near = np.hstack([near, apart])
             values = np.arange(start, start + apart.shape[1])
@@ -120,11 +120,11 @@ class TextFeature:
         return places
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """Cosines; rows are queries."""
+        """Return cosines; rows are queries."""
         return self.cca_.score(self._with_texts(data), direction=direction)
 
     def state(self) -> State:
-        """What CCA learned, and the weak pairs."""
+        """Return what CCA learned, and the weak pairs."""
         arrays, settings = self.cca_.state()
         texts = {"data": self.texts_.data, "indices": self.texts_.indices, "indptr": self.texts_.indptr}
         arrays |= {
@@ -135,7 +135,7 @@ class TextFeature:
 
     @classmethod
     def from_state(cls, settings: TextFeatureSettings, state: State) -> TextFeature:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.cca_ = CCA.from_state(settings.cca(), state)

@@ -1,4 +1,4 @@
-"""Weak pairs, CCA of these alone, and CCA of clean and weak pairs as one set.
+"""Weak pairs, CCA of weak pairs alone, and CCA of clean and weak pairs as one set.
 
 Source: Gong et al. 2014, section 4.
 """
@@ -33,7 +33,7 @@ class WeakSettings(CheckedRecord):
     grid_steps: GridSteps = GRID_STEPS
 
     def cca(self) -> CCASettings:
-        """Of the CCA whose embeddings are ranked by."""
+        """The settings of the CCA whose embeddings are compared."""
         return CCASettings(self.components, True, self.ridges, self.powers, self.grid_steps)
 
 
@@ -71,18 +71,18 @@ class StackedSettings(WeakSettings):
     ] = False
 
     def weak_cca(self) -> CCASettings:
-        """Of the CCA of weak pairs."""
+        """The settings of the CCA of weak pairs."""
         return CCASettings(self.weak_components, True, self.ridges, self.powers, self.grid_steps)
 
 
-#: What a fit finds weak pairs under.
+#: The key of the weak pairs among a fit's extra data.
 WEAK = "weak"
 
 
 def matching_scale(view: View, added: NDArray[Any]) -> float:
-    """By which columns are multiplied so that their mean variance is that of the columns of `view`.
+    """Return the factor that gives the added columns the mean variance of the columns of `view`.
 
-    1 where either has none.
+    1 if either has no variance.
     """
     mean = np.asarray(view.mean(axis=0, dtype=np.float64)).ravel()
     squares = (
@@ -94,7 +94,7 @@ def matching_scale(view: View, added: NDArray[Any]) -> float:
 
 
 def weak_pairs(context: FitContext) -> Dataset:
-    """Raises ValueError where there are none."""
+    """Return the weak pairs; raises ValueError if there are none."""
     if WEAK not in context.auxiliary:
         raise ValueError("the method learns from weak pairs too; give a weak collection")
     return context.auxiliary[WEAK]
@@ -110,7 +110,7 @@ class WeakOnly:
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> WeakOnly:
-        """Learn from the weak pairs; held-out clean ones choose ridge and power. Raises ValueError."""
+        """Train on the weak pairs; held-out clean pairs choose ridge and power. Raises ValueError."""
         self.cca_ = CCA(self.settings.cca()).solve(self._covariances(train, context), validation, context)
         self.selection_ = self.cca_.selection_
         return self
@@ -119,16 +119,16 @@ class WeakOnly:
         return sums_of_dataset(weak_pairs(context), context).covariances()
 
     def score(self, data: Dataset, *, direction: RankDirection) -> Scores:
-        """Cosines; rows are queries."""
+        """Return cosines; rows are queries."""
         return self.cca_.score(data, direction=direction)
 
     def state(self) -> State:
-        """What CCA learned."""
+        """Return what CCA learned."""
         return self.cca_.state()
 
     @classmethod
     def from_state(cls, settings: Any, state: State) -> WeakOnly:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.cca_ = CCA.from_state(settings.cca(), state)
         return restored
@@ -140,7 +140,7 @@ class Joint(WeakOnly):
     settings: JointSettings
 
     def _covariances(self, train: Dataset, context: FitContext) -> Covariances:
-        # Pairs that count beta^2 times are rows times beta, after all rows are moved by the mean.
+        # Pairs with weight beta^2 are rows times beta, after the mean is subtracted from all rows.
         sums = sums_of_dataset(train, context)
         sums.merge(sums_of_dataset(weak_pairs(context), context).weighted(self.settings.weight**2))
         return sums.covariances()

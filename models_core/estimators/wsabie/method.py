@@ -1,15 +1,14 @@
-"""Wsabie: maps of images and captions learned by a ranking loss, a pair at a time.
+"""Wsabie: maps of images and captions trained with a ranking loss, one pair at a time.
 
 For a pair (x, y) wrong captions are drawn until one, y', violates the margin: x W U' y' > x W U' y - 1. After
-s draws the rank of y is taken to be r = floor((n - 1) / s), and a gradient step is made on
+s draws the rank of y is estimated as r = floor((n - 1) / s), and a gradient step is made on
 
     L(r) max(0, 1 - x W U' y + x W U' y'),    L(r) = 1 + 1/2 + ... + 1/r
 
 Then each column of W and U that is longer than the root of `norm` is shortened to it (eq. 4). Rows have
-length 1, weights begin normal, n is the number of captions. After 1,000 draws without a violation the pair is
-left.
-With AdaGrad each weight has a learning rate of its own: `rate` over the root of its summed squared gradients.
-Scores are cosines. The rate and the norm are chosen on held-out images after a few epochs.
+length 1, initial weights are normal, n is the number of captions. After 1,000 draws without a violation the
+pair is skipped. With AdaGrad each weight has its own learning rate: `rate` over the root of its summed
+squared gradients. Scores are cosines. The rate and the norm are chosen on held-out images after a few epochs.
 
 Source: Gong et al. 2014, section 3.2, eq. 3 and 4; after Weston et al. 2011.
 """
@@ -44,7 +43,7 @@ from models_core.estimators.embeddings import RECALL, LinearEmbedder, LinearMap
 from models_core.estimators.grids import GRID_STEPS, Axis, Grid, GridPoint, GridSteps
 from models_core.estimators.wsabie.steps import walk_pairs
 
-#: Epochs between two looks at the held-out images.
+#: Number of epochs between two evaluations on the held-out images.
 LOOK_EVERY = 10
 
 Update = Literal["sgd", "adagrad"]
@@ -71,8 +70,8 @@ class WsabieSettings(CheckedRecord):
 
 
 class Wsabie(LinearEmbedder):
-    """Learned are the maps, `rate_` and `norm_`, `tried_` with a row (rate, norm, mean recall) for each
-    setting, and `curve_` with a row (epoch, mean loss, mean held-out recall) for each look."""
+    """The method. Learned are the maps, `rate_` and `norm_`, `tried_` with a row (rate, norm, mean recall)
+    for each setting, and `curve_` with a row (epoch, mean loss, mean held-out recall) for each evaluation."""
 
     cosine = True
     rate_: float
@@ -85,11 +84,12 @@ class Wsabie(LinearEmbedder):
         self.settings = settings
 
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> Wsabie:
-        """Learn from every caption with its image; choose rate and norm on `validation`, the first of equals.
+        """Train on every caption with its image; choose rate and norm on `validation`, the first of equally
+        good ones.
 
-        Goes on after the last of the context's checkpoints, and ends as if it had never been stopped. Raises
-        ValueError without held-out pairs where there is something to choose, and where a number is not finite
-        or all captions are of one image.
+        Training continues from the context's latest checkpoint, with the same result as an uninterrupted one.
+        Raises ValueError if there is something to choose but no held-out pairs, if a number is not finite,
+        and if all captions belong to one image.
         """
         settings, checkpoints = self.settings, context.checkpoints
         grid = Grid((Axis("rate", settings.rates), Axis("norm", settings.norms)), RECALL, settings.grid_steps)
@@ -133,13 +133,13 @@ class Wsabie(LinearEmbedder):
         return self
 
     def state(self) -> State:
-        """Everything learned as arrays, and as settings that fit JSON."""
+        """Return everything learned: arrays, and settings that fit JSON."""
         arrays = {**self.map_arrays(), "tried": self.tried_, "curve": self.curve_}
         return arrays, {"rate": self.rate_, "norm": self.norm_}
 
     @classmethod
     def from_state(cls, settings: WsabieSettings, state: State) -> Wsabie:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.take_maps(arrays)
@@ -149,7 +149,7 @@ class Wsabie(LinearEmbedder):
 
 
 class _Pairs:
-    """The training pairs with rows of length 1, as `_epoch` takes them."""
+    """The training pairs with rows of length 1, for `_epoch`."""
 
     def __init__(self, train: Dataset) -> None:
         self.image_of = np.asarray(train.image_of, np.int64)
@@ -166,7 +166,7 @@ class _Pairs:
 
 
 class _Walk:
-    """Weights on their way from one epoch to the next."""
+    """The weights between epochs of training."""
 
     def __init__(
         self, pairs: _Pairs, settings: WsabieSettings, setting: GridPoint, context: FitContext
@@ -183,7 +183,7 @@ class _Walk:
         self.curve: list[tuple[float, float, float]] = []
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """All that the next epoch depends on; `restore` takes it back."""
+        """Return everything that the next epoch depends on, for `restore`."""
         arrays = {
             f"{name}.{side}": array
             for name, sides in (("weights", self.weights), ("scales", self.scales), ("squares", self.squares))
@@ -193,7 +193,7 @@ class _Walk:
         return arrays, {"epochs": self.epochs, "order": order, "curve": self.curve, "figure": "recall"}
 
     def restore(self, arrays: dict[str, NDArray[Any]], settings: dict[str, Any]) -> None:
-        """Raises KeyError where something is missing."""
+        """Restore a state; raises KeyError if something is missing."""
         self.weights, self.scales, self.squares = (
             [np.array(arrays[f"{name}.{side}"]) for side in (0, 1)]
             for name in ("weights", "scales", "squares")
@@ -202,7 +202,7 @@ class _Walk:
         self.curve = [tuple(row) for row in settings["curve"]]
 
     def epoch(self) -> float:
-        """One pass over the pairs in a new order; the mean loss of a pair."""
+        """Make one pass over the pairs in a new order; return the mean loss of a pair."""
         order = self.order.permutation(len(self.pairs.image_of)).astype(np.int64)
         seed = np.uint64(self.order.integers(1, 2**63))
         loss = walk_pairs(
@@ -219,7 +219,7 @@ class _Walk:
         return float(loss) / len(order)
 
     def maps(self) -> tuple[LinearMap, LinearMap]:
-        """The maps of both sides; rows need not have length 1, since cosines do not depend on it."""
+        """Return the maps of both sides; rows need not have length 1, since cosines do not depend on it."""
         maps = [
             LinearMap(np.zeros(len(weights)), weights.astype(np.float64) * scale)
             for weights, scale in zip(self.weights, self.scales, strict=True)
@@ -228,7 +228,8 @@ class _Walk:
 
 
 def _of_length_one(view: View, name: str) -> sparse.csr_matrix:
-    """Rows divided by their lengths; rows of zeros stay. Raises ValueError where a number is not finite."""
+    """Return rows divided by their lengths; zero rows stay. Raises ValueError for a number that is not
+    finite."""
     if not isinstance(view, sparse.csr_matrix):
         view = checked_numbers(view, name)
     elif not np.isfinite(view.data).all():
@@ -258,7 +259,7 @@ add_method(
     memory=wsabie_memory,
     recipes={
         "Wsabie-SGD": {
-            # Both grids are printed, so they are not extended.
+            # The paper gives both grids, so they are not extended.
             "settings": {
                 "update": "sgd",
                 "rates": [0.01, 0.05, 0.1, 0.2, 0.5, 1.0],

@@ -8,17 +8,17 @@ from typing import Any
 import numba
 import numpy as np
 
-#: Draws of a wrong caption after which a pair is left.
+#: Maximum number of draws of a wrong caption before a pair is skipped.
 MOST_DRAWS = 1000
-#: Smaller factors of a column are taken into it.
+#: Smaller factors of a column are multiplied into it.
 LEAST_FACTOR = 1e-3
-#: No accumulated square is smaller: the first step of AdaGrad divides by its root.
+#: Lower limit of accumulated squares: the first step of AdaGrad divides by its root.
 _LEAST_SQUARE = 1e-12
 
 
 @numba.njit(cache=True)
 def next_random(state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """The next state of splitmix64, and its number."""
+    """Return the next state of splitmix64, and its number."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
     state_after = state
     state_after = (state_after ^ (state_after >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -28,7 +28,7 @@ def next_random(state: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @numba.njit(cache=True, fastmath=True)
 def _project(captions: Any, caption: Any, weights: Any, scale: Any, out: Any) -> None:
-    """out = y U of a caption."""
+    """Compute out = y U of a caption."""
     data, words, ends = captions
     out[:] = 0
     for at in range(ends[caption], ends[caption + 1]):
@@ -42,7 +42,8 @@ def _project(captions: Any, caption: Any, weights: Any, scale: Any, out: Any) ->
 
 @numba.njit(cache=True)
 def _settle(weights: Any, scale: Any, column: int) -> None:
-    """Take a factor that has become small into its column: what is divided by it would grow without bound."""
+    """Multiply a factor that has become small into its column: numbers divided by it would grow without
+    bound."""
     if scale[column] < LEAST_FACTOR:
         for row in range(len(weights)):
             weights[row, column] *= scale[column]
@@ -61,7 +62,8 @@ def _dot(left: Any, right: Any) -> Any:
 def walk_pairs(
     images: Any, captions: Any, image_of: Any, order: Any, seed: Any, weights: Any, squares: Any, steps: Any
 ) -> float:
-    """One pass over the pairs in `order`; changes weights, scales and squares, and gives the summed loss.
+    """Make one pass over the pairs in `order`; change weights, scales and squares, and return the summed
+    loss.
 
     `captions` are the arrays of a CSR matrix; `weights` are W, U and a factor for each of their columns,
     `squares` the summed squared gradients of AdaGrad, `steps` (rate, norm, whether AdaGrad).
@@ -130,7 +132,7 @@ def walk_pairs(
             if w_norms[k] > norm:
                 w_scale[k] *= np.sqrt(norm / w_norms[k])
                 _settle(w, w_scale, k)
-        # A word of both captions has one gradient: the difference of its two values.
+        # A word of both captions has one gradient, for the difference of its two values.
         left, stop, at, end = ends[caption], ends[caption + 1], ends[violating_item], ends[violating_item + 1]
         while left < stop or at < end:
             if at >= end or (left < stop and words[left] < words[at]):

@@ -1,8 +1,8 @@
-"""k-means: the centres that words are, and the nearest of them for each point.
+"""k-means: the centres that serve as words, and the nearest centre of each point.
 
-Lloyd's algorithm from a k-means++ start (Arthur and Vassilvitskii 2007), in single precision, whole
-passes over the points in blocks; the seed decides everything. A cluster that loses all its points
-starts again at the point that is worst served.
+Lloyd's algorithm from a k-means++ start (Arthur and Vassilvitskii 2007), in single precision, whole passes
+over the points in blocks; the seed determines the result. A cluster that loses all its points starts again at
+the point farthest from its centre.
 """
 
 from collections.abc import Callable
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 Points = NDArray[np.float32]
 
-_BLOCK = 1 << 22  # distances held at a time
+_BLOCK = 1 << 22  # number of distances in memory at a time
 
 
 def nearest(points: Points, centres: Points) -> tuple[NDArray[np.intp], Points]:
-    """For each of (points, dimensions) the nearest centre, and the squared distance to it; both (points,).
+    """Return the nearest centre of each point, for (points, dimensions), and the squared distance to it; both
+    (points,).
 
-    Of equally near centres the first counts.
+    Of equally near centres the first is taken.
     """
     assigned = np.empty(len(points), dtype=np.intp)
     distances = np.empty(len(points), dtype=np.float32)
@@ -43,10 +44,10 @@ def k_means(
     most_passes: int = 60,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Points:
-    """`number` centres of (points, dimensions), shape (number, dimensions).
+    """Return `number` centres of (points, dimensions), shape (number, dimensions).
 
-    Ends when no point changes its cluster, when a pass improves the sum of squared distances by less
-    than a ten-thousandth, or after `most_passes`; `progress` is told passes done, and the most there may be.
+    Ends when no point changes its cluster, when a pass improves the sum of squared distances by less than a
+    ten-thousandth, or after `most_passes`; `progress` is called with the passes done and their maximum.
     Raises ValueError if there are fewer different points than centres.
     """
     points = np.ascontiguousarray(points, dtype=np.float32)
@@ -61,7 +62,7 @@ def k_means(
             break
         before = total
         sizes = np.bincount(owner, minlength=number)
-        # Sorted, each cluster is a run of rows; sums of runs are taken in double precision.
+        # After sorting, each cluster is a run of rows; sums of runs are computed in double precision.
         order = np.argsort(owner, kind="stable")
         filled = np.flatnonzero(sizes)
         starts = np.searchsorted(owner[order], filled)
@@ -74,7 +75,8 @@ def k_means(
 
 
 def _start(points: Points, number: int, rng: np.random.Generator) -> Points:
-    """k-means++: each further centre is a point, drawn by its squared distance to the nearest so far."""
+    """Choose initial centres by k-means++: each further centre is a point, drawn in proportion to its squared
+    distance to the nearest so far."""
     centres = np.empty((number, points.shape[1]), dtype=np.float32)
     squares = (points**2).sum(axis=1)
     left = np.full(len(points), np.inf)
@@ -93,7 +95,7 @@ def _start(points: Points, number: int, rng: np.random.Generator) -> Points:
             raise ValueError(f"{number} clusters were requested, but there are no points")
         centres[index] = points[chosen]
         distances = squares + squares[chosen] - 2 * (points @ points[chosen])
-        # Rounding must not draw a point twice.
+        # Rounding errors must not allow a point to be drawn twice.
         distances[distances <= 1e-5 * (squares + squares[chosen])] = 0
         left = np.minimum(left, distances)
     return centres

@@ -176,9 +176,9 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
     scores = np.arange(32).reshape(4, 8)[:, ::-1] * 1.0
     a_run(tmp_path, "r", scores)
     output = output_of(
-        "import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--skip-unknown"
+        "import_qrels", "sits", file, "--corpus", "coco", "--format", "cxc-sits", "--leave-unused"
     )
-    assert "1 pairs left out: the corpus lacks their image or caption (for example '999999')" in output
+    assert "pairs: 6 found, 5 taken, left: 1 without a match in the corpus (999999)" in output
     assert (
         "3 of 5 pairs are relevant\nqueries: 2 judged queries" in output
         and "mean on the scale 0 to 5, relevant from 3" in output
@@ -203,13 +203,13 @@ def test_crisscrossed_captions_go_from_file_to_ndcg_in_two_commands(tmp_path: Pa
 
 def test_gains_thresholds_and_scales_are_named_at_freezing(tmp_path: Path) -> None:
     (tmp_path / "sits.csv").write_text(SITS)
-    with pytest.raises(CommandError, match="has the image '999999', .*leave such pairs out"):
+    with pytest.raises(CommandError, match="pairs: 1 without a match in the corpus"):
         output_of("import_judgments", "coco", tmp_path / "sits.csv", "--format", "cxc-sits")
     assert not JudgmentSet.objects.exists()
     with gzip.open(tmp_path / "raw.csv.gz", "wt") as out:
         out.write(SITS.replace("3.10", "3") + SITS.splitlines()[1] + "\n")
     output = output_of(
-        "import_judgments", "coco", tmp_path / "raw.csv.gz", "--format", "cxc-sits", "--skip-unknown"
+        "import_judgments", "coco", tmp_path / "raw.csv.gz", "--format", "cxc-sits", "--leave-unused"
     )
     assert "6 answers to 5 pairs, scale 0-5" in output
     freeze = (
@@ -301,7 +301,7 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
             "q.trec",
             "391895 0 5 1\n391895 0 9 1\n",
             [],
-            "names 1 images or captions that corpus 'coco' does not contain \\('9'\\)",
+            r"--leave-unused: Found and not used: pairs: 1 without a match in the corpus \(9\)",
         ),
         ("q.trec", "391895 0 5 1\n391895 0 5 0\n", [], "were judged before"),
         ("q.trec", "391895 0 5 99999\n", [], "have the relevance 99999; expected 32767 at most"),

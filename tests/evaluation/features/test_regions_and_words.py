@@ -92,8 +92,7 @@ def test_other_boxes_are_another_version_and_regions_of_unknown_images_are_left_
     assert result.set.version == 2
     np.testing.assert_array_equal(result.set.boxes(), moved[1:].astype(np.float32))
     assert list(result.set.ids()) == OF[1:]
-    assert result.remarks[0] == "1 ids ('gone.png') left out: the corpus has no such images"
-    assert result.remarks[1].startswith(f"{IMAGES - 3} ids (")
+    assert result.remarks[0].startswith(f"{IMAGES - 3} ids (")
 
 
 @pytest.mark.parametrize("write", [npz, hdf5])
@@ -138,8 +137,7 @@ def test_boxes_are_cut_to_their_pictures_and_regions_wholly_outside_go_with_thei
     np.testing.assert_array_equal(result.set.vectors(), ROWS[[0, 1, 3]])
     np.testing.assert_array_equal(result.set.boxes(), [[1, 1, 20, 10], [5, 5, 64, 48], [1, 1, 964, 948]])
     assert "2 boxes reached out of their picture and were cut" in result.remarks
-    excluded = f"1 regions lay wholly outside their picture and were left out, first of {OF[2]!r}"
-    assert excluded in result.remarks and result.set.origin["excluded"] == 1
+    assert result.set.origin["excluded"] == 1
 
 
 def test_regions_without_boxes_are_refused_and_images_may_not_come_twice(sized: str, tmp_path: Path):
@@ -230,8 +228,7 @@ def test_words_of_the_corpus_are_kept_in_the_order_of_the_file_and_the_others_co
     result = imported(corpus, tmp_path / "w.txt", "word")
     assert result.set.ids() == (words[3], words[0])
     np.testing.assert_array_equal(result.set.vectors(), [[1, 2], [3, 4.5]])
-    assert result.remarks[0] == "1 ids ('zebrafish') left out: the corpus has no such words"
-    assert result.remarks[1].startswith(f"{len(words) - 2} ids (")
+    assert result.remarks[0].startswith(f"{len(words) - 2} ids (")
     np.savez(tmp_path / "w.npz", vectors=ROWS[:1], ids=np.array([words[1]]))
     assert imported(corpus, tmp_path / "w.npz", "word").set.version == 2
 
