@@ -41,6 +41,9 @@ UNKNOWN_SPLIT, KNOWN = "train", "val"
 #: Kinds that have control items.
 CHAINS = (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_QUALITY, q.BOX_COVERAGE)
 
+#: How many captions of others an image is asked about, at most: single pairs are of many images.
+OTHERS = {"relevance": 19, "graded": 4, "tags": 19}
+
 #: How many questions of an image helpers answer, in the order in which they come up; some are left.
 ANSWERS_PER_IMAGE = {
     q.COREF_LINK: 15,
@@ -93,7 +96,7 @@ class WatchedCampaign:
                 purposes=[Control.CONTROL],
             )
         else:
-            campaigns.open_pairs(campaign=self.campaign, pairs=_pairs(rows, seed))
+            campaigns.open_pairs(campaign=self.campaign, pairs=_pairs(rows, seed, OTHERS[tasks]))
             controls.from_split(
                 campaign=self.campaign,
                 split=KNOWN,
@@ -187,8 +190,9 @@ def _truths(campaign: Campaign) -> Mapping[int, Truth]:
     }
 
 
-def _pairs(rows: list[Image], seed: int) -> list[Pair]:
-    """For each image one to three of its own captions, as a batch of rankings has them, and some others."""
+def _pairs(rows: list[Image], seed: int, most: int) -> list[Pair]:
+    """For each image one to three of its own captions, as a batch of rankings has them, and some others,
+    `most` at most."""
     pairs = []
     names = [
         f"{key}#{number}"
@@ -204,7 +208,8 @@ def _pairs(rows: list[Image], seed: int) -> list[Pair]:
             : 1 + int(draw_number(seed, "own", row.key) * 3)
         ]
         pairs += [
-            Pair(row.key, name) for name in [*own_names, *others[: 2 + int(draw_number(seed, row.key) * 18)]]
+            Pair(row.key, name)
+            for name in [*own_names, *others[: 2 + int(draw_number(seed, row.key) * (most - 1))]]
         ]
     return pairs
 
