@@ -4,7 +4,7 @@ A thread sees a request once all of it is there, and is free again once it has c
 client that sends or reads a byte every few seconds holds up nobody, and whoever is slower than SLOWEST is cut
 off. The bytes of a body are counted as they come; more than anybody may send is received only from an
 account. Each account has so many requests at a time, and so much CPU: the others do not wait for one that
-sends on sixteen connections (`Turns`).
+sends on sixteen connections (`RequestLimits`).
 
 Requests are read and responses are framed by Gunicorn's own classes.
 """
@@ -35,7 +35,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from annotation.api.problems import Problem
 from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY, sender_of
 from config.outgoing import Outgoing
-from config.turns import CALLER, Slot, Turns, slot_of
+from config.request_limits import CALLER, RequestLimits, RequestSlot, slot_of
 
 #: Seconds in which the head of a request has come; and how much longer a body or a response may take that
 #: goes at SLOWEST, in bytes a second.
@@ -63,7 +63,7 @@ class ClientConnection:
         self.request: Any = None
         self.missing = 0
         self.body: IO[bytes] = io.BytesIO()
-        self.slot: Slot | None = None
+        self.slot: RequestSlot | None = None
         #: What the application says of the caller (`CALLER`).
         self.caller: dict[str, Any] = {}
         #: When it is cut off; None while a thread computes.
@@ -79,7 +79,7 @@ class BufferedWorker(ThreadWorker):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.connections: set[ClientConnection] = set()
-        self.turns = Turns()
+        self.request_limits = RequestLimits()
         files, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.most = min(self.worker_connections, max(files - _OTHER_FILES, 16))
         self._looked = 0.0
@@ -108,8 +108,8 @@ class BufferedWorker(ThreadWorker):
 
     def _turn(self) -> None:
         self.notify()
-        self.wait_for_and_dispatch_events(self.turns.seconds_until_next(_LOOK))
-        for start in self.turns.due():
+        self.wait_for_and_dispatch_events(self.request_limits.seconds_until_next(_LOOK))
+        for start in self.request_limits.due():
             start()
         if time.monotonic() - self._looked > _LOOK:
             self._cut_off()
@@ -264,7 +264,7 @@ class BufferedWorker(ThreadWorker):
         """As soon as it is the sender's turn."""
         self._release(connection)
         connection.slot = slot_of(connection.request, connection.client, large=True)
-        self.turns.take(connection.slot, partial(self._receive_body, connection))
+        self.request_limits.take(connection.slot, partial(self._receive_body, connection))
 
     def _receive_body(self, connection: ClientConnection) -> None:
         connection.deadline = time.monotonic() + HEAD_SECONDS + connection.missing / SLOWEST
@@ -288,7 +288,7 @@ class BufferedWorker(ThreadWorker):
             start()
             return
         connection.slot = slot_of(connection.request, connection.client)
-        self.turns.take(connection.slot, start)
+        self.request_limits.take(connection.slot, start)
 
     def _start(
         self, connection: ClientConnection, work: Callable[[ClientConnection], Callable[[], None]]
@@ -309,7 +309,7 @@ class BufferedWorker(ThreadWorker):
     def _done(self, connection: ClientConnection, then: Callable[[], None], spent: float) -> None:
         connection.computing = False
         if connection.slot is not None:
-            self.turns.charge(connection.slot, spent)
+            self.request_limits.charge(connection.slot, spent)
         if connection.closed:
             self._release(connection)
         else:
@@ -318,7 +318,7 @@ class BufferedWorker(ThreadWorker):
     def _release(self, connection: ClientConnection) -> None:
         slot, connection.slot = connection.slot, None
         if slot is not None:
-            self.turns.give_back(slot, connection.caller.get("account"))
+            self.request_limits.give_back(slot, connection.caller.get("account"))
 
     # Responses go -------------------------------------------------------------------------------
 

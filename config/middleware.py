@@ -37,8 +37,8 @@ from annotation.workers import sessions
 from config.bodies import LARGEST_BODY, declared_length, most_bytes
 from config.errors import is_call, unreadable_call
 from config.logs import request_id
+from config.request_limits import CALLER
 from config.single_thread_worker import CALLS
-from config.turns import CALLER
 
 access = logging.getLogger("phrasebox.access")
 UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, ValueError, LookupError)

@@ -216,8 +216,8 @@ class _SourceLayer:
 
     def _item(self, source: SourceImage) -> int | None:
         """The image of the corpus that a source means; None where it has none."""
-        found = (self._names.find(name, (space,)) for space, name in source.names)
-        return next((item for item in found if item is not None), None)
+        items = (self._names.find(name, (space,)) for space, name in source.names)
+        return next((item for item in items if item is not None), None)
 
     def _layer(self, source: SourceImage, row: Image, captions: list[CaptionRecord]) -> LayerRecord | None:
         """The share of an image; None where it is in the frame of another picture."""

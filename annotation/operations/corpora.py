@@ -150,8 +150,8 @@ def _imported_layer_table(result: layer_imports.ImportedLayer) -> ResultTable:
         (_("boxes rounded to whole pixels"), result.rounded),
         (_("boxes cut to their picture"), result.clipped),
     ]
-    shown = [[str(name), f"{number:,}"] for name, number in rows if number]
-    return ResultTable([str(_("imported")), str(_("number"))], shown)
+    cells = [[str(name), f"{number:,}"] for name, number in rows if number]
+    return ResultTable([str(_("imported")), str(_("number"))], cells)
 
 
 def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_run: bool) -> str:

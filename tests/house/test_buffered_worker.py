@@ -18,9 +18,9 @@ from django.http import HttpRequest
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
-from config import buffered_worker, turns
+from config import buffered_worker, request_limits
 from config.buffered_worker import BufferedWorker
-from config.turns import CALLER, Slot, Turns
+from config.request_limits import CALLER, RequestLimits, RequestSlot
 
 THREADS = 2
 
@@ -59,7 +59,7 @@ def served(application: Callable[..., Any] = echo) -> Iterator[int]:
 @pytest.fixture(autouse=True)
 def accounts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is known yet."""
-    monkeypatch.setattr(turns, "_accounts", type(turns._accounts)())
+    monkeypatch.setattr(request_limits, "_accounts", type(request_limits._accounts)())
 
 
 def connected(port: int, sent: bytes = b"") -> socket.socket:
@@ -298,20 +298,20 @@ def test_connections_of_one_account_wait_for_each_other_and_nobody_waits_for_the
 
 def test_who_computed_more_than_their_pace_waits_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(turns.time, "monotonic", lambda: now[0])
-    order, started = Turns(), []
-    busy, other = Slot("1", "page", "s"), Slot("2", "page", "t")
+    monkeypatch.setattr(request_limits.time, "monotonic", lambda: now[0])
+    order, started = RequestLimits(), []
+    busy, other = RequestSlot("1", "page", "s"), RequestSlot("2", "page", "t")
 
-    def take(slot: Slot) -> None:
+    def take(slot: RequestSlot) -> None:
         order.take(slot, lambda: started.append(slot.caller))
 
     take(busy)
-    order.charge(busy, turns.SAVED + 60)
+    order.charge(busy, request_limits.SAVED + 60)
     order.give_back(busy)
     take(busy)
     take(other)
-    assert started == ["1", "2"] and 0 < order.seconds_until_next(9.0) <= turns.LONGEST_DEBT
-    now[0] += turns.LONGEST_DEBT
+    assert started == ["1", "2"] and 0 < order.seconds_until_next(9.0) <= request_limits.LONGEST_DEBT
+    now[0] += request_limits.LONGEST_DEBT
     for start in order.due():
         start()
     assert started == ["1", "2", "1"]
@@ -322,16 +322,16 @@ def test_who_computed_more_than_their_pace_waits_and_nobody_else(monkeypatch: py
 
 
 def test_who_is_not_known_yet_does_not_wait_for_all_connections_of_another_who_is_not() -> None:
-    order, started = Turns(), []
-    flooding, other = (Slot(f"with {name}", "task", name, "from a") for name in ("s", "t"))
-    nobody = Slot("from a", "page", "", "from a")
+    order, started = RequestLimits(), []
+    flooding, other = (RequestSlot(f"with {name}", "task", name, "from a") for name in ("s", "t"))
+    nobody = RequestSlot("from a", "page", "", "from a")
     for slot in [*[flooding] * 16, other, *[nobody] * 8]:
         order.take(slot, lambda slot=slot: started.append(slot.caller))  # type: ignore[misc]
     # One of each session, and the other places of the address.
     assert started == ["with s", "with t", *["from a"] * 4]
     order.give_back(other, 7)
     assert started[6:] == ["from a"]
-    assert turns.slot_of(_Request("t"), ("a", 1)) == Slot("7", "page", "t")
+    assert request_limits.slot_of(_Request("t"), ("a", 1)) == RequestSlot("7", "page", "t")
 
 
 class _Request:

@@ -141,5 +141,5 @@ def _named(words: str, count: int, examples: tuple[str, ...]) -> str:
     """The words, with some names; those of files may hold anything, and what steers a terminal too."""
     text = words % {"count": count}
     names = ", ".join(examples) + (", …" if count > len(examples) else "")
-    shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in names)
-    return f"{text} ({shown})" if examples else text
+    printable = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in names)
+    return f"{text} ({printable})" if examples else text

@@ -212,21 +212,21 @@ def read_request(kind: type[R], data: Mapping[str, Any]) -> R:
     return cast(R, request)
 
 
-def _too_long(schema: Any, whole: Any, value: Any, place: tuple[str, ...]) -> Iterator[FieldError]:
+def _too_long(schema: Any, whole: Any, value: Any, path: tuple[str, ...]) -> Iterator[FieldError]:
     """Yield errors for lists in `value` that are longer than a request's schema allows."""
     schema = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     for choice in schema.get("anyOf", ()):
-        yield from _too_long(choice, whole, value, place)
+        yield from _too_long(choice, whole, value, path)
     if isinstance(value, dict):
         for name in schema.get("properties", {}).keys() & value.keys():
-            yield from _too_long(schema["properties"][name], whole, value[name], (*place, name))
+            yield from _too_long(schema["properties"][name], whole, value[name], (*path, name))
     elif isinstance(value, list | tuple):
         most = schema.get("maxItems")
         if most is not None and len(value) > most:
-            yield FieldError(".".join(place), "too_long", {"max_length": most})
+            yield FieldError(".".join(path), "too_long", {"max_length": most})
         elif "items" in schema:
             for number, entry in enumerate(value):
-                yield from _too_long(schema["items"], whole, entry, (*place, str(number)))
+                yield from _too_long(schema["items"], whole, entry, (*path, str(number)))
 
 
 def _is_json(value: Any) -> bool:

@@ -141,9 +141,9 @@ def _image(element: Any, file: Path) -> SourceImage:
 def _box(shape: Any, what: str, file: Path) -> SourceBox:
     left, top, right, bottom = (_number(shape, edge, what, file) for edge in ("xtl", "ytl", "xbr", "ybr"))
     edges = left, top, right, bottom
-    if turn := _number(shape, "rotation", what, file, "0"):
+    if rotation := _number(shape, "rotation", what, file, "0"):
         pass_over(balance.ROTATIONS)
-        edges = _around(edges, turn)
+        edges = _around(edges, rotation)
     pass_over(balance.ATTRIBUTES, shape.get("occluded", "0") != "0")
     pass_over(balance.GROUPS, shape.get("group_id", "0") != "0")
     ours, phrases = {BOX_CHAIN: "", BOX_REGION: ""}, []

@@ -172,11 +172,11 @@ def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iter
     value = _value(row)
     shares = (value.number(side) for side in ("x", "y", "width", "height"))
     x, y, wide, high = (share * side / 100 for share, side in zip(shares, (*size, *size), strict=True))
-    turn = value.value.get("rotation") or 0
+    rotation = value.value.get("rotation") or 0
     edges = (x, y, x + wide, y + high)
-    if type(turn) in (int, float) and turn % 360:
+    if type(rotation) in (int, float) and rotation % 360:
         pass_over(balance.ROTATIONS)
-        edges = _around(x, y, wide, high, turn)
+        edges = _around(x, y, wide, high, rotation)
     meta: Any = row.value.get("meta")
     ours: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
     chain, region = (
@@ -202,7 +202,7 @@ def _around(x: float, y: float, wide: float, high: float, degrees: float) -> Edg
 def _result(number: int, entry: BoxEntry, record: ImageRecord) -> Iterator[dict[str, Any]]:
     """The results of a box: the rectangle, and its phrases."""
     box, size = entry.box, {"original_width": record.width, "original_height": record.height}
-    place = {
+    geometry = {
         "x": 100 * (box.xmin - 1) / record.width,
         "y": 100 * (box.ymin - 1) / record.height,
         "width": 100 * box.width / record.width,
@@ -216,11 +216,11 @@ def _result(number: int, entry: BoxEntry, record: ImageRecord) -> Iterator[dict[
         "type": "rectanglelabels",
         "from_name": "label",
         "origin": "prediction" if entry.by_model else "manual",
-        "value": {**place, "rectanglelabels": [entry.label]},
+        "value": {**geometry, "rectanglelabels": [entry.label]},
         "meta": meta,
     }
     if entry.phrases:
-        text = {**place, "text": list(entry.phrases)}
+        text = {**geometry, "text": list(entry.phrases)}
         yield {**shared, "type": "textarea", "from_name": "phrase", "origin": "manual", "value": text}
 
 

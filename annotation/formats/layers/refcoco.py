@@ -84,8 +84,8 @@ def _references(file: Path) -> dict[str, list[str]]:
         phrases = references.setdefault(entry.identifier("ann_id"), [])
         pass_over(balance.REFERENCE_SPLITS, entry.text("split", "") != "")
         for sentence in entry.list("sentences"):
-            said = Fields(sentence, what=entry.what, file=file)
-            phrases.append(said.text("raw") if "raw" in said.value else said.text("sent"))
+            text = Fields(sentence, what=entry.what, file=file)
+            phrases.append(text.text("raw") if "raw" in text.value else text.text("sent"))
     if not references:
         raise FormatError("holds no references", file=file, expected=_SHAPE)
     return references

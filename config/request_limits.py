@@ -1,8 +1,8 @@
-"""Whose request is next: each caller has so many requests at a time, and so much CPU in each process.
+"""Limits on the requests and the CPU of each caller, in each process.
 
-A worker works on one question at a time, so that their calls and pages are answered one after the other, and
-slowly where several come at a time; pages and pictures are read on a few connections. Who computes more than
-PACE has to wait, in debt, for LONGEST_DEBT at most.
+A worker answers one question at a time, so requests about tasks of an account run one after the other, APART
+seconds apart if several arrive together. Pages and pictures load on a few connections. A caller that uses
+more CPU than PACE waits, LONGEST_DEBT seconds at most.
 """
 
 import heapq
@@ -29,52 +29,52 @@ APART = 0.1
 REMEMBERED = 4096
 
 
-class Slot(NamedTuple):
-    """Of whom a request is: an account, a session or token that was not seen before, or an address."""
+class RequestSlot(NamedTuple):
+    """The caller of a request: an account, a session or token not seen before, or an address."""
 
     caller: str
     kind: str
     credential: str = ""
-    #: Of those whose account is not known.
+    #: The address of a caller whose account is not known.
     address: str = ""
 
     @property
-    def places(self) -> tuple[tuple[tuple[str, str], int], ...]:
-        """What it has to have a place of, one after the other, and how many of each there are."""
-        of_address = ((self.address, "anybody"), PLACES_OF_ANYBODY)
+    def limits(self) -> tuple[tuple[tuple[str, str], int], ...]:
+        """The limits that count the request, each as a key and the number of requests at a time."""
+        of_address = ((self.address, "anybody"), ANONYMOUS_LIMIT)
         if self.caller == self.address:
             return (of_address,)
-        of_caller = ((self.caller, self.kind), PLACES[self.kind])
+        of_caller = ((self.caller, self.kind), LIMITS[self.kind])
         return (of_caller, of_address) if self.address else (of_caller,)
 
 
 #: Requests at a time, by kind: those about tasks, other ones, and those with a large body.
-PLACES = {"task": 1, "page": 3, "large": 3}
-#: The same of those who did not sign in, by address. Behind a proxy they have all the same.
-PLACES_OF_ANYBODY = 6
+LIMITS = {"task": 1, "page": 3, "large": 3}
+#: Requests at a time from one address without a sign-in. Behind a proxy all have the same address.
+ANONYMOUS_LIMIT = 6
 
 _accounts: OrderedDict[str, str] = OrderedDict()
 
 
-def slot_of(request: Any, client: Any, *, large: bool = False) -> Slot:
-    """Whose `request` this is: the account whose session or token it carries, if that was seen before."""
+def slot_of(request: Any, client: Any, *, large: bool = False) -> RequestSlot:
+    """Return the caller of `request`: the account of its session or token, if that was seen before."""
     headers = dict(request.headers)
     credential = headers.get("AUTHORIZATION", "") or _session_in(headers.get("COOKIE", ""))
     caller = _accounts.get(credential, "") if credential else ""
     kind = "large" if large else "task" if request.path.startswith(HANDED) else "page"
     if caller:
-        return Slot(caller, kind, credential)
+        return RequestSlot(caller, kind, credential)
     address = f"from {client[0] if isinstance(client, tuple) else client}"
-    return Slot(f"with {credential}" if credential else address, kind, credential, address)
+    return RequestSlot(f"with {credential}" if credential else address, kind, credential, address)
 
 
 def _session_in(cookies: str) -> str:
-    found = re.search(rf"(?:^|;)\s*{re.escape(settings.SESSION_COOKIE_NAME)}=([^;]*)", cookies)
-    return found[1] if found else ""
+    match = re.search(rf"(?:^|;)\s*{re.escape(settings.SESSION_COOKIE_NAME)}=([^;]*)", cookies)
+    return match[1] if match else ""
 
 
-class Turns:
-    """Requests that wait for their turn, in one process; for the thread of its loop alone."""
+class RequestLimits:
+    """The requests of one process that wait for a limit; used by the thread of its loop alone."""
 
     def __init__(self) -> None:
         self._running: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -84,41 +84,41 @@ class Turns:
         #: Seconds of CPU that an account has saved up, and at what time.
         self._saved: dict[str, tuple[float, float]] = {}
 
-    def take(self, slot: Slot, start: Callable[[], None]) -> None:
-        """Call `start` as soon as the caller has room for one request more."""
-        (first, of_first), *others = slot.places
-        for place, most in others:
-            start = partial(self._take, place, most, start)
+    def take(self, slot: RequestSlot, start: Callable[[], None]) -> None:
+        """Call `start` as soon as the limits of the caller allow one more request."""
+        (first, of_first), *others = slot.limits
+        for key, most in others:
+            start = partial(self._take, key, most, start)
         self._take(first, of_first, partial(self._start, slot.caller, start))
 
-    def give_back(self, slot: Slot, account: Any = None) -> None:
-        """A request is over, which was, as the application says, of this account."""
+    def give_back(self, slot: RequestSlot, account: Any = None) -> None:
+        """End a request; `account` is the account that the application saw."""
         if account and slot.credential:
             _accounts[slot.credential] = str(account)
             _accounts.move_to_end(slot.credential)
             if len(_accounts) > REMEMBERED:
                 _accounts.popitem(last=False)
-        for place, _most in slot.places:
-            waiting = self._waiting.get(place)
+        for key, _limit in slot.limits:
+            waiting = self._waiting.get(key)
             if waiting:
                 start = waiting.popleft()
                 if not waiting:
-                    del self._waiting[place]
-                self._wait(APART, start) if place[1] == "task" else start()
+                    del self._waiting[key]
+                self._wait(APART, start) if key[1] == "task" else start()
             else:
-                self._running[place] -= 1
-                if not self._running[place]:
-                    del self._running[place]
+                self._running[key] -= 1
+                if not self._running[key]:
+                    del self._running[key]
 
-    def _take(self, place: tuple[str, str], most: int, start: Callable[[], None]) -> None:
-        if self._running[place] < most:
-            self._running[place] += 1
+    def _take(self, key: tuple[str, str], most: int, start: Callable[[], None]) -> None:
+        if self._running[key] < most:
+            self._running[key] += 1
             start()
         else:
-            self._waiting.setdefault(place, deque()).append(start)
+            self._waiting.setdefault(key, deque()).append(start)
 
-    def charge(self, slot: Slot, seconds: float) -> None:
-        """The caller has computed for so many seconds."""
+    def charge(self, slot: RequestSlot, seconds: float) -> None:
+        """Subtract `seconds` of CPU from what the caller has saved."""
         now = time.monotonic()
         left = max(self._savings(slot.caller, now) - seconds, -LONGEST_DEBT * PACE)
         self._saved[slot.caller] = (left, now)
@@ -126,12 +126,12 @@ class Turns:
             self._saved = {who: row for who, row in self._saved.items() if self._savings(who, now) < SAVED}
 
     def due(self) -> Iterator[Callable[[], None]]:
-        """Those whose time has come."""
+        """Yield the delayed starts that are due."""
         while self._later and self._later[0][0] <= time.monotonic():
             yield heapq.heappop(self._later)[2]
 
     def seconds_until_next(self, most: float) -> float:
-        """For how long nobody is due, `most` at most."""
+        """Return the seconds until the next delayed start, `most` at most."""
         return max(min(most, self._later[0][0] - time.monotonic()), 0) if self._later else most
 
     def _savings(self, caller: str, now: float) -> float:
@@ -139,7 +139,7 @@ class Turns:
         return min(left + (now - at) * PACE, SAVED)
 
     def _start(self, caller: str, start: Callable[[], None]) -> None:
-        """Call `start`, now or when the debt of the caller is paid."""
+        """Call `start` now, or once the caller has saved CPU again."""
         wait = -self._savings(caller, time.monotonic()) / PACE
         start() if wait <= 0 else self._wait(wait, start)
 
