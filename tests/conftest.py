@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import django
 import hypothesis
 import pytest
+from django.conf import settings
 from django.test import TransactionTestCase
 from django.utils import translation
 
@@ -46,6 +47,8 @@ os.environ["MPLCONFIGDIR"] = str(prepare.CACHE / "matplotlib")
 os.environ["NUMBA_CACHE_DIR"] = str(prepare.CACHE / "numba")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
+if Path(settings.DATA_DIR) != SCRATCH / "data":
+    raise RuntimeError(f"the settings were read before tests/conftest.py: DATA_DIR is {settings.DATA_DIR}")
 discovery.load_kind_modules("simulate")
 
 # Machines differ and are shared; how long an example takes is no property of the code. A run that decides
@@ -107,6 +110,13 @@ def pytest_configure(config: pytest.Config) -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Each of several processes has a DATA_DIR of its own. One that is told a module of settings reads that
+    before this file, and would get ours."""
+    del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -256,8 +266,6 @@ def django_db_modify_db_settings() -> None:
 @pytest.fixture(scope="session")
 def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
     """The copy is used as it is; a database of PostgreSQL only where pytest is asked to."""
-    from django.conf import settings
-
     on_sqlite = settings.DATABASES["default"]["ENGINE"] == SQLITE
     return on_sqlite or bool(request.config.getoption("reuse_db"))
 
@@ -293,16 +301,12 @@ def uncounted(django_db_blocker: Any) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def quick_passwords() -> None:
     """Hash passwords in no time: their strength is Django's affair."""
-    from django.conf import settings
-
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def serve_static_files_lazily() -> None:
     """Do not list them for every new client: that took a tenth of the time of the pages' tests."""
-    from django.conf import settings
-
     settings.WHITENOISE_AUTOREFRESH = True
 
 
