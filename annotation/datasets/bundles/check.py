@@ -312,7 +312,8 @@ class ImageReplay:
     def ask(self, stage: Any, mentions: Any, boxes: Any, pending: Any, opening: Any, flags: Any) -> Any:
         """What is recorded of a chain's question, which whoever drew the newest box may not judge."""
         kind, agreeing, eager = QUESTION_OF_STAGE[stage]
-        named = pending[1]["id"] if stage == "QUALITY" else " ".join(mentions)
+        drawn = f"{pending[1]['id']}|{','.join(map(str, pending[0]))}" if stage == "QUALITY" else ""
+        named = drawn or " ".join(mentions)
         accepted = ";".join(",".join(map(str, box)) for box in sorted(box for box, _ in boxes))
         key, barred = f"{kind}|{named}|{accepted}", ""
         if stage in ("QUALITY", "COVERAGE"):
