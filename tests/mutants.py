@@ -29,6 +29,7 @@ from safetensors.numpy import save
 
 from annotation.common.readers import stream
 from annotation.formats.proposals import read_proposals_within
+from annotation.formats.source_records import read_layer_records
 from annotation.formats.table_rows import read_table_rows
 from evaluation.formats.box_files import read_boxes
 from evaluation.formats.feature_files import DescribedItems
@@ -231,6 +232,15 @@ def seeds(images: int) -> list[Seed]:
         "box_requirement,control,man,0:3-5,,,box,\n"
     )
     words = {**of_quay, "kind": "word"}
+    cvat = (
+        f'<annotations><image id="0" name="{names[1]}" width="0" height="0">'
+        '<box label="dog" xtl="1" ytl="1" xbr="9" ybr="9"/></image></annotations>'
+    )
+    coco = {
+        "images": [{"id": 1, "file_name": names[1]}],
+        "categories": [{"id": 1, "name": "dog"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 8, 8]}],
+    }
     return [
         Seed("add_system", "scores.npz", _npz({"scores": eye, **ids}), fields=scores),
         Seed("add_system", "scores.safetensors", save({"scores": eye}, listed), fields=scores),
@@ -319,6 +329,8 @@ def seeds(images: int) -> list[Seed]:
             "boxes.jsonl",
             b'{"image": "scene-1", "boxes": {"0:0-2": [[1, 1, 9, 9, 0.5]]}}\n',
         ),
+        Seed("import_layer", "boxes.xml", cvat.encode(), fields={"format": "cvat"}),
+        Seed("import_layer", "instances.json", json.dumps(coco).encode(), fields={"format": "coco"}),
     ]
 
 
@@ -338,6 +350,7 @@ def read_seed(seed: Seed, path: Path) -> None:
             stream(read_features, path, kind, None), stream(read_feature_rows, path, kind, None, 0, 4096)
         ),
         "import_judgments": lambda: stream(read_judged_pairs, path, format, False),
+        "import_layer": lambda: stream(read_layer_records, format, path, ()),
         "import_localizations": lambda: stream(read_json_lines, path, "regions"),
         "import_proposals": lambda: stream(read_proposals_within, path, {}, (ImageNaming(1, "scene-1"),)),
         "import_qrels": lambda: stream(read_qrels_lines, path, format),

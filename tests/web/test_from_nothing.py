@@ -40,6 +40,7 @@ ALWAYS: dict[str, dict[str, Any]] = {
 
 def imported(folder: Path) -> None:
     """A corpus of one picture with its captions, by the command."""
+    folder.mkdir()
     people.draw(folder / "park.png", 1)
     lines = [f"park.png#{number}\t{text}" for number, text in enumerate(CAPTIONS)]
     (folder / "captions.token.txt").write_text("\n".join([*lines, ""]))
@@ -100,7 +101,7 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
 ):
     """`by_hand`: the kinds that are practised on their pages, which takes long."""
     settings.DATA_DIR = tmp_path / "data"
-    imported(tmp_path)
+    imported(tmp_path / "photos")
     ada = people.signed_in("ada", "researcher")
     page = press(
         ada,

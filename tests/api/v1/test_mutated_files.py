@@ -29,6 +29,7 @@ from tests.mutants import Seed
 SEEDS = mutants.seeds(IMAGES)
 _PLACES: dict[str, dict[str, Any]] = {
     "import_controls": {"campaign": "review"},
+    "import_layer": {"corpus": "quay"},
     "import_proposals": {"campaign": "quay", "model_annotator": "drawer"},
 }
 #: What a job says that failed by a mistake of ours: the exception's class comes first.
@@ -46,7 +47,8 @@ def send(caller: Caller, seed: Seed, name: str, content: bytes, number: int) -> 
         _PLACES.get(seed.operation, {}), body=dict(seed.fields), files={seed.field_name: (name, content)}
     )
     if seed.operation not in ("agreement", "import_controls", "import_proposals"):
-        call.body = {**(call.body or {}), "name": f"{re.sub('[.]', '-', seed.name)}-{number}"}
+        field = "layer" if seed.operation == "import_layer" else "name"
+        call.body = {**(call.body or {}), field: f"{re.sub('[.]', '-', seed.name)}-{number}"}
     response = caller.perform(operation(seed.operation), call)
     assert response.status_code < 500, (name, response.content)
     if response.status_code == 202:

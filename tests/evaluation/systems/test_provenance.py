@@ -195,7 +195,7 @@ def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, fe
         for number, example in enumerate(examples(IMAGES)[30:42])
     ]
     import_records(name="copy", records=part, format="jsonl", source="memory")
-    imported("copy", features)
+    imported("copy", features, "--leave-unused")
     Image.objects.filter(corpus__name="copy", key__in=("n0", "n1")).update(picture=f"{'a' * 64}.png")
     output = output_of("rank", "mine", "--corpus", "copy", "--features", "vectors", "--name", "copied")
     assert "Learned from 6 of these 12 images, and chose settings on 6 of them (2 by name alone" in output

@@ -51,7 +51,7 @@ def test_parses_are_imported_by_a_job_and_shown(ada: Client, small: str, data_di
     page = words(ada.get(FEATURES))
     assert "into the folder sources/parses of the data folder" in page and "Digest" not in page
     parsed(data_dir, "p.conllu", "a.jpg#0", "a.jpg#1", "gone.jpg#0")
-    response = press(ada, FEATURES, "Import parses", corpus=small, file="p.conllu")
+    response = press(ada, FEATURES, "Import parses", corpus=small, file="p.conllu", leave_unused="on")
     assert messages_on(response) == ["Importing the parses."]
     assert "Import parses small" in words(response)
     assert done().state == Job.DONE
