@@ -194,7 +194,7 @@ def judges_excluded(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]
 def discarded_judges(campaign: Campaign) -> dict[str, str]:
     """Whose judgments in a campaign of pairs were withdrawn: pseudonym -> why ("": not said)."""
     rows = TrustState.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)
-    return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "reason"))
+    return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "withdrawn_reason"))
 
 
 def _single(campaign: Campaign) -> str | None:

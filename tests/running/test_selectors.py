@@ -315,7 +315,7 @@ def test_the_number_of_queries_does_not_depend_on_the_size(images):
         glance.overview(world.campaign, pay_of(world.campaign))
         crowd.workers(world.campaign)
     # Each figure that may be kept asks for the newest act.
-    assert len(queries) <= 30
+    assert len(queries) <= 33
     with CaptureQueriesContext(connection) as queries:
         monitoring.tick(world.campaign)
     assert len(queries) <= 22
