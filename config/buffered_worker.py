@@ -203,7 +203,7 @@ class BufferedWorker(ThreadWorker):
             self._read(connection)
 
     def _read(self, connection: ClientConnection) -> None:
-        """Go on with what was received: a head first, then its body, then the turn comes."""
+        """Read a request from the received bytes: its head, then its body; then queue it."""
         if connection.request is None:
             searched = connection.received.find(b"\r\n\r\n")
             if searched < 0 and len(connection.received) <= LONGEST_HEAD:

@@ -27,7 +27,7 @@ def without_secrets(text: str) -> str:
 
 
 class Discreet(logging.Formatter):
-    """A formatter whose lines contain no secret paths, whoever logs them, including Django's errors."""
+    """A formatter that hides secret paths in all lines, including Django's errors."""
 
     def format(self, record: logging.LogRecord) -> str:
         return without_secrets(super().format(record))

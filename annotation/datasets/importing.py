@@ -25,7 +25,7 @@ from annotation.datasets.source_problems import IntakeError, SourceProblem, Sour
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, tell_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source
-from annotation.formats.files.found import pictures_below
+from annotation.formats.files.folders import pictures_below
 from annotation.formats.source_records import SourceFault, read_records
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord

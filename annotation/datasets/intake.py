@@ -23,7 +23,7 @@ from annotation.datasets import layer_rows
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem
 from annotation.formats.base import problems_reported_to
 from annotation.formats.digest import Ledger, RepeatedImage
-from annotation.formats.files.found import pictures_below
+from annotation.formats.files.folders import pictures_below
 from annotation.formats.layers.frames import is_raw_frame, upright_layer
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures

@@ -6,7 +6,7 @@ import unicodedata
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from annotation.formats.files.found import is_clutter, is_hidden
+from annotation.formats.files.folders import is_clutter, is_hidden
 from annotation.protocol.terms import ImageRecord
 from phrasebox.names import base_name, folded, image_id
 from phrasebox.text_files import FormatError, short_repr

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.formats import base
-from annotation.formats.files.found import count_files
+from annotation.formats.files.folders import count_files
 from annotation.protocol.terms import ImageRecord
 from phrasebox.registry import Registry
 from phrasebox.text_files import FormatError

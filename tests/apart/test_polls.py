@@ -48,8 +48,8 @@ def test_every_address_that_a_worker_may_open_is_polled():
         route for route, row in ROWS.items() if ANNOTATOR in row.roles or row.on == "signed in"
     }
     always = {*polls.IN_HAND, *polls.OF_ANSWERS, *polls.AFTER, *polls.NOW_AND_THEN}
-    asked = always.union(polls.IN_HAND_BY_TURNS, *polls.AFTER_BY_TURNS)
-    polled = {route.removesuffix(" again") for route in asked} - {"picture"}
+    routes = always.union(polls.IN_HAND_BY_TURNS, *polls.AFTER_BY_TURNS)
+    polled = {route.removesuffix(" again") for route in routes} - {"picture"}
     assert open_to_workers - polled == {*polls.WORK, *OF_ACCOUNTS, *BEFORE} - polled
 
 

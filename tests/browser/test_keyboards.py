@@ -86,10 +86,12 @@ def test_a_press_means_what_is_printed_and_else_where_it_is(scenes: Corpus, open
         (["p", "", False, task], "p"),  # a keyboard on a screen has no places
     ]
     assert page.evaluate(MEANT, [press for press, _ in presses]) == [name for _, name in presses]
-    asked = [["R", False], ["W", False], ["W", True]]
-    shown = {name: page.evaluate(PRINTED, [asked, {**LETTERS, **layout}]) for name, layout in LAYOUTS.items()}
+    letters = [["R", False], ["W", False], ["W", True]]
+    shown = {
+        name: page.evaluate(PRINTED, [letters, {**LETTERS, **layout}]) for name, layout in LAYOUTS.items()
+    }
     assert shown == {"AZERTY": ["R", "W", "Z"], "Cyrillic": ["К", "Ц", "Ц"], "Greek": ["Ρ", "Σ", "Σ"]}
-    assert page.evaluate(PRINTED, [asked, {}]) == ["R", "W", "W"]
+    assert page.evaluate(PRINTED, [letters, {}]) == ["R", "W", "W"]
 
 
 @pytest.mark.parametrize(("layout", "shown"), [("Cyrillic", "К"), ("AZERTY", "R")])

@@ -31,7 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
 #: For how many seconds the migrated databases of other states of the code are kept.
 LIFETIME = 3600.0
-#: No Redis, but a server that is told of one leaves the jobs to others.
+#: Without Redis; a server with a Redis URL leaves the jobs to workers.
 NO_BROKER = "redis://127.0.0.1:1/0"
 #: What production asks for, and gets.
 PRODUCTION = {

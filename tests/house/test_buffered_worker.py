@@ -87,14 +87,14 @@ def ask(port: int, path: str = "/healthz", body: bytes | None = None, **headers:
 
 def known_senders(monkeypatch: pytest.MonkeyPatch) -> list[HttpRequest]:
     """Only the session "known" is of an account; the heads for which that was asked."""
-    asked: list[HttpRequest] = []
+    lookups: list[HttpRequest] = []
 
     def sender_of(request: HttpRequest) -> int | None:
-        asked.append(request)
+        lookups.append(request)
         return 7 if request.headers.get("Cookie") == "session=known" else None
 
     monkeypatch.setattr(buffered_worker, "sender_of", sender_of)
-    return asked
+    return lookups
 
 
 def test_requests_come_in_any_pieces_and_one_after_the_other_on_a_connection() -> None:
@@ -198,7 +198,7 @@ def test_a_body_without_a_length_is_refused_before_it_is_received() -> None:
 def test_of_a_body_that_is_too_large_for_its_sender_nothing_is_received(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = known_senders(monkeypatch)
+    lookups = known_senders(monkeypatch)
     body = bytes(2**20)
     with served() as port:
         assert ask(port, "/", body, Cookie="session=known") == (200, b"/ 1048576")
@@ -208,7 +208,7 @@ def test_of_a_body_that_is_too_large_for_its_sender_nothing_is_received(
             answer = all_of(client)
         # The application saw an empty body: it refuses by what the head says.
         assert b"100 Continue" not in answer and answer.endswith(b"/ 0") and b"Connection: close" in answer
-        assert len(asked) == 2
+        assert len(lookups) == 2
         # Who waits for it is told to go on.
         with connected(port, head.replace("any", "known").encode()) as client:
             assert client.recv(2**16) == b"HTTP/1.1 100 Continue\r\n\r\n"

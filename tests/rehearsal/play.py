@@ -195,7 +195,7 @@ class Play:
             )
 
     def change(self, number: int, step: int) -> bool:
-        """One of the newest answers says something else, whoever has built on it; False where it may not."""
+        """Change one of the newest answers, even if others have built on it; False if it cannot change."""
         if not self.past.get(number):
             return False
         lease, _, _ = self.past[number][-1 - step % min(5, len(self.past[number]))]

@@ -79,7 +79,7 @@ NOTES_IN_WORDS = {
 }
 #: How a person says that what is found and not used may be left.
 LEAVE_UNUSED = Help(
-    _("Leave what is not used"), _("Else nothing is imported where something is found and not used")
+    _("Ignore unused content"), _("Without this, a source with unused content is not imported")
 )
 
 

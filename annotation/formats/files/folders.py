@@ -1,4 +1,4 @@
-"""The files of a source: which are pictures, which systems and tools put there, and which nobody read."""
+"""The files of a source folder: pictures, clutter, and files that no reader opened."""
 
 import os
 import re
@@ -10,10 +10,11 @@ from annotation.formats.files.archive import is_archive
 from phrasebox.balance import BOXES, CLUTTER, COMPANION, NOT_READ, PACKED_INSIDE, SOURCE_FILES, current_tally
 from phrasebox.names import PICTURE_EXTENSIONS
 
-#: What lies beside data, whoever made it: of systems, tools, sites that publish data, and our exports.
+#: Names of files and folders that operating systems, tools, publishers and our exports put beside data.
 _CLUTTER = re.compile(
-    r"\..*|__MACOSX|Thumbs\.db|desktop\.ini|thumb(nail)?s?"
-    r"|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?|.*\.(md|pdf)|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt|datasheet\..*",
+    r"\..*|__MACOSX|Thumbs\.db|desktop\.ini|thumb(nail)?s?|.*\.(md|pdf)|datasheet\..*"
+    r"|(README|LICEN[CS]E|COPYING|CITATION|NOTICE|CHANGELOG)(\..*)?"
+    r"|(SHA256|MD5)SUMS|(sha256|md5)(sums?)?\.txt",
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(r"(^|/)(\.|__MACOSX)")
@@ -24,7 +25,7 @@ _CHUNK = 2**20
 
 
 def is_clutter(name: str) -> bool:
-    """Whether a file or folder of that name is what systems and tools put beside data."""
+    """Whether the name is of a file or folder that tools put beside data."""
     return _CLUTTER.fullmatch(name) is not None
 
 
