@@ -71,9 +71,9 @@ def test_forty_pictures_in_a_zip_become_a_corpus_without_the_three_that_are_wron
         row = problems.get_by_role("row").filter(has_text=name)
         expect(row.filter(has_text="corrupt picture")).to_be_visible()
     # That no caption is of a picture is confirmed.
-    expect(ada.get_by_text("1 that no caption is of (")).to_contain_text("p39.jpg")
+    expect(ada.get_by_text("1 without a caption (")).to_contain_text("p39.jpg")
     expect(ada.locator(".preview > li")).to_have_count(20)
-    ada.get_by_label("Leave 1 thing that is found and not used").check()
+    ada.get_by_label("Ignore 1 unused thing").check()
     ada.get_by_role("button", name="Import, skipping these 2").click()
     expect(ada.get_by_role("heading", name="Progress")).to_be_visible()
     done("import_upload")

@@ -183,7 +183,7 @@ def test_known_clutter_is_one_line_and_needs_no_word(tmp_path: Path, data_dir: P
 def test_columns_lists_and_boxes_that_nobody_uses_are_told(tmp_path: Path, data_dir: Path):
     table = tmp_path / "c.csv"
     table.write_text("image,caption,photographer,img_id\na.png,a dog,Ann,1\n")
-    with pytest.raises(Invalid, match=r"columns: 1 that nothing reads in this format \(photographer\)"):
+    with pytest.raises(Invalid, match=r"columns: 1 not read by this format \(photographer\)"):
         brought(table)
     assert numbers(brought(table, leave_unused=True).sheet)["columns"] == (
         4,

@@ -78,7 +78,7 @@ def test_nothing_is_imported_before_what_is_left_is_confirmed(corpus: Corpus, tm
         by_command("quay", "cvat", file, "--format", "cvat")
     assert not Layer.objects.exists() and not Chain.objects.exists() and not Box.objects.exists()
     said = by_command("quay", "cvat", file, "--format", "cvat", "--leave-unused")
-    assert "boxes: 3 found, 3 taken" in said and "outlines: 1 found, 0 taken, left: 1 that no layer" in said
+    assert "boxes: 3 found, 3 taken" in said and "outlines: 1 found, 0 taken, left: 1 not supported" in said
     assert layers_of(corpus, "cvat")["a"].chains[0].phrases == ("a brown dog",)
     with pytest.raises(CommandError, match="exists already"):
         by_command("quay", "cvat", file, "--format", "cvat", "--leave-unused")
@@ -132,7 +132,7 @@ def test_the_page_says_what_is_left_and_then_what_came(corpus: Corpus, tmp_path:
         file = SimpleUploadedFile("job.zip", cvat_zip(tmp_path).read_bytes())
         return reader.post("/operations/import_layer/", {**fields, "file": file, **more}).content.decode()
 
-    assert "outlines: 1 that no layer can hold" in sent() and not Layer.objects.exists()
+    assert "outlines: 1 not supported by layers" in sent() and not Layer.objects.exists()
     page = sent(leave_unused="on")
     assert "outlines: 1 found, 0 taken" in page and layers_of(corpus, "cvat").keys() == {"a"}
 

@@ -275,7 +275,7 @@ def test_an_upload_is_looked_at_and_imported_without_its_problems(ada: Account, 
         assert result.sha256 == {"forty.zip": hashlib.sha256(upload.file_path(0).read_bytes()).hexdigest()}
     with pytest.raises(SourceProblems, match="2 problems"):
         imported(upload, result.format)
-    with pytest.raises(Invalid, match=r"pictures: 1 that no caption is of \(.*p39\.jpg\)"):
+    with pytest.raises(Invalid, match=r"pictures: 1 without a caption \(.*p39\.jpg\)"):
         imported(upload, result.format, skip_problems=True)
     assert not Corpus.objects.exists()
     report = imported(upload, result.format, skip_problems=True, leave_unused=True)

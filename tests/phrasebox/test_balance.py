@@ -56,8 +56,8 @@ def test_a_sheet_in_words_and_as_json():
     tally.note(balance.TURNED, 1, "c.jpg")
     pictures, turned = sheet_text(tally.sheet())
     assert pictures == (
-        "pictures: 9 found, 1 taken, left: 7 that no caption is of (a, b, c, d, e, …); "
-        r"1 that systems and tools put there (._a\x1b.jpg)"
+        "pictures: 9 found, 1 taken, left: 7 without a caption (a, b, c, d, e, …); "
+        r"1 added by systems and tools (._a\x1b.jpg)"
     )
     assert turned == "pictures turned upright, as their EXIF data says; boxes are of those: 1 (c.jpg)"
     assert result_to_dict(tally.sheet())["lines"][0]["left"][0] == {

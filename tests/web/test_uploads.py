@@ -86,7 +86,7 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     assert f"{SOUND} images are sound, with {2 * SOUND} captions and {SOUND} pictures." in text
     assert "The files read as flickr8k." in text
     assert "2 problems" in text and "corrupt picture: 2" in text
-    assert "pictures 40 37 2 with a problem (" in text and "1 that no caption is of (forty/photos/p39" in text
+    assert "pictures 40 37 2 with a problem (" in text and "1 without a caption (forty/photos/p39" in text
     assert all(name in text for name in ("photos/p07.jpg", "photos/p21.jpg", "photos/p39.jpg"))
     response = ada.get(
         reverse("operation_file", args=["download_upload_problems"]),

@@ -4,7 +4,7 @@ from phrasebox.balance import NOT_KEPT, current_tally
 
 
 def pass_over(kind: str, number: int = 1) -> None:
-    """Count things of a kind that no layer can hold."""
+    """Count things of a kind not supported by layers."""
     current_tally().pass_over(kind, NOT_KEPT, number)
 
 
