@@ -13,7 +13,6 @@ Source of the notation: the manual of CVAT, annotation formats.
 
 from __future__ import annotations
 
-import math
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -29,7 +28,7 @@ from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage, Wri
 from annotation.formats.checks import writable
 from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
-from annotation.formats.layers.frames import Edges
+from annotation.formats.layers.frames import around_turned
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
 from phrasebox import balance
@@ -143,7 +142,7 @@ def _box(shape: Any, what: str, file: Path) -> SourceBox:
     edges = left, top, right, bottom
     if rotation := _number(shape, "rotation", what, file, "0"):
         pass_over(balance.ROTATIONS)
-        edges = _around(edges, rotation)
+        edges = around_turned(edges, rotation, ((edges[0] + edges[2]) / 2, (edges[1] + edges[3]) / 2))
     pass_over(balance.ATTRIBUTES, shape.get("occluded", "0") != "0")
     pass_over(balance.GROUPS, shape.get("group_id", "0") != "0")
     ours, phrases = {BOX_CHAIN: "", BOX_REGION: ""}, []
@@ -161,16 +160,6 @@ def _box(shape: Any, what: str, file: Path) -> SourceBox:
     return SourceBox(
         left, top, right, bottom, label, tuple(phrases), ours[BOX_CHAIN], ours[BOX_REGION], by_model
     )
-
-
-def _around(edges: Edges, degrees: float) -> Edges:
-    """The upright box around one that is turned about its middle."""
-    left, top, right, bottom = edges
-    wide, high = (right - left) / 2, (bottom - top) / 2
-    cosine, sine = abs(math.cos(math.radians(degrees))), abs(math.sin(math.radians(degrees)))
-    half_width, half_height = wide * cosine + high * sine, wide * sine + high * cosine
-    x, y = (left + right) / 2, (top + bottom) / 2
-    return x - half_width, y - half_height, x + half_width, y + half_height
 
 
 def _number(element: Any, name: str, what: str, file: Path, usual: str = "") -> float:

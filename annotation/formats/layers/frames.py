@@ -6,6 +6,8 @@ states: only the orientations 5 to 8 swap width and height.
 Source: EXIF 2.3, tag 0x0112.
 """
 
+import cmath
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -40,6 +42,15 @@ def upright_box(box: SourceBox, stated: tuple[int, int], orientation: int) -> So
     """The box of another tool, in the upright picture."""
     left, top, right, bottom = upright_edges((box.left, box.top, box.right, box.bottom), stated, orientation)
     return replace(box, left=left, top=top, right=right, bottom=bottom)
+
+
+def around_turned(edges: Edges, degrees: float, pivot: tuple[float, float]) -> Edges:
+    """Return the upright box around one that is turned clockwise about `pivot`."""
+    left, top, right, bottom = edges
+    rotation = cmath.rect(1, math.radians(degrees))
+    corners = [complex(x - pivot[0], y - pivot[1]) * rotation for x in (left, right) for y in (top, bottom)]
+    across, down = [c.real + pivot[0] for c in corners], [c.imag + pivot[1] for c in corners]
+    return min(across), min(down), max(across), max(down)
 
 
 def upright_layer(layer: LayerRecord, stated: tuple[int, int], orientation: int) -> LayerRecord:

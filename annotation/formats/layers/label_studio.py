@@ -13,7 +13,6 @@ Source of the notation: the documentation of Label Studio, export formats.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -26,7 +25,7 @@ from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
 from annotation.formats.layers.contents import BOX_CHAIN, BOX_REGION, pass_over
 from annotation.formats.layers.exports import BoxEntry, box_entries, leave_out_of_boxes
-from annotation.formats.layers.frames import Edges
+from annotation.formats.layers.frames import around_turned
 from annotation.formats.names import only_file, path_in_source
 from annotation.protocol.terms import ImageRecord
 from phrasebox import balance
@@ -176,7 +175,7 @@ def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iter
     edges = (x, y, x + wide, y + high)
     if type(rotation) in (int, float) and rotation % 360:
         pass_over(balance.ROTATIONS)
-        edges = _around(x, y, wide, high, rotation)
+        edges = around_turned(edges, rotation, (x, y))
     meta: Any = row.value.get("meta")
     ours: Mapping[str, Any] = meta if isinstance(meta, dict) else {}
     chain, region = (
@@ -188,15 +187,6 @@ def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iter
     for label in labels or ("",):
         by_model = row.value.get("origin") == "prediction"
         yield SourceBox(*edges, label, phrases, chain, region, by_model)
-
-
-def _around(x: float, y: float, wide: float, high: float, degrees: float) -> Edges:
-    """The upright box around one that is turned about its upper left corner."""
-    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    corners = [(0.0, 0.0), (wide, 0.0), (0.0, high), (wide, high)]
-    across = [x + right * cosine - down * sine for right, down in corners]
-    below = [y + right * sine + down * cosine for right, down in corners]
-    return min(across), min(below), max(across), max(below)
 
 
 def _result(number: int, entry: BoxEntry, record: ImageRecord) -> Iterator[dict[str, Any]]:
