@@ -74,6 +74,7 @@ class OperationCommand(ReportCommand):
         chosen = [name for name in ("json", *layouts) if options[name.replace("-", "_")]]
         if len(chosen) > 1:
             raise CommandError(f"--{' and --'.join(chosen)}: use only one of them")
+        self.layout = "".join(chosen)
         self.text = self.operation.command.text if not chosen else layouts.get(chosen[0])
         super().handle(*args, **options)
 
@@ -111,7 +112,7 @@ class OperationCommand(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         if self.text is not None:
-            sheet = getattr(self.result, "sheet", None)
+            sheet = None if self.layout else getattr(self.result, "sheet", None)
             return "\n".join([self.text(self.result), *(sheet_text(sheet) if sheet is not None else ())])
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
