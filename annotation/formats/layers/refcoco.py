@@ -1,7 +1,7 @@
 """RefCOCO, RefCOCO+ and RefCOCOg: expressions that refer to the boxes of COCO instances.
 
-    instances.json      COCO instances
-    refs*.p, or .json   [{"ann_id": 7, "image_id": 1, "split": "train", "sentences": [{"sent": ...}, ...]}, ...]
+    instances.json    COCO instances
+    refs*.p, or .json [{"ann_id": 7, "image_id": 1, "split": "train", "sentences": [{"sent": ...}, ...]}, ...]
 
 The published `refs(unc).p` is a pickle of plain data. One with anything else can run code when it is read: it
 is refused.
