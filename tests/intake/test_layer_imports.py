@@ -178,7 +178,7 @@ def test_command_page_and_api_ask_for_the_frame_of_boxes_that_no_size_tells(
     reader.post("/operations/import_layer/", {"corpus": "quay", **request("page", frame="raw")})
     caller.client.post("/api/v1/corpora/quay/layers", request("api", frame="raw"))
     turned = layers_of(corpus, "command")
-    assert turned["a"].objects[0].box == BoxRecord(640 - 110, 480 - 219, 630, 460)
+    assert turned["a"].objects[0].box == BoxRecord(531, 261, 630, 460)
     assert turned == layers_of(corpus, "page") == layers_of(corpus, "api")
 
 
