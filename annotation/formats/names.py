@@ -177,12 +177,12 @@ def _again(filename: str, earlier: str) -> str:
 DATASHEET_FIGURES = "datasheet.json"
 
 
-def only_file(path: Path, *patterns: str) -> Path:
+def only_file(path: Path, *patterns: str, expected: str = "") -> Path:
     """`path` where it is a file; in a folder, its one file that matches one of `patterns`.
 
     Hidden files, the folders that macOS puts into archives, and the figures of a datasheet do not count.
     """
-    expected = "one file " + " or ".join(patterns)
+    expected = expected or f"one file {' or '.join(patterns)}; name the file itself"
     if path.is_file():
         return path
     if not path.is_dir():
@@ -202,6 +202,6 @@ def only_file(path: Path, *patterns: str) -> Path:
         raise FormatError(
             f"holds {len(files)} such files ({names})" if files else "holds no such file",
             file=path,
-            expected=f"{expected}; name the file itself",
+            expected=expected,
         )
     return files[0]
