@@ -7,10 +7,11 @@ one for the same calls (docs/queue.md). The calls of workers are short, so that 
 pages and pictures, which may have to wait for a slow client, keep the server's threads. More calls
 at a time: more processes.
 
-An answer to a worker leaves at a multiple of STEP after the call came. A control item is found, graded and
+An answer to a worker leaves at a multiple of a step after the call came. A control item is found, graded and
 followed by other statements than a question, which takes some milliseconds more or less: without the
 step, a program with a clock could tell them apart. Nobody waits for it in the thread of calls. The step is
-longer where an answer is changed: of a question the image is computed again.
+twice what a call takes on a busy machine: longer where a task alone is handed out, and where an answer is
+changed, for of a question the image is computed again.
 """
 
 import io
@@ -26,6 +27,8 @@ CALLS = ("/api/tasks", "/api/assignments/")
 #: Where what workers are handed begins, by calls and by pages; and the step in which it leaves, in seconds.
 HANDED = (*CALLS, "/tasks/")
 STEP_SECONDS = 0.02
+#: Where a task alone is handed out, and its step.
+TAKES, TAKE_STEP_SECONDS = "/api/tasks/next", 0.04
 #: What changes an answer has in its address, and its step.
 CHANGES, CHANGE_STEP_SECONDS = ("/change", "/answers/"), 0.25
 #: No call of a worker carries more; what does is refused by its view, in another thread.
@@ -76,8 +79,8 @@ class SingleThreadWorker:
         path = environ.get("PATH_INFO", "")
         if path.startswith(HANDED):
             changes = environ.get("REQUEST_METHOD") == "POST" and any(name in path for name in CHANGES)
-            step = CHANGE_STEP_SECONDS if changes else STEP_SECONDS
-            time.sleep((came - time.monotonic()) % step)
+            step = TAKE_STEP_SECONDS if path == TAKES else STEP_SECONDS
+            time.sleep((came - time.monotonic()) % (CHANGE_STEP_SECONDS if changes else step))
         return answer
 
     def _submit_and_wait(

@@ -84,7 +84,7 @@ def one_header(response: Response, moment: str) -> Response:
 
 
 def one_status_late(response: Response, moment: str) -> Response:
-    return response._replace(status=303) if moment == LATE else response
+    return response._replace(status=404) if moment == LATE else response
 
 
 def no_channel(response: Response, moment: str) -> Response:
