@@ -15,10 +15,11 @@ count what they pass over where they pass it over; who stores things counts thos
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 
 #: Kinds of things.
 SOURCE_FILES, PICTURES, NAMED_IMAGES, CAPTIONS = "files", "pictures", "images", "captions"
@@ -34,9 +35,13 @@ PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "menti
 
 #: Reasons why things are left: they are among the problems that are listed; they follow from what was left
 #: before; they are what systems and tools put beside data; other imports read them; they lie outside of their
-#: picture; they are words of a dictionary that the corpus does not use.
+#: picture; they are words of a dictionary that the corpus does not use; they say again what was taken; they
+#: are of images that were not requested, or that have no reference; they rank below the depth that is stored;
+#: they only fill up pages.
 PROBLEM, OF_LEFT, CLUTTER, COMPANION = "problem", "of_left", "clutter", "companion"
-OUTSIDE, NOT_NEEDED = "outside", "not_needed"
+OUTSIDE, NOT_NEEDED, REPEATED = "outside", "not_needed", "repeated"
+NOT_REQUESTED, WITHOUT_REFERENCE = "not_requested", "without_reference"
+BELOW_DEPTH, FILLING = "below_depth", "filling"
 #: Reasons why things that could mean something are not used: nothing reads them; they are within an archive
 #: that lies in the source; no caption is of them; they name nothing that is there; they are of a caption with
 #: other words; no layer can hold them; the corpus has their images in another size; they are boxes without an
@@ -50,7 +55,13 @@ UNUSED_REASONS = frozenset(
         *(OTHER_SIZE, NO_AREA, WITHOUT_BOX),
     }
 )
-LEFT_REASONS = frozenset({PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, NOT_NEEDED, *UNUSED_REASONS})
+LEFT_REASONS = frozenset(
+    {
+        *(PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, NOT_NEEDED, REPEATED),
+        *(NOT_REQUESTED, WITHOUT_REFERENCE, BELOW_DEPTH, FILLING),
+        *UNUSED_REASONS,
+    }
+)
 
 #: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too
 #: small to ask about; images have no picture; sizes and boxes of images were those of the picture before it
@@ -148,6 +159,15 @@ class Tally:
         """So many things of a kind are there, and were left."""
         self.count(kind, number)
         self.leave(kind, reason, number, *examples)
+
+    def take_others(self, kind: str, number: int, left: Mapping[str, Collection[str]] | None = None) -> None:
+        """So many things of a kind are there; those named in `left` were left, each for its reason, and all
+        others were taken."""
+        self.count(kind, number)
+        for reason, names in (left or {}).items():
+            self.leave(kind, reason, len(names), *islice(names, EXAMPLES))
+            number -= len(names)
+        self.take(kind, number)
 
     def note(self, note: str, number: int = 1, *examples: str) -> None:
         """Say one of SHEET_NOTES of so many things that were taken; raises ValueError for another."""

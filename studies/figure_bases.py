@@ -10,7 +10,8 @@ of 1,000 of its photographs. Everything goes through `manage.py` in a temporary 
   asked. Then a run with the original first in 30 of them, of which 114 wrong pairs are never judged, with
   qrels from the file of judgments.
 - missing: a file of captions for the 60 images where they share most words with the others, of 125.
-- tokens: the first caption of 1,000 images against the other four, as written and with " ." at the end.
+- tokens: the first caption of 1,000 images against the other four, as written and with " ." at the end, and
+  those of Flickr30k's 1,000 validation images, cut as by the COCO evaluation and at all signs.
 - seen: a system scored on its training images; vectors of another origin; the ridge chosen in five folds.
 - numbers: each method that reads vectors, with vectors 1e17 and 1e-30 times as long, a column 1e4 times as
   large, and a row of zeros: the remark, or the refusal.
@@ -187,7 +188,7 @@ def missing(server: Server) -> list[list[Any]]:
 
 
 def tokens(server: Server) -> list[list[Any]]:
-    """First captions of the test images against the other four, with and without a final stop."""
+    """First captions against the other four: with and without a final stop, and with tokens of two kinds."""
     captions, images = captions_of_flickr8k(server.data), test_images(server.data)
     corpus_of_the_others(server, "four", images, captions)
     bare = {image: captions[image][0].removesuffix(" .") for image in images}
@@ -196,6 +197,12 @@ def tokens(server: Server) -> list[list[Any]]:
     for title, name, end in (("without a stop", "bare", ""), ('with " ." at the end', "stop", " .")):
         file = caption_file(server, f"{name}.jsonl", {image: bare[image] + end for image in images})
         rows.append([title, server.do("score_captions", "four", file, *options)])
+    validation = json.loads((server.data / "flickr30k" / "validation.json").read_text())
+    corpus_of_the_others(server, "validation", list(validation), {i: c[:5] for i, c in validation.items()})
+    file = caption_file(server, "validation.jsonl", {image: texts[0] for image, texts in validation.items()})
+    for cut in ("ptb", "own"):
+        scores = server.do("score_captions", "validation", file, *options, "--tokens", cut)
+        rows.append([f"Flickr30k's validation images, --tokens {cut}", scores])
     return rows
 
 

@@ -10,10 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from annotation.campaigns.choosing import too_small_keys
 from annotation.common.readers import stream
 from annotation.formats.table_rows import TableRow, read_table_rows
+from annotation.models import Corpus
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
-from phrasebox.names import AmbiguousName, ImageNames
+from annotation.selectors.corpora import names_of_images
+from phrasebox.balance import FILLING, OF_LEFT, PAIRS, REPEATED, TOO_SMALL, current_tally
+from phrasebox.names import AmbiguousName
+from phrasebox.table_files import count_columns
 from phrasebox.text_files import FormatError
 
 REQUIRED = ("image", "caption")
@@ -22,15 +27,21 @@ _COLUMNS = (*REQUIRED, "role")
 
 @dataclass(slots=True)
 class PairTable:
-    """The pairs to judge in a file, and the fillers of pages: image -> captions."""
+    """The pairs to judge in a file, each once, and the fillers of pages: image -> captions."""
 
     pairs: list[Pair] = field(default_factory=list)
     fillers: dict[str, list[str]] = field(default_factory=dict)
 
 
-def pairs_from_csv(file: Path, names: ImageNames) -> PairTable:
-    """Return the pairs of a file; `names` are those of the corpus. Raises FormatError with the line."""
+def pairs_from_csv(file: Path, corpus: Corpus) -> PairTable:
+    """Return the pairs of a file, without those of images that are too small to be asked about. Raises
+    FormatError with the line."""
     rows, table = stream(read_table_rows, file), PairTable()
+    names, too_small = names_of_images(corpus), too_small_keys(corpus)
+    distinct: dict[Pair, None] = {}
+    repeated: list[str] = []
+    small: list[str] = []
+    fillers: list[str] = []
     head = cast(list[str], next(rows))
     if not set(REQUIRED) <= set(head):
         raise FormatError(
@@ -39,6 +50,7 @@ def pairs_from_csv(file: Path, names: ImageNames) -> PairTable:
             line=1,
             expected="image, caption and, if need be, role, each once",
         )
+    count_columns(head, _COLUMNS)
     for line, row in cast(Iterator[TableRow], rows):
         cells = {name: cell.strip() for name, cell in row.items() if name in _COLUMNS}
         role = cells.get("role") or ROLE_WANTED
@@ -54,10 +66,22 @@ def pairs_from_csv(file: Path, names: ImageNames) -> PairTable:
         except AmbiguousName as error:
             expected = "file names of images"
             raise FormatError(str(error), file=file, line=line, expected=expected) from error
-        if role == ROLE_WANTED:
-            table.pairs.append(Pair(image, caption))
-        else:
+        pair = Pair(image, caption)
+        if role == ROLE_FILLER:
             table.fillers.setdefault(image, []).append(caption)
-    if not table.pairs:
-        raise FormatError("has no pair to judge", file=file, expected="one pair per row")
+            fillers.append(caption)
+        elif image in too_small:
+            small.append(image)
+        elif pair in distinct:
+            repeated.append(caption)
+        else:
+            distinct[pair] = None
+    if not distinct:
+        only = f", only {len(small)} of images that are too small to be asked about" if small else ""
+        raise FormatError(f"has no pair to judge{only}", file=file, expected="one pair per row")
+    table.pairs = list(distinct)
+    tally = current_tally()
+    left = {OF_LEFT: small, REPEATED: repeated, FILLING: fillers}
+    tally.take_others(PAIRS, len(distinct) + sum(map(len, left.values())), left)
+    tally.note(TOO_SMALL, len(set(small)), *dict.fromkeys(small))
     return table

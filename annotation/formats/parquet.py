@@ -28,6 +28,7 @@ from annotation.protocol.terms import (
 )
 from models_core.extras import MissingExtra, load_extra
 from phrasebox.balance import current_tally
+from phrasebox.table_files import count_columns
 from phrasebox.text_files import FormatError, short_repr
 
 #: Rows that wait in memory before they are written as one group, and that are read at once.
@@ -244,6 +245,7 @@ class _Rows:
             raise FormatError(
                 f"has no column {missing[0]}", file=path, expected=f"the columns {', '.join(columns)}"
             )
+        count_columns(self._file.schema_arrow.names, columns)
         self._left = self._read()
         self._next = next(self._left, None)
 

@@ -42,8 +42,8 @@ class LogLines:
     known), `n`, `update`, and `close`, or a `with`.
     """
 
-    def __init__(self, *, what: str, total: int) -> None:
-        self.what, self.total, self.n = what, total, 0
+    def __init__(self, *, what: str, total: int, unit: str = "") -> None:
+        self.what, self.total, self.unit, self.n = what, total, unit, 0
         self._began = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write, args=(EVERY,), name="progress", daemon=True)
@@ -59,7 +59,7 @@ class LogLines:
 
     def __str__(self) -> str:
         of = f" of {self.total:,}" if self.total else ""
-        return f"{self.what}: {self.n:,}{of} ({_clock(time.monotonic() - self._began)})"
+        return f"{self.what}: {self.n:,}{of}{self.unit} ({_clock(time.monotonic() - self._began)})"
 
     def update(self, n: int = 1) -> None:
         """`n` more are done."""
@@ -99,12 +99,12 @@ def _logged(things: Iterable[_T], what: str, total: int) -> Iterator[_T]:
             lines.update()
 
 
-def progress_bar(*, what: str, total: int) -> Bar:
+def progress_bar(*, what: str, total: int, unit: str = "") -> Bar:
     """A bar to `update()` by hand, on standard error: shown on a terminal where it takes over two seconds,
     and as lines elsewhere."""
     if sys.stderr.isatty():
-        return tqdm(desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True)
-    return LogLines(what=what, total=total)
+        return tqdm(desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True, unit=unit or "it")
+    return LogLines(what=what, total=total, unit=unit)
 
 
 def move_bar(bar: Bar, done: int, total: int, *, what: str = "") -> None:

@@ -36,8 +36,8 @@ from annotation.common.plain_text import text_table
 from annotation.images.pictures import picture_path
 from annotation.management.base import ReportCommand, move_bar, progress_bar
 
-#: The bar's steps.
-_STEPS = 1000
+#: The last step of the bar.
+_PER_CENT = 100
 #: Rows of a list that are read at once.
 _ROWS = 500
 
@@ -74,6 +74,7 @@ class OperationCommand(ReportCommand):
         chosen = [name for name in ("json", *layouts) if options[name.replace("-", "_")]]
         if len(chosen) > 1:
             raise CommandError(f"--{' and --'.join(chosen)}: use only one of them")
+        self.layout = "".join(chosen)
         self.text = self.operation.command.text if not chosen else layouts.get(chosen[0])
         super().handle(*args, **options)
 
@@ -87,12 +88,14 @@ class OperationCommand(ReportCommand):
             data = {name: _value(fields[name], value) for name, value in values.items()}
             request = read_request(self.operation.request, data)
             self.operation.authorize(request, None)
-            with progress_bar(what="share", total=_STEPS) as bar:
+            with progress_bar(what=self.operation.name, total=_PER_CENT, unit=" %") as bar:
                 context = OperationContext(
                     by_path=True,
                     picture=lambda name: str(picture_path(name)),
                     out=options.get("out"),
-                    listener=lambda phase, share: move_bar(bar, round(_STEPS * share), _STEPS, what=phase),
+                    listener=lambda phase, share: move_bar(
+                        bar, round(_PER_CENT * share), _PER_CENT, what=phase
+                    ),
                 )
                 self.result = self.operation.run(request, context)
                 if isinstance(self.result, NewFile):
@@ -111,7 +114,7 @@ class OperationCommand(ReportCommand):
 
     def show(self, report: dict[str, Any]) -> str:
         if self.text is not None:
-            sheet = getattr(self.result, "sheet", None)
+            sheet = None if self.layout else getattr(self.result, "sheet", None)
             return "\n".join([self.text(self.result), *(sheet_text(sheet) if sheet is not None else ())])
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 

@@ -9,7 +9,7 @@ questions"). That 12 of the first 30 are known, balanced over the possible answe
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -117,7 +117,7 @@ def choose_control(
     kind: str,
     seen: Collection[str] = frozenset(),
     measured: ControlCounts | None = None,
-    strange: Mapping[str, float] | None = None,
+    strange: Callable[[str], float] | None = None,
 ) -> ControlChoice:
     """A control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
 
@@ -127,8 +127,8 @@ def choose_control(
     they left out more than they answered (a single one is nothing) holds the others back also when its
     controls are used up: nobody is measured on some answers alone because they left out another.
 
-    Of the controls of that answer the one that is least `strange` (id -> how far it is from what the worker
-    expects next; 0 where it is not said), ties are drawn. Blind to the order of `pool` and of `seen`. Raises
+    Of the controls of that answer the one that is least `strange` (by its id, how far it is from what the
+    worker expects next), ties are drawn. Blind to the order of `pool` and of `seen`. Raises
     ValueError where two controls have one id.
     """
     if len({control.id for control in pool}) < len(pool):
@@ -163,7 +163,7 @@ def choose_control(
     stratum = min(
         open_strata, key=lambda s: (met[s], draw_number(seed, worker, kind, "stratum", met[s], s), s)
     )
-    apart = {id: (strange or {}).get(id, 0.0) for id in left[stratum]}
+    apart = {id: strange(id) if strange else 0.0 for id in left[stratum]}
     nearest = min(apart.values())
     (chosen,) = draw_sample(
         (id for id, far in apart.items() if far == nearest), 1, seed, worker, kind, "control"

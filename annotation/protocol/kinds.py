@@ -37,7 +37,7 @@ class Grader:
     """How one question kind is graded.
 
     `right(answer, known, settings)` grades, by the campaign's TrustSettings. `stratum(known)` names the
-    answer that a control stands for, over which controls are stratified; it raises BadKnownAnswer on what
+    answer that a control stands for, over which controls are stratified; it raises ValueError on what
     cannot be a control.
     """
 
@@ -141,9 +141,8 @@ class Kind:
 
     What it asks:
 
-    - `key`: its name in keys and rows; `tasks`: the word by which a campaign asks it; `place`: where it
-    stands
-      in lists, the lowest first; `about`: a chain, an image, a pair or a page (ABOUT_CHAIN ...).
+    - `key`: its name in keys and rows; `tasks`: the word by which a campaign asks it; `sort_order`: its
+      position in lists, the lowest first; `about`: a chain, an image, a pair or a page (ABOUT_CHAIN ...).
     - `answers`: the words that answer it. `with_content`: those of them that say nothing without content.
       `test_answers`: those that answer its test, and nothing but its test.
     - `draws`: an answer may carry a box. `about_boxes`: nobody answers it without the picture. `shows_boxes`:

@@ -35,7 +35,7 @@ _SHARED_BOX = 0.4
 #: Further images are opened once so small a share of `ModelAnnotatorSettings.images_at_once` is unfinished:
 #: people have something to do meanwhile.
 _STILL_UNFINISHED = 0.25
-#: A model annotator learns again from so many more images at least, as a share of those that it learnt from
+#: A model annotator learns again from so many more images at least, as a share of those that it learned from
 #: last: the more it has seen, the less a few more change.
 _FURTHER_SHARE = 0.25
 #: Proposals of one phrase that are kept.
@@ -219,7 +219,7 @@ def categories_left(
     verdicts: Iterable[tuple[Iterable[str], bool]], *, kind: str, settings: TrustSettings
 ) -> frozenset[str]:
     """The categories that people draw again, from the verdicts (categories of the chain, good or not) on a
-    model annotator's boxes since it last learnt, oldest first.
+    model annotator's boxes since it last learned, oldest first.
 
     A category is left by the rule that suspends a worker: `TrustSettings.suspends` over its newest verdicts.
     """
@@ -233,15 +233,15 @@ def categories_left(
     )
 
 
-def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learnt: int | None) -> bool:
-    """Whether a model annotator that last learnt from `learnt` finished images (None: never) is to learn from
-    `finished`: after `retrain_every` further ones, or a quarter more, whichever is more; never from fewer
-    than `from_images`."""
+def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learned: int | None) -> bool:
+    """Whether a model annotator that last learned from `learned` finished images (None: never) is to learn
+    from `finished`: after `retrain_every` further ones or a quarter more, whichever is more; never from
+    fewer than `from_images`."""
     if not settings.share:
         return False
-    if learnt is None:
+    if learned is None:
         return bool(settings.system) or finished >= settings.from_images
     if not settings.retrain_every or finished < settings.from_images:
         return False
-    further = max(settings.retrain_every, _FURTHER_SHARE * learnt)
-    return learnt < settings.from_images or finished - learnt >= further
+    further = max(settings.retrain_every, _FURTHER_SHARE * learned)
+    return learned < settings.from_images or finished - learned >= further

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evaluation.formats.feature_files import DescribedItems, open_features
 from models_core import storage
+from phrasebox.balance import BELOW_DEPTH, CAPTIONS, EXAMPLES, NAMED_IMAGES, PAIRS, current_tally
 from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
 from phrasebox.formats.embeddings import read_sides, scores_of
 from phrasebox.formats.qrels_files import QRELS_FORMATS, QrelsLine
@@ -80,18 +81,26 @@ def best_ranked(matrix: ScoreMatrix, depth: int, *, turned: bool) -> Iterator[Fi
     precision.
 
     Different scores of a file stay different (see `still_apart`). Computed scores that are equal in single
-    precision are ties: their last digits are rounding errors.
+    precision are ties: their last digits are rounding errors. What ranks below the depth is counted.
     """
     queries, items = (matrix.captions, matrix.images) if turned else (matrix.images, matrix.captions)
     scores = matrix.scores.turned() if turned else matrix.scores
-    number = 0
+    number, below, ranked = 0, 0, np.zeros(len(items), bool)
     with matrix.naming(turned=turned):
         for best in best_by_strip(scores, depth or max(1, len(items))):
             with np.errstate(over="ignore"):  # overflowing values are rejected later, by name
                 single = still_apart(best.scores) if matrix.precomputed else best.scores.astype(np.float32)
+            ranked[best.items] = True
+            below += len(best.items) * len(items) - best.items.size
             for best_items, values in zip(best.items.tolist(), single, strict=True):
                 yield queries[number], [items[item] for item in best_items], values
                 number += 1
+    never = np.flatnonzero(~ranked).tolist()
+    tally = current_tally()
+    tally.pass_over(PAIRS, BELOW_DEPTH, below)
+    tally.pass_over(
+        NAMED_IMAGES if turned else CAPTIONS, BELOW_DEPTH, len(never), *(items[n] for n in never[:EXAMPLES])
+    )
 
 
 def read_system(upload: SentMatrix) -> Iterator[SentFile | SentIds]:

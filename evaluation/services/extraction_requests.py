@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import (
+    LEAVE_UNUSED,
     FieldError,
     FileUpload,
     Help,
@@ -18,6 +19,7 @@ from annotation.common.operations import (
     OperationContext,
     ServerFile,
     result_of,
+    with_sheet,
 )
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.box_files import BOX_SUFFIXES
@@ -116,6 +118,7 @@ class ExtractRegionsRequest:
     server_boxes: Annotated[
         Annotated[str, _BOX_FILES] | None, Help(_("Or a file on the server"), _("In sources/boxes"))
     ] = None
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     whole: Annotated[bool, Help(_("The whole picture is the first of its regions"))] = True
     extractor: Annotated[str, OneOf(_region_extractors), Help(_("Described by"))] = "cnn"
     weights: _Weights = None
@@ -130,6 +133,8 @@ class ExtractRegionsRequest:
             yield FieldError("boxes", "missing")
         if self.method != _FILE and files:
             yield FieldError(files[0], "only_with", {"other": f"method {_FILE}"})
+        if self.leave_unused and not files:
+            yield FieldError("leave_unused", "only_with", {"other": "boxes"})
         if len(files) == 2:
             yield FieldError("server_boxes", "not_with", {"other": "boxes"})
 
@@ -165,6 +170,7 @@ def extract_requested_features(request: ExtractFeaturesRequest, context: Operati
     return StoredFeatures(**set_values(stored), unchanged=not new, remarks=_without_pictures(absent))
 
 
+@with_sheet
 def extract_requested_regions(request: ExtractRegionsRequest, context: OperationContext) -> StoredFeatures:
     """Compute a feature set of regions; raises as `extract_regions` does."""
     check_regions(request, context)

@@ -21,6 +21,7 @@ from models_core.estimators.base import (
     Dataset,
     Method,
     RaggedRows,
+    UnitRows,
     WordNumbers,
 )
 from models_core.features.text.phrases import PhraseRows
@@ -63,18 +64,21 @@ _NAMES: Mapping[str, str] = {
 
 def _remarks(name: str, rows: Any, lengths: tuple[float, float], *, vectors: bool) -> Iterator[str]:
     """Yield the remarks on the rows of one view."""
+    divided = isinstance(rows, UnitRows)
     if isinstance(rows, WordNumbers | PhraseRows):
         if rows.vectors is None:
             return
         name, rows = f"word vectors of the {name}", rows.vectors
     elif isinstance(rows, RaggedRows):
-        rows = rows.joined() if rows.shape[1:] else None
+        # Before rows are divided by their lengths, a large column still varies.
+        rows = RaggedRows.joined(rows) if rows.shape[1:] else None
     if rows is None or not rows.shape[0] or rows.dtype.kind != "f":
         return
     seen = _Sums(rows)
     if not np.isfinite(seen.largest):
         return
-    _check_length(name, seen, lengths)
+    if not divided:
+        _check_length(name, seen, lengths)
     if not vectors:
         return
     if seen.zeros:

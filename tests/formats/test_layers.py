@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -225,12 +228,67 @@ def test_the_expressions_of_refcoco_stand_with_their_boxes(tmp_path: Path):
     assert chain == Chain("1", (Mention(1, 0, 2, ("the", "dog"), ("other",)),), "dog", ("left one",))
 
 
-def test_a_pickle_of_refcoco_is_refused_with_what_makes_json_of_it(tmp_path: Path):
+def test_the_published_pickles_of_refcoco_are_read_as_they_are(tmp_path: Path):
+    """As Python 2 wrote them, in the protocols 0 and 2, and as Python 3 writes them."""
+    expected = None
+    refs = [
+        {"ann_id": 70, "split": "val", "sentences": [{"raw": "the dog", "sent_id": 0, "tokens": ["dog"]}]}
+    ]
+    first = b"(lp0\n(dp1\nS'ann_id'\np2\nL70L\nsS'split'\np3\nVval\np4\nsS'sentences'\np5\n"
+    old = first + b"(lp6\n(dp7\nS'raw'\np8\nS'caf%s'\nsasa."
     put(tmp_path / "instances.json", json.dumps(INSTANCES))
-    (tmp_path / "refs(unc).p").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
-    for path in (tmp_path, tmp_path / "refs(unc).p"):
-        with pytest.raises(FormatError, match="pickle, which can run code.*refs.json"):
-            read("refcoco", path)
+    file = tmp_path / "refs(unc).p"
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        file.write_bytes(pickle.dumps(refs, protocol))
+        (image,), left = counted("refcoco", tmp_path)
+        assert image.boxes[0].phrases == ("the dog",) and left == {balance.REFERENCE_SPLITS: 1}
+        expected = expected or image
+        assert image == expected
+    for written, read_as in ((b"\\xc3\\xa9", "café"), (b"\\xe9", "café")):
+        file.write_bytes(old % written)
+        (image,), _ = counted("refcoco", tmp_path)
+        assert image.boxes[0].phrases == (read_as,)
+
+
+class _Harm:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("harm",)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"cos\nmkdir\n(S'harm'\ntR.",  # GLOBAL
+        b"(S'harm'\nios\nmkdir\n.",  # INST
+        *(pickle.dumps([{"ann_id": _Harm()}], protocol) for protocol in (2, 4)),
+        *(pickle.dumps(value) for value in (np.arange(3), Path("harm"), {"ann_id": 1}, [3], "text")),
+        b"\x80\x02]q\x00.",  # no references
+        b"\x80\x02\x82\x01.",  # an extension
+        b"\x80\x02U\x04harmQ.",  # a persistent id
+        pickle.dumps([{"ann_id": 70}])[:-9],
+        b"",
+        b"[]",
+    ],
+)
+def test_any_other_pickle_is_refused_in_a_line_and_runs_nothing(
+    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "instances.json", json.dumps(INSTANCES))
+    (tmp_path / "refs(unc).p").write_bytes(data)
+    with pytest.raises(FormatError, match=r"^[^\n]*refs\(unc\)\.p[^\n]*expected [^\n]+$"):
+        read("refcoco", tmp_path)
+    assert not (tmp_path / "harm").exists()
+
+
+def test_two_files_of_references_are_refused_with_both(tmp_path: Path):
+    put(tmp_path / "instances.json", json.dumps(INSTANCES))
+    for name in ("refs(google).p", "refs(umd).p"):
+        (tmp_path / name).write_bytes(pickle.dumps([]))
+    with pytest.raises(
+        FormatError, match=r"2 such files \(refs\(google\)\.p, refs\(umd\)\.p\); .*one file of ref"
+    ):
+        read("refcoco", tmp_path)
 
 
 def test_visual_genome_is_read_with_and_without_the_data_of_its_images(tmp_path: Path):

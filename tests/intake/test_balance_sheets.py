@@ -6,8 +6,9 @@ import csv
 import io
 import json
 import random
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from PIL import Image as Picture
 from annotation.common.operations import Invalid
 from annotation.datasets.importing import import_corpus
 from annotation.datasets.intake import ImportHow, ImportReport
+from annotation.formats import FORMATS
 from annotation.models import Caption, Corpus, Image
+from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.balance import BalanceSheet
 
 pytestmark = pytest.mark.django_db
@@ -94,10 +97,63 @@ def as_sentences(captions: list[tuple[str, str]]) -> dict[str, str]:
     return {name: "\n".join(texts) for name, texts in lines.items()}
 
 
-WRITERS = {"csv": as_csv, "flickr8k": as_lines, "coco": as_coco, "entities": as_sentences}
+def by_image(captions: list[tuple[str, str]]) -> dict[str, list[str]]:
+    texts: dict[str, list[str]] = {}
+    for name, text in captions:
+        texts.setdefault(name, []).append(text)
+    return texts
 
 
-def random_files(rng: random.Random, format: str) -> dict[str, bytes | str]:
+def as_karpathy(captions: list[tuple[str, str]]) -> dict[str, str]:
+    images = [
+        {"filename": name, "split": "train", "sentences": [{"raw": text} for text in texts]}
+        for name, texts in by_image(captions).items()
+    ]
+    return {"dataset_small.json": json.dumps({"images": images, "dataset": "small"})}
+
+
+def as_entries(captions: list[tuple[str, str]]) -> dict[str, str]:
+    entries = {name: [*texts, f"pictures/{name}"] for name, texts in by_image(captions).items()}
+    return {"flickr30k.json": json.dumps(entries)}
+
+
+def as_json_lines(captions: list[tuple[str, str]]) -> dict[str, str]:
+    rows = (
+        {"id": name, "filename": name, "captions": [{"text": text} for text in texts]}
+        for name, texts in by_image(captions).items()
+    )
+    return {"corpus.jsonl": "\n".join(map(json.dumps, rows))}
+
+
+def as_metadata(captions: list[tuple[str, str]]) -> dict[str, str]:
+    rows = ({"file_name": name, "text": text, "photographer": "Ann"} for name, text in captions)
+    return {"metadata.jsonl": "\n".join(map(json.dumps, rows))}
+
+
+def as_parquet(captions: list[tuple[str, str]]) -> dict[str, bytes]:
+    records = (
+        ImageRecord(name, name, tuple(CaptionRecord(text) for text in texts if text))
+        for name, texts in by_image(captions).items()
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        FORMATS.get("parquet").write(records, Path(folder))
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+
+
+WRITERS: dict[str, Callable[[list[tuple[str, str]]], Mapping[str, bytes | str]]] = {
+    "csv": as_csv,
+    "flickr8k": as_lines,
+    "coco": as_coco,
+    "entities": as_sentences,
+    "karpathy": as_karpathy,
+    "flickr30k": as_entries,
+    "jsonl": as_json_lines,
+    "jsonl, metadata": as_metadata,
+    "parquet": as_parquet,
+}
+
+
+def random_files(rng: random.Random, writer: str) -> dict[str, bytes | str]:
     """Captions and pictures in several folders, some without the other, some bad, among other files."""
     captions, files = [("sound.png", "A first one .")], {"sound.png": png()}
     for number in range(rng.randint(1, 9)):
@@ -114,14 +170,15 @@ def random_files(rng: random.Random, format: str) -> dict[str, bytes | str]:
     for name in ("__MACOSX/._p1.png", ".DS_Store", "README.txt", "notes.txt", "more.zip", "thumbs/t.jpg"):
         if rng.random() < 0.4:
             files[name] = b"x"
-    return {**files, **WRITERS[format](captions)}
+    return {**files, **WRITERS[writer](captions)}
 
 
 @pytest.mark.usefixtures("near")
-@pytest.mark.parametrize("format", WRITERS)
-def test_of_random_sources_everything_was_taken_or_has_a_reason(format: str, tmp_path: Path):
-    for seed in range(6):
-        files = random_files(random.Random(f"{format}{seed}"), format)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_of_random_sources_everything_was_taken_or_has_a_reason(writer: str, tmp_path: Path):
+    format = writer.partition(",")[0]
+    for seed in range(4):
+        files = random_files(random.Random(f"{writer}{seed}"), writer)
         path = packed(tmp_path / f"{seed}.zip", files)
         report = brought(path, format, skip_problems=True, leave_unused=True)
         assert report.sheet.balanced, (seed, report.sheet)
@@ -160,6 +217,20 @@ def test_a_folder_of_pictures_beside_a_file_of_captions_is_taken(tmp_path: Path,
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.png").write_bytes(png())
     assert numbers(brought(tmp_path / "c.csv").sheet)["pictures"] == (1, 1, {})
+
+
+def test_a_source_that_contains_data_dir_has_none_of_its_files(tmp_path: Path, settings: Any):
+    settings.DATA_DIR = tmp_path / "source" / "var"
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "c.csv").write_text("image,caption\na.png,a dog\n")
+    (tmp_path / "source" / "a.png").write_bytes(png())
+    for unchanged in (False, True):
+        report = brought(tmp_path / "source")
+        assert report.unchanged is unchanged
+        assert numbers(report.sheet)["pictures"] == (1, 1, {})
+        assert numbers(report.sheet)["files"] == (1, 1, {})
+        (settings.DATA_DIR / "exports").mkdir(exist_ok=True)
+        (settings.DATA_DIR / "exports" / "d.csv").write_text("image,caption\na.png,a cat\n")
 
 
 def test_thumbnails_are_no_pictures_unless_their_folder_is_named(tmp_path: Path, data_dir: Path):

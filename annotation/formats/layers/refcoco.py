@@ -1,21 +1,23 @@
 """RefCOCO, RefCOCO+ and RefCOCOg: expressions that refer to the boxes of COCO instances.
 
     instances.json    COCO instances
-    refs*.json        [{"ann_id": 7, "image_id": 1, "split": "train", "sentences": [{"sent": ...}, ...]}, ...]
+    refs*.p, or .json [{"ann_id": 7, "image_id": 1, "split": "train", "sentences": [{"sent": ...}, ...]}, ...]
 
-The published `refs(unc).p` is a pickle, which can run code when it is read: it is refused, with the line that
-makes JSON of it.
+The published `refs(unc).p` is a pickle of plain data. One with anything else can run code when it is read: it
+is refused.
 Source: Yu et al. 2016, Modeling Context in Referring Expressions, and its published data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from annotation.formats.base import FORMATS, Format, SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import items
+from annotation.formats.files.plain_pickle import read_plain_pickle
 from annotation.formats.layers.coco_instances import bbox_edges, category_names, label_in, names_of_file
 from annotation.formats.layers.contents import pass_over
 from annotation.formats.names import only_file, path_in_source
@@ -24,31 +26,23 @@ from phrasebox.balance import MENTIONS, WITHOUT_BOX, current_tally
 from phrasebox.names import SOURCE
 from phrasebox.text_files import FormatError
 
-_SHAPE = "a folder or an archive with instances.json and refs.json"
-_UNPICKLE = (
-    "refs.json, as where you trust the file python writes it: "
-    "json.dump(pickle.load(open('refs(unc).p', 'rb')), open('refs.json', 'w'))"
-)
+_SHAPE = "a folder or an archive with instances.json and one file of references, refs(unc).p or refs.json"
+_PLAIN = "lists, dictionaries, texts and numbers alone, as in the published refs(unc).p, or refs.json instead"
 
 
 class RefCoco(Format):
     """Boxes with the expressions that refer to them, of the images that have such expressions."""
 
     key = "refcoco"
-    title = "RefCOCO (refs.json with instances.json); a layer of a corpus"
+    title = "RefCOCO (refs(unc).p or refs.json, with instances.json); a layer of a corpus"
     reads_layers = True
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
         """The boxes that expressions refer to, each with its expressions and its class."""
-        pickles = sorted(path.rglob("refs*.p")) if path.is_dir() else [path] * (path.suffix == ".p")
-        if pickles and not any(path.rglob("refs*.json")):
-            raise FormatError(
-                "is a pickle, which can run code when it is read", file=pickles[0], expected=_UNPICKLE
-            )
         if not path.is_dir():
             raise FormatError("is one file", file=path, expected=_SHAPE)
-        references = _references(only_file(path, "refs*.json"))
-        instances = only_file(path, "instances*.json")
+        references = _references(only_file(path, "refs*.json", "refs*.p", expected=_SHAPE))
+        instances = only_file(path, "instances*.json", expected=_SHAPE)
         labels, boxes = category_names(instances), dict[str, list[SourceBox]]()
         for number, value in enumerate(items(instances, "annotations.item"), 1):
             entry = Fields(value, what=f"annotation {number}", file=instances)
@@ -79,7 +73,7 @@ class RefCoco(Format):
 def _references(file: Path) -> dict[str, list[str]]:
     """Annotation -> its expressions."""
     references: dict[str, list[str]] = {}
-    for number, value in enumerate(items(file, "item"), 1):
+    for number, value in enumerate(_entries(file), 1):
         entry = Fields(value, what=f"reference {number}", file=file)
         phrases = references.setdefault(entry.identifier("ann_id"), [])
         pass_over(balance.REFERENCE_SPLITS, entry.text("split", "") != "")
@@ -89,6 +83,13 @@ def _references(file: Path) -> dict[str, list[str]]:
     if not references:
         raise FormatError("holds no references", file=file, expected=_SHAPE)
     return references
+
+
+def _entries(file: Path) -> Iterable[Any]:
+    if file.suffix != ".p":
+        return items(file, "item")
+    entries = read_plain_pickle(file, expected=_PLAIN)
+    return entries if isinstance(entries, list) else []
 
 
 FORMATS.register(RefCoco.key, RefCoco())

@@ -17,17 +17,26 @@ from annotation.campaigns.drafts.opening import (
     pilot_of,
 )
 from annotation.campaigns.drafts.requests import PlanCampaignRequest, check_plan, draft_plan
-from annotation.campaigns.pairs import pairs_from_csv
+from annotation.campaigns.pairs import PairTable, pairs_from_csv
 from annotation.campaigns.status import AlarmSummary, alarm_summaries
-from annotation.common.operations import FieldError, FileUpload, Help, OperationContext
+from annotation.common.operations import (
+    LEAVE_UNUSED,
+    FieldError,
+    FileUpload,
+    Help,
+    OperationContext,
+    check_used,
+    with_sheet,
+)
 from annotation.jobs import JobError, JobProgress, job_kind
 from annotation.jobs.status import JobStatus, job_status
 from annotation.models import Account, Campaign, Job
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.paging import Filling
 from annotation.protocol.rehearsal import CrowdSize
-from annotation.selectors.corpora import CampaignRequest, names_of_images
+from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.pair_judgments import page_filling
+from phrasebox.balance import BalanceSheet, current_tally
 
 _KIND = "open_images"
 #: The message for a campaign without a job that opens its images.
@@ -52,6 +61,7 @@ class OpenCampaignRequest(PlanCampaignRequest):
             ),
         ),
     ] = None
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     draft: Annotated[bool, Help(gettext_lazy("Draft"), gettext_lazy("Open neither images nor campaign"))] = (
         False
     )
@@ -63,6 +73,8 @@ class OpenCampaignRequest(PlanCampaignRequest):
             for name in ("split", "images", "tags", "draft"):
                 if getattr(self, name):
                     yield FieldError(name, "not_with", {"other": "pairs"})
+        elif self.leave_unused:
+            yield FieldError("leave_unused", "only_with", {"other": "pairs"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +104,8 @@ class DuplicatedCampaign:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedCampaign:
     """A new campaign, and the `job` that opens its images; after a command, the numbers of images opened now,
-    opened before, skipped since gold does not cover them, and planned. `unpaid` workers earn nothing."""
+    opened before, skipped since gold does not cover them, and planned. `unpaid` workers earn nothing.
+    `sheet`: which pairs of a file are asked about."""
 
     campaign: str
     corpus: str
@@ -108,8 +121,10 @@ class OpenedCampaign:
     unpaid: tuple[str, ...]
     workers: CrowdSize
     alarms: tuple[AlarmSummary, ...]
+    sheet: BalanceSheet = BalanceSheet()
 
 
+@with_sheet
 def open_named_campaign(request: OpenCampaignRequest, context: OperationContext) -> OpenedCampaign:
     """Open a campaign, or create its draft. Raises CampaignError, LayerError, FormatError and UnknownName."""
     plan = draft_plan(request, context)
@@ -122,6 +137,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
         "open_to_all": request.open_to_all,
         "actor": context.actor,
     }
+    table = _pairs(request)
     like = request.like_row()
     if like is not None:
         row = campaigns.duplicate_campaign(campaign=like, **about)
@@ -132,8 +148,8 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
     check_no_running_pilot(row)
     if request.open_to_all and not row.open_to_all:
         campaigns.set_open_to_all(campaign=row, open_to_all=True, actor=context.actor)
-    if request.pairs is not None:
-        _open_pairs(row, request.pairs)
+    if table is not None:
+        _open_pairs(row, table, request.pairs)
     which: dict[str, Any] = {"split": request.split, "images": request.images, "tags": list(request.tags)}
     if request.pilot:
         which = pilot_of(campaign=row, whole=which)
@@ -146,9 +162,17 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
     return _opened(row, request, context, done)
 
 
-def _open_pairs(row: Campaign, file: Path) -> None:
+def _pairs(request: OpenCampaignRequest) -> PairTable | None:
+    """The pairs of the request's file. Raises FormatError, and Invalid where something is not used."""
+    if request.pairs is None:
+        return None
+    table = pairs_from_csv(request.pairs, request.corpus_row())
+    check_used(current_tally().sheet(), leave_unused=request.leave_unused)
+    return table
+
+
+def _open_pairs(row: Campaign, table: PairTable, file: Path | None) -> None:
     """Open a campaign with the pairs of a file; a campaign that is open must have the same pairs."""
-    table = pairs_from_csv(file, names_of_images(row.corpus))
     if not row.images.exists():
         campaigns.open_pairs(campaign=row, pairs=table.pairs, fillers=table.fillers)
     elif not campaigns.has_these_pairs(row, table.pairs):

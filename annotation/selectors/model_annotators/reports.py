@@ -19,7 +19,7 @@ from annotation.selectors.model_annotators.proposals import model_at_work
 
 @dataclass(frozen=True, slots=True)
 class CategoryReport:
-    """A category as a model annotator has it: boxes judged and accepted since it last learnt; `left`: people
+    """A category as a model annotator has it: boxes judged and accepted since it last learned; `left`: people
     draw."""
 
     category: str
@@ -41,7 +41,7 @@ class ModelAnnotatorReport:
     name: str
     worker: str
     version: int
-    learnt: int | None
+    learned: int | None
     source: str
     from_file: bool
     state: str
@@ -76,7 +76,7 @@ def model_annotator_reports(campaign: Campaign) -> list[ModelAnnotatorReport]:
                 name=annotator.name,
                 worker=annotator.worker.pseudonym,
                 version=annotator.version,
-                learnt=annotator.learnt,
+                learned=annotator.learned,
                 source=annotator.source,
                 from_file=annotator.from_file,
                 state=_state(trust_row),

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from annotation.common.operations import check_used
 from annotation.selectors.corpora import corpus_named
 from evaluation.comparison.missing import LEAVE_OUT, REFUSE, check_missing, named_cases
 from evaluation.comparison.provenance import UNDECLARED, Declaration, with_provenance
@@ -23,6 +24,7 @@ from evaluation.services.captions.figures import (
 )
 from evaluation.services.captions.sets import caption_set_named
 from evaluation.services.common import InputError
+from phrasebox.balance import CAPTIONS, NOT_REQUESTED, OF_LEFT, UNKNOWN, WITHOUT_REFERENCE, current_tally
 from phrasebox.formats.candidate_captions import Candidate, read_candidates
 from phrasebox.names import ANY
 from phrasebox.text_files import FormatError
@@ -84,6 +86,7 @@ def score_caption_files(
     documents: Subset | None = None,
     missing: str = REFUSE,
     declared: Declaration = UNDECLARED,
+    leave_unused: bool = True,
 ) -> dict[str, Any]:
     """Score files of captions, or caption sets: figures with intervals, differences of the others from the
     first (`caption_figures`), and what was excluded, as plain data.
@@ -91,9 +94,9 @@ def score_caption_files(
     All captions of an image are its references. `documents` are the images whose references CIDEr counts as
     documents, all of the corpus for None. All files are scored on the same images: under `leave-out` on those
     for which each has a caption. `declared` says what the system behind a file was trained on; only a single
-    file may have one.
+    file may have one. Captions of images that the corpus lacks are skipped if `leave_unused` is set.
 
-    Raises UnknownName, FormatError, UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed,
+    Raises UnknownName, Invalid, FormatError, UnknownMeasure, MissingOutput, MeteorMissing, MeteorFailed,
     AgreementError, and InputError for a file that is named twice and a declaration that belongs to no single
     file; each message is one line.
     """
@@ -115,6 +118,8 @@ def score_caption_files(
     scored = [pk for pk in cases if missing != LEAVE_OUT or pk not in lacking]
     if not scored:
         raise InputError(f"no image has a caption in each of {', '.join(labels)}; compare fewer of them")
+    _count_captions(matched, frozenset(scored), names)
+    check_used(current_tally().sheet(), leave_unused=leave_unused)
     counted_in = documents_of(corpus, documents, references)
     figures, differences = caption_figures(
         {label: [match.captions.get(pk, "") for pk in scored] for label, match in matched.items()},
@@ -158,6 +163,20 @@ def score_caption_files(
         for label, file in labels.items()
     }
     return with_provenance(report, systems, corpus_named(corpus), scored)
+
+
+def _count_captions(matched: Mapping[str, _Matched], scored: frozenset[int], names: CorpusNames) -> None:
+    for match in matched.values():
+        skipped = match.not_scored
+        named = {*skipped.outside, *skipped.bare}
+        others = (names.image_name[pk] for pk in match.captions if pk not in scored)
+        left = {
+            UNKNOWN: skipped.unknown,
+            NOT_REQUESTED: skipped.outside,
+            WITHOUT_REFERENCE: skipped.bare,
+            OF_LEFT: [name for name in others if name not in named],
+        }
+        current_tally().take_others(CAPTIONS, len(match.captions) + len(skipped.unknown), left)
 
 
 def _notes_on_missing(matched: Mapping[str, _Matched]) -> tuple[str, ...]:

@@ -8,7 +8,16 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
+from annotation.common.operations import (
+    LEAVE_UNUSED,
+    FieldError,
+    FileUpload,
+    Help,
+    Named,
+    OneOf,
+    OperationContext,
+    with_sheet,
+)
 from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.subsets import subset_named
@@ -21,6 +30,7 @@ from evaluation.services.captions.region_scores import (
 from evaluation.services.captions.scores import remarks_on_captions, score_caption_files
 from evaluation.services.declarations import TrainedOn, declared_training
 from evaluation.services.request_fields import FigureReport, IntervalRequest, LayerField
+from phrasebox.balance import BalanceSheet
 from phrasebox.metrics.captions import CUTS, DEFAULT_CUT, FAMILY
 from phrasebox.metrics.table import METRICS
 
@@ -64,6 +74,7 @@ class CaptionsToScore(IntervalRequest):
         Help(_("Tokens"), _("Cut as by the COCO evaluation (ptb), or at hyphens and all signs (own)")),
     ] = DEFAULT_CUT
     missing: Annotated[Missing, OneOf(missing_choices), Help(_("Images without a caption"))] = REFUSE
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     trained_on: TrainedOn = ""
     layer: Annotated[
         LayerField, Help(_("Layer"), _("For captions of regions: with people's boxes and mentions"))
@@ -83,7 +94,15 @@ class CaptionsToScore(IntervalRequest):
                 yield FieldError(name, "not_with", {"other": of_regions})
 
 
-def score_written_captions(request: CaptionsToScore, context: OperationContext) -> FigureReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredCaptions(FigureReport):
+    """Figures of captions, and which of the captions they are of."""
+
+    sheet: BalanceSheet = BalanceSheet()
+
+
+@with_sheet
+def score_written_captions(request: CaptionsToScore, context: OperationContext) -> ScoredCaptions:
     """Score the captions; raises as `score_caption_files` and `score_region_captions` do."""
     how = CaptionScoring(measures=request.measures, tokens=request.tokens, resampling=request.resampling)
     if request.layer or request.campaign:
@@ -101,9 +120,10 @@ def score_written_captions(request: CaptionsToScore, context: OperationContext) 
                 request.corpus, request.split, request.documents, seed=request.fold_seed
             ),
             missing=request.missing,
+            leave_unused=request.leave_unused,
             declared=declared_training(request.trained_on, context),
         )
-    return FigureReport(report=report)
+    return ScoredCaptions(report=report)
 
 
 def remarks_on_scored(report: dict[str, Any]) -> str:

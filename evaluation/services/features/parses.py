@@ -25,7 +25,7 @@ from evaluation.services.common import InputError, check_file, recover_folder, r
 from evaluation.services.features.importing import count_ids
 from models_core.phase_cache import PhaseProgress, no_progress
 from models_core.storage import file_digest
-from phrasebox.balance import EXAMPLES, OTHER_WORDS, PARSES, UNKNOWN, current_tally
+from phrasebox.balance import OTHER_WORDS, PARSES, UNKNOWN, current_tally
 from phrasebox.registry import UnknownName
 
 _FORMAT, _VERSION = "phrasebox-parses", 1
@@ -200,10 +200,8 @@ def _matched(
             f"{count_ids(different)} have other words"
         )
     tally = current_tally()
-    tally.count(PARSES, len(of))
-    tally.take(PARSES, len(of))
-    tally.pass_over(PARSES, UNKNOWN, len(unknown), *unknown[:EXAMPLES])
-    tally.pass_over(PARSES, OTHER_WORDS, len(different), *different[:EXAMPLES])
+    left = {UNKNOWN: unknown, OTHER_WORDS: different}
+    tally.take_others(PARSES, len(of) + len(unknown) + len(different), left)
     remarks = []
     missing = [names.caption_name[pk] for pk in names.caption_name if pk not in of]
     if missing:

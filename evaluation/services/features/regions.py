@@ -1,6 +1,7 @@
 """Regions of a corpus's pictures: boxes that are proposed, drawn by people or read from a file, with a vector
 for each."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.common.operations import check_used
 from annotation.common.readers import stream
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.contents import corners
@@ -33,6 +35,7 @@ from models_core.features.image.proposals import (
     whole_picture,
 )
 from models_core.phase_cache import PhaseProgress, no_progress
+from phrasebox.balance import BELOW_DEPTH, BOXES, NOT_REQUESTED, OUTSIDE, UNKNOWN, current_tally
 from phrasebox.metrics.localization import union_box
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import short_repr
@@ -66,7 +69,8 @@ class RegionsRequest:
     `weights` is the network of the extractor `cnn`. `layer` is the one from which `gold` takes its boxes
     (where empty, the corpus's only one), all of them whatever the limit; `split` the images to process, all
     where empty; `file` a file of boxes (`evaluation.formats.box_files`). With `whole` the first region of
-    each picture is the picture itself. `settings` are fields of the extractor's settings; `declared` is as in
+    each picture is the picture itself; with `leave_unused` boxes of images that the corpus lacks are skipped.
+    `settings` are fields of the extractor's settings; `declared` is as in
     `ExtractRequest`.
     """
 
@@ -82,6 +86,7 @@ class RegionsRequest:
     whole: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
     dtype: str = "float32"
+    leave_unused: bool = True
     declared: Declaration = UNDECLARED
 
 
@@ -161,6 +166,7 @@ def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_pro
         raise ValueError(f"no image of corpus {request.corpus!r} has a picture; import it with its pictures")
     file = _FileBoxes(request.file, names, with_picture) if request.method == "file" else None
     boxes = file.read(request.limit) if file else _boxes(request, with_picture, progress)
+    check_used(current_tally().sheet(), leave_unused=request.leave_unused)
     without = sum(not len(own_boxes) for own_boxes in boxes)
     if request.whole:
         boxes = [
@@ -301,7 +307,7 @@ class _FileBoxes:
         self.path, self.names, self.images = path, names, with_picture
         self.image_of = {spaces: names.images_in(path, spaces) for spaces in NAME_SPACES}
         self.clipped = self.outside = self.elsewhere = 0
-        self.unknown: dict[str, None] = {}
+        self.unknown: Counter[str] = Counter()
 
     def read(self, limit: int) -> list[ProposedBoxes]:
         """Return the `limit` boxes of each picture with the highest scores; of equal scores, the first ones.
@@ -314,7 +320,7 @@ class _FileBoxes:
         for file_box in stream(read_boxes, self.path):
             image = self.image_of[file_box.spaces][file_box.image]
             if image is None:
-                self.unknown.setdefault(file_box.image)
+                self.unknown[file_box.image] += 1
                 continue
             of_corpus += 1
             index = place_of.get(self.names.image_name[image])
@@ -332,10 +338,21 @@ class _FileBoxes:
                 f"{self.names.corpus!r}: {count_ids(self.unknown)}; the corpus has, for example, "
                 f"{short_repr(self.images[0][0])}"
             )
-        return [
+        best = [
             np.asarray([file_box.box for file_box in _best(clipped_box, limit)], np.int32).reshape(-1, 4)
             for clipped_box in boxes_of_images
         ]
+        self._count(of_corpus, sum(map(len, best)))
+        return best
+
+    def _count(self, of_corpus: int, taken: int) -> None:
+        tally = current_tally()
+        tally.count(BOXES, of_corpus)
+        tally.take(BOXES, taken)
+        tally.leave(BOXES, OUTSIDE, self.outside)
+        tally.leave(BOXES, NOT_REQUESTED, self.elsewhere)
+        tally.leave(BOXES, BELOW_DEPTH, of_corpus - self.outside - self.elsewhere - taken)
+        tally.pass_over(BOXES, UNKNOWN, self.unknown.total(), *self.unknown)
 
     def _within(
         self, box: tuple[int, int, int, int], record: ImageRecord

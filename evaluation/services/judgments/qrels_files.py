@@ -305,8 +305,7 @@ def _known(
         raise InputError(
             f"{file}: none of its pairs is in corpus {names.corpus!r}; choose the corpus that was judged"
         )
-    tally.count(PAIRS, len(qrels))
-    tally.take(PAIRS, len(qrels))
+    tally.take_others(PAIRS, len(qrels))
     check_used(tally.sheet(), leave_unused=leave_unused)
     return list(qrels.values())
 

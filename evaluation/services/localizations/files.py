@@ -181,8 +181,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
 
     localization_set, created = get_or_publish(LocalizationSet, name, columns, fill)
     tally = current_tally()
-    tally.count(MENTIONS, localization_set.mention_count)
-    tally.take(MENTIONS, localization_set.mention_count)
+    tally.take_others(MENTIONS, localization_set.mention_count)
     tally.count(BOXES, reader.regions)
     tally.take(BOXES, reader.regions - reader.outside)
     tally.leave(BOXES, OUTSIDE, reader.outside)

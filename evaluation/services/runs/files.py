@@ -34,7 +34,7 @@ from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
 from evaluation.services.systems import registry
-from phrasebox.balance import QUERIES, BalanceSheet, current_tally
+from phrasebox.balance import CAPTIONS, NAMED_IMAGES, PAIRS, QUERIES, BalanceSheet, current_tally
 from phrasebox.formats.trec import write_run
 from phrasebox.text_files import whole_file
 
@@ -73,7 +73,8 @@ Ordered = tuple[NDArray[np.int64], NDArray[np.float32]]
 class RunReport:
     """The result of an import. `unchanged`: the run existed already, with the same rankings.
 
-    `remarks` are about its embeddings (see `ScoreMatrix.remarks`).
+    It ranks `items` different images or captions, in `entries` of all rankings together. `remarks` are about
+    its embeddings (see `ScoreMatrix.remarks`).
     """
 
     run: str
@@ -83,6 +84,7 @@ class RunReport:
     source: str
     unchanged: bool
     queries: int
+    items: int
     entries: int
     depth: int
     digest: str
@@ -199,8 +201,9 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
     if not report.unchanged:
         registry.note_addition("add_run", requested, run=name, corpus=request.corpus)
     tally = current_tally()
-    tally.count(QUERIES, report.queries)
-    tally.take(QUERIES, report.queries)
+    tally.take_others(QUERIES, report.queries)
+    tally.take_others(CAPTIONS if direction == Run.ANNOTATION else NAMED_IMAGES, report.items)
+    tally.take_others(PAIRS, report.entries)
     return replace(report, remarks=sent_file.remarks)
 
 
@@ -253,6 +256,7 @@ def _store(
         run_metadata.source,
         unchanged,
         reader.queries,
+        len(reader.items),
         reader.entries,
         run_metadata.depth,
         reader.digest,
@@ -383,6 +387,7 @@ class _RowReader:
         self.source = source
         self.by_image = direction == Run.ANNOTATION
         self.queries = self.entries = 0
+        self.items: set[int] = set()
         self._hashed = hashlib.sha256(f"run {_DEFINITION}\n".encode())
         self._seen: set[int] = set()
 
@@ -402,7 +407,10 @@ class _RowReader:
                 )
             self._seen.add(query)
             ids = [self._known(ranked[0], item, ranked[2], f"for {name!r}") for item in items]
-            if len(set(ids)) != len(ids):
+            distinct = set(ids)
+            if len(self.items) < len(ranked[1]):
+                self.items |= distinct
+            if len(distinct) != len(ids):
                 raise InputError(
                     f"{self.source}: a ranking of {name!r} contains an item twice, under two spellings; "
                     "expected each item once"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext
+from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext, with_sheet
 from annotation.common.readers import read, stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.sent_files import SentFile, SentIds, SentMatrix, read_system, write_system
@@ -25,6 +25,7 @@ from evaluation.services.systems.folders import clear_leftovers, system_folder
 from evaluation.services.systems.origins.uploaded import STORED_EMBEDDINGS, STORED_SCORES
 from evaluation.services.systems.training_images import TrainingImages
 from models_core import storage
+from phrasebox.balance import CAPTIONS, NAMED_IMAGES, BalanceSheet, current_tally
 from phrasebox.names import Lookup
 from phrasebox.text_files import FormatError, short_repr
 
@@ -87,8 +88,10 @@ class AddedSystem:
     unchanged: bool
     sha256: str
     remarks: tuple[str, ...]
+    sheet: BalanceSheet = BalanceSheet()
 
 
+@with_sheet
 def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSystem:
     """Check and store a corpus's embeddings or scores as a system.
 
@@ -143,6 +146,8 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
             clear_leftovers(name)
             read(write_system, upload, folder, held, metadata, seen)
         registry.register_stored_system(name, registry.requested_by(context))
+        for side, kind in (("images", NAMED_IMAGES), ("captions", CAPTIONS)):
+            current_tally().take_others(kind, len(ids[side]))
         return AddedSystem(
             name,
             corpus,

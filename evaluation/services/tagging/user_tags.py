@@ -12,7 +12,15 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import Help, Named, OperationContext
+from annotation.common.operations import (
+    LEAVE_UNUSED,
+    Help,
+    Named,
+    OperationContext,
+    check_used,
+    result_of,
+    with_sheet,
+)
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.models import TagSet
 from evaluation.selectors import names_of
@@ -22,6 +30,8 @@ from evaluation.services.tagging.sets import TagSetSummary, tag_set_summary
 from evaluation.services.tagging.writing import fill_tag_set
 from evaluation.services.tags.ranked import SCORE_DIGITS
 from evaluation.services.weak.collections import weak_collection
+from phrasebox.balance import NAMED_IMAGES, UNKNOWN, BalanceSheet, current_tally
+from phrasebox.text_files import short_repr
 
 _KIND = "tags"
 
@@ -34,12 +44,22 @@ class UserTagsRequest:
     name: Annotated[str, Named(), Help(_("Name of the set"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     collection: Annotated[str, Field(max_length=100), Help(_("Weak collection"))]
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
 
-def import_user_tags(request: UserTagsRequest, context: OperationContext) -> TagSetSummary:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTags(TagSetSummary):
+    """Tags of users that were imported. `sheet`: which images of the collection the corpus has."""
+
+    sheet: BalanceSheet = BalanceSheet()
+
+
+@with_sheet
+def import_user_tags(request: UserTagsRequest, context: OperationContext) -> ImportedTags:
     """Store the tags, in the corpus's order; repeating it changes nothing.
 
-    Raises UnknownName, and InputError where a set of that name has other tags or no image is in both.
+    Raises UnknownName, Invalid, and InputError where a set of that name has other tags, two images of the
+    collection are one of the corpus, or no image is in both.
     """
     name, corpus, collection = request.name, request.corpus, request.collection
     row, weak = corpus_named(corpus), weak_collection(collection)
@@ -47,14 +67,26 @@ def import_user_tags(request: UserTagsRequest, context: OperationContext) -> Tag
     names = names_of(corpus)
     by_name = names.images_in(f"collection {collection}")
     tags_of_image: dict[int, list[str]] = {}
+    id_of_image: dict[int, str] = {}
+    unknown: list[str] = []
     for known, text in zip(weak.ids(), weak.texts([_KIND]), strict=True):
         pk = by_name[known]
-        if pk is not None:
-            tags_of_image.setdefault(pk, list(dict.fromkeys(text.lower().split())))
+        if pk is None:
+            unknown.append(known)
+            continue
+        tags_of_image[pk] = list(dict.fromkeys(text.lower().split()))
+        if (other := id_of_image.setdefault(pk, known)) != known:
+            raise InputError(
+                f"{short_repr(other)} and {short_repr(known)} of collection {collection!r} are one image of "
+                f"corpus {corpus!r}, {names.image_name[pk]!r}; expected each image once"
+            )
     if not tags_of_image:
         raise InputError(
             f"collection {collection!r} has no image of corpus {corpus!r}; its ids are as {weak.ids()[:1]}"
         )
+    tally = current_tally()
+    tally.take_others(NAMED_IMAGES, len(tags_of_image) + len(unknown), {UNKNOWN: unknown})
+    check_used(tally.sheet(), leave_unused=request.leave_unused)
 
     def rows() -> Iterator[tuple[int, list[list[Any]], bytes]]:
         for pk in names.image_name:
@@ -74,4 +106,4 @@ def import_user_tags(request: UserTagsRequest, context: OperationContext) -> Tag
     stored, _created = get_or_publish(TagSet, name, columns, lambda new: fill_tag_set(new, rows()))
     if stored.source != source:
         raise InputError(f"tag set {name!r} already exists; choose another name")
-    return tag_set_summary(stored)
+    return result_of(ImportedTags, tag_set_summary(stored), sheet=tally.sheet())

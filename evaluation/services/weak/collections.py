@@ -215,8 +215,7 @@ def _write(part: Path, path: Path, progress: PhaseProgress) -> tuple[int, list[s
         if writer is not None:
             writer.close()
     tally = current_tally()
-    tally.count(ROWS, rows)
-    tally.take(ROWS, rows)
+    tally.take_others(ROWS, rows)
     if not rows:
         raise FormatError("has no rows", file=path, expected="a row for each image")
     return rows, kinds, digest.hexdigest()

@@ -205,7 +205,7 @@ def test_files_that_name_images_by_key_or_file_name_say_so(names: CorpusNames, t
             assert images.key(name) == image.key
     file = tmp_path / "pairs.csv"
     file.write_text("image|caption\n1.JPG|3.jpg#0\n")
-    (pair,) = pairs_from_csv(file, images).pairs
+    (pair,) = pairs_from_csv(file, corpus_named("clash")).pairs
     assert (pair.image, pair.caption) == (images.key("1.jpg"), f"{images.key('3.JPG')}#0")
     (tmp_path / "boxes.jsonl").write_text('{"image": "cafe\\u0301.jpg", "boxes": {}}\n')
     assert [image for image, _ in read_proposals(tmp_path / "boxes.jsonl", key_of=images.key)] == [

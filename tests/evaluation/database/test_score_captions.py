@@ -114,7 +114,7 @@ def test_a_split_leaves_out_the_others_and_says_which(scenes: str, tmp_path: Pat
         "harbour.jpg": "A ship.",
     }
     file = written(tmp_path, captions)
-    part = scenes, file, "--split", "test", "--missing", "leave-out"
+    part = scenes, file, "--split", "test", "--missing", "leave-out", "--leave-unused"
     result = report(*part, "--measures", ",".join(NAMES), "--resamples", 0)
     (own_set,) = result["sets"]
     assert [measure["value"] for measure in own_set["measures"]] == pytest.approx(

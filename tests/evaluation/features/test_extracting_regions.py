@@ -235,7 +235,7 @@ def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, 
             jobs.run_queued_job(job.pk)
         return words(ada.get("/evaluation/features/"))
 
-    response = ask(boxes=SimpleUploadedFile("mine.csv", text))
+    response = ask(boxes=SimpleUploadedFile("mine.csv", text), leave_unused="on")
     assert "1 boxes reached out of their picture and were cut 1 boxes lay wholly outside and were" in response
     assert "1 ids ('9.png') left out: the corpus has no such image" in response
     np.testing.assert_array_equal(boxes_of("sent"), [[1, 21, 70, 60]])
@@ -285,6 +285,9 @@ def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
     else:
         np.savez(file, boxes=np.asarray(boxes, np.float32), ids=np.asarray(ids), scores=scores)
     ask = ("--extractor", "layout", "--method", "file", "--boxes", file, "--no-whole", "--limit", 2)
+    with pytest.raises(CommandError, match=r"--leave-unused: .*boxes: 1 without a match .*nobody\.png"):
+        output_of("extract_regions", drawn, "--name", "given", *ask)
+    ask = (*ask, "--leave-unused")
     payload = json.loads(output_of("extract_regions", drawn, "--name", "given", *ask, "--json"))
     assert [remark.split()[0] for remark in payload["remarks"]][-4:] == ["1"] * 4
     assert payload["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"

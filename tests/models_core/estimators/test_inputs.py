@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows, rows_of_length_1
+from models_core.estimators.base import METHODS, Dataset, FitContext, RaggedRows, UnitRows, rows_of_length_1
 from models_core.estimators.cca import CCASettings
 from models_core.estimators.discovery import load_methods
 from models_core.estimators.fitting import fit_method
@@ -17,6 +17,7 @@ from tests.models_core.estimators.vectors import LINK, all_scores, paired
 
 load_methods()
 CCA = METHODS["cca"]
+ALIGNMENT = METHODS["alignment"]
 TRAIN, NEW = paired(60, x=12, held_out=20)
 
 
@@ -70,6 +71,11 @@ def test_a_row_of_zeros_and_a_column_that_hides_the_others_are_remarks():
     (remark,) = check_inputs(CCA, of_images(column))
     assert remark.startswith("column 4 of the images has 100.00 % of the variance of all 12 columns")
     assert remark.endswith("standardise the columns")
+    regions = UnitRows.of_counts(np.abs(column), [1] * 60)
+    (remark,) = check_inputs(ALIGNMENT, Dataset({"regions": regions}, TRAIN.links))
+    assert remark.startswith("column 4 of the regions has 100.00 % of the variance")
+    longer = UnitRows.of_counts(TRAIN.images * 1e17, [1] * 60)
+    assert check_inputs(ALIGNMENT, Dataset({"regions": longer}, TRAIN.links)) == ()
     bags = sparse.csr_matrix(np.where(np.arange(120)[:, None] == 5, 0, TRAIN.captions))
     (remark,) = check_inputs(CCA, of_images(TRAIN.images, bags))
     assert remark.startswith("1 of 120 captions have only zeros") and remark.endswith(

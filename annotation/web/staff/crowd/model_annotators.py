@@ -56,7 +56,7 @@ def model_annotator_list(request: HttpRequest, campaign: Campaign) -> HttpRespon
 
 
 def source_in_words(source: str) -> str:
-    """What a model annotator learnt from last, which is stored in English, in the reader's language."""
+    """What a model annotator learned from last, which is stored in English, in the reader's language."""
     if match := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
         images, proposer = int(match[1]), match[2]
         images_text = ngettext("%(number)s finished image", "%(number)s finished images", images) % {
