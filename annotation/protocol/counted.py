@@ -49,9 +49,9 @@ class AnswerSettings:
         """What a row keeps: the numbers of the kinds that are built in, and all that were changed."""
         names = {name for kind in all_kinds() if kind.built_in for name in kind.numbers}
         return {
-            name: value
+            name: self.number(name)
             for name, number in settings_numbers().items()
-            if (value := self._numbers.get(name, number.default)) != number.default or name in names
+            if name in names or self.number(name) != number.default
         }
 
     def __eq__(self, other: object) -> bool:
