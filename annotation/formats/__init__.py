@@ -1,5 +1,5 @@
-"""Corpus formats: one file each, and those that a site adds. `FORMATS` of this package imports all of them, so
-that code which needs `base` alone loads no parser."""
+"""Corpus formats: one file each, and those that a site adds. Taking `FORMATS` from here imports all of them;
+code that needs `base` alone loads no parser."""
 
 import sys
 from typing import TYPE_CHECKING, Any
