@@ -1,7 +1,5 @@
-"""Corpus formats: one file each, all in FORMATS once it is taken from this package, with those a site adds.
-
-They are imported then and not before: code that needs `base` alone loads no parser of JSON or XML.
-"""
+"""Corpus formats: one file each, and those that a site adds. Taking `FORMATS` from here imports all of them;
+code that needs `base` alone loads no parser."""
 
 import sys
 from typing import TYPE_CHECKING, Any

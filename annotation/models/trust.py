@@ -64,7 +64,7 @@ class TrustState(models.Model):
     `last` holds the newest checked answers, oldest first, "1" right and "0" wrong. `cursor` is the
     rank at which this worker last found a task beyond the head of the queue. `blocked` is a
     researcher's word, above what the rules say, with its `reason`; `withdrawn_at` says that the worker's
-    judgments of this kind were discarded, which is another act with a reason of its own: each is undone by
+    judgments of this kind were withdrawn, which is another act with a reason of its own: each is undone by
     itself. `attempt` counts tests begun. A renewed trust state counts from the judgment after `since`.
     """
 

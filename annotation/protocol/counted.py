@@ -2,8 +2,8 @@
 
 Relevance pages, graded pairs, captions to be written and regions to be described are asked of a
 fixed number of workers; no answer opens or closes another question. As with `image.Fold`, the
-state is a fold over all judgments that are not withdrawn, so that discarding a worker asks for as many
-answers again as were lost. A page stands with its first image.
+state is a fold over all judgments that are not withdrawn, so withdrawing a worker's answers asks for as
+many answers again. A page stands with its first image.
 
 Source: Hodosh et al. 2013, sections 2.1 (five captions an image) and 4.3.2 (three judgments a pair).
 How many workers describe regions, and that flags close a question, is decided here.

@@ -4,7 +4,7 @@
 judgments there are: it asks its questions in a fixed order, answers each from the judgments
 of that question's key in arrival order, and stops where they run out. What it still lacks is
 an open question; what it never needed is superseded. Nothing else is remembered, so submitting,
-discarding a worker, reviewing and merging are one path: fold again.
+withdrawing answers, reviewing and merging are one path: fold again.
 
 Because judgments are only ever read key by key, the result does not depend on the order in
 which different keys were answered.

@@ -66,7 +66,7 @@ class Judge:
 
     `answers` are their pages, or grades, that stand: what is withdrawn is not among them. Of these, `before`
     came before the judge was reinstated: up to the judgment `since`, 0 where the rules suspended nobody.
-    They are used only where they are `counted` by name. `withdrawn`: a researcher discarded the judge.
+    They are used only where they are `counted` by name. `withdrawn`: a researcher withdrew their answers.
     """
 
     known: int
@@ -191,7 +191,7 @@ def judges_excluded(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]
     return excluded
 
 
-def discarded_judges(campaign: Campaign) -> dict[str, str]:
+def withdrawn_judges(campaign: Campaign) -> dict[str, str]:
     """Whose judgments in a campaign of pairs were withdrawn: pseudonym -> why ("": not said)."""
     rows = TrustState.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)
     return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "withdrawn_reason"))
