@@ -24,7 +24,7 @@ from annotation.datasets.source_problems import IntakeError, ProblemList, Source
 from annotation.formats.base import problems_reported_to
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.formats.files.folders import pictures_below
-from annotation.formats.layers.frames import is_raw_frame, upright_layer
+from annotation.formats.layers.frames import EITHER, RAW, frame_of, has_boxes, upright_layer
 from annotation.images import pictures
 from annotation.images.withdrawn import withdrawn_pictures
 from annotation.models import Caption, Corpus, Image, Layer
@@ -253,10 +253,14 @@ class CorpusIntake:
             width, height = (
                 (stored.width, stored.height) if stored and stored.width else (record.width, record.height)
             )
-            raw = stored is not None and self._in_raw_frame(record, stored)
-            layer = record.layer
+            frame, layer = _frame(record, stored) if stored else None, record.layer
+            raw = frame == RAW
+            if stored is not None and frame == EITHER and has_boxes(layer):
+                self.problems.add_refusal(self._of_either_frame(record, stored), record.filename)
+                self._leave(record, OF_LEFT)
+                continue
             if stored is not None and raw and layer is not None:
-                layer = upright_layer(layer, (record.width, record.height), stored.orientation)
+                layer = upright_layer(layer, (width, height), stored.orientation)
             try:
                 upright = replace(record, width=width, height=height, layer=layer) if stored else record
                 self._check(upright)
@@ -272,11 +276,13 @@ class CorpusIntake:
             sound.append(SoundRecord(record, stored, width, height, layer))
         return sound
 
-    @staticmethod
-    def _in_raw_frame(record: ImageRecord, stored: pictures.StoredPicture) -> bool:
-        """Whether a record is of the picture before it was turned upright."""
-        size = (stored.width, stored.height)
-        return is_raw_frame((record.width, record.height), size, stored.orientation)
+    def _of_either_frame(self, record: ImageRecord, stored: pictures.StoredPicture) -> IntakeError:
+        return IntakeError(
+            f"{record.picture}: EXIF orientation {stored.orientation} turns it, and no size in "
+            f"{self.ledger.source} tells whether boxes of image {record.id!r} are of the upright picture; "
+            "expected a picture without an orientation, turned as its boxes are, or the boxes in a layer "
+            "that is imported later, which says their frame"
+        )
 
     def _leave(self, record: ImageRecord, of_picture: str) -> None:
         """Count a record that is left, with its captions, and its picture for the reason `of_picture`."""
@@ -318,7 +324,7 @@ class CorpusIntake:
         stated_size = (record.width, record.height)
         if isinstance(stored, Exception) or stated_size == (0, 0) or not stored.width:
             return stored
-        if stated_size == (stored.width, stored.height) or self._in_raw_frame(record, stored):
+        if stated_size == (stored.width, stored.height) or _frame(record, stored) == RAW:
             return stored
         turned = f", turned upright by EXIF orientation {stored.orientation}" if stored.turned else ""
         return IntakeError(
@@ -434,6 +440,11 @@ class SoundRecord(NamedTuple):
     width: int
     height: int
     layer: LayerRecord | None
+
+
+def _frame(record: ImageRecord, stored: pictures.StoredPicture) -> str | None:
+    """The frame of a record's size and boxes."""
+    return frame_of((record.width, record.height), (stored.width, stored.height), stored.orientation)
 
 
 def _of_turned(error: Exception) -> Exception:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -41,13 +41,22 @@ from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, SourceImage
 from annotation.formats.files.archive import unpack_archive, unpacked_source
 from annotation.formats.layers.conversion import BoxChanges, layer_of_boxes
-from annotation.formats.layers.frames import is_raw_frame, upright_box, upright_layer
+from annotation.formats.layers.frames import (
+    EITHER,
+    RAW,
+    UPRIGHT,
+    frame_of,
+    has_boxes,
+    upright_box,
+    upright_layer,
+)
 from annotation.formats.source_records import read_layer_records
 from annotation.models import Caption, Corpus, Image
 from annotation.protocol.terms import CaptionRecord, LayerRecord
 from annotation.selectors.corpora import names_of_images
 from phrasebox.balance import (
     BOXES,
+    EXAMPLES,
     NAMED_IMAGES,
     NO_AREA,
     OF_LEFT,
@@ -69,6 +78,13 @@ def _formats() -> dict[str, str]:
     return {entry.key: entry.title for entry in FORMATS if entry.reads_layers}
 
 
+def _frames() -> dict[str, Any]:
+    return {
+        UPRIGHT: gettext_lazy("the picture turned upright"),
+        RAW: gettext_lazy("the picture as its file has it"),
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLayerRequest(CorpusRequest):
     """All of it, or nothing. Boxes with their labels and phrases are stored; what else the file has is
@@ -81,6 +97,13 @@ class ImportLayerRequest(CorpusRequest):
         Help(gettext_lazy("File"), gettext_lazy("Or a zip or tar archive of what belongs together")),
     ]
     format: Annotated[str, OneOf(_formats), Help(gettext_lazy("Format"))]
+    frame: Annotated[
+        Annotated[str, OneOf(_frames, none=gettext_lazy("As sizes show"))] | None,
+        Help(
+            gettext_lazy("Frame of boxes"),
+            gettext_lazy("Of pictures that EXIF turns, where their size in the file does not tell"),
+        ),
+    ] = None
     leave_unused: Annotated[bool, LEAVE_UNUSED] = False
     replace: Annotated[
         bool, Help(gettext_lazy("Replace"), gettext_lazy("Put it in the place of a layer of that name"))
@@ -132,7 +155,7 @@ def import_layer(request: ImportLayerRequest, context: OperationContext) -> Impo
     if not request.file.exists():
         raise FormatError("does not exist", file=request.file, expected="a file or a folder")
     with _unpacked(request.file) as source:
-        source_layer = _SourceLayer(corpus, request.format, source)
+        source_layer = _SourceLayer(corpus, request.format, source, request.frame)
         shares = source_layer.shares(leave_unused=request.leave_unused)
         try:
             write_layer(
@@ -181,14 +204,15 @@ def _unpacked(path: Path) -> AbstractContextManager[Path]:
 class _SourceLayer:
     """A source's images as shares of a layer of a corpus; counts what they hold, and what they do not."""
 
-    def __init__(self, corpus: Corpus, format: str, source: Path) -> None:
-        self.corpus, self.format, self.source = corpus, format, source
+    def __init__(self, corpus: Corpus, format: str, source: Path, frame: str | None) -> None:
+        self.corpus, self.format, self.source, self.frame = corpus, format, source, frame
         self.counts, self.changes = _Counts(), BoxChanges()
+        self._of_either_frame: list[str] = []
         self._names: ImageNames = names_of_images(corpus)
 
     def shares(self, *, leave_unused: bool) -> Iterator[tuple[str, LayerRecord]]:
-        """The shares in the order of the source. Raises Invalid at the end where something is left and nobody
-        says that it may be, and LayerError where no image is taken."""
+        """The shares in the order of the source. Raises Invalid at the end where nobody says the frame of
+        boxes, or something is left and nobody says that it may be, and LayerError where no image is taken."""
         read = stream(read_layer_records, self.format, self.source, tuple(FORMAT_FOLDERS.packages))
         for chunk in chunks(read, LAYER_IMAGES_PER_TRANSACTION):
             yield from self._shares(chunk)
@@ -196,6 +220,13 @@ class _SourceLayer:
         if not self.counts.images:
             message = _("Nothing is imported, as no annotated image is taken: %(what)s.")
             raise LayerError(message % {"what": "; ".join(sheet_text(sheet))})
+        if names := self._of_either_frame:
+            message = _(
+                "EXIF turned %(count)s of the pictures with boxes, and their sizes do not tell whether boxes "
+                "are of the upright picture or of the picture as its file has it (%(names)s). Say which."
+            )
+            shown = ", ".join(names[:EXAMPLES]) + (", …" if len(names) > EXAMPLES else "")
+            raise invalid("frame", "wrong", message=message % {"count": len(names), "names": shown})
         check_used(sheet, leave_unused=leave_unused)
 
     def _shares(self, chunk: list[SourceImage]) -> Iterator[tuple[str, LayerRecord]]:
@@ -222,13 +253,18 @@ class _SourceLayer:
     def _layer(self, source: SourceImage, row: Image, captions: list[CaptionRecord]) -> LayerRecord | None:
         """The share of an image; None where it is in the frame of another picture."""
         stated, size = (source.width, source.height), (row.width, row.height)
-        raw = is_raw_frame(stated, size, row.orientation)
-        if all((*stated, *size)) and stated != size and not raw:
+        frame = frame_of(stated, size, row.orientation)
+        if frame is None:
             return None
+        if frame == EITHER and (source.boxes or has_boxes(source.layer)):
+            frame = self.frame
+            if frame is None:
+                self._of_either_frame.append(row.filename)
+        raw = frame == RAW
         current_tally().note(RAW_FRAME, raw, row.filename)
         if source.layer is not None:
-            return upright_layer(source.layer, stated, row.orientation) if raw else source.layer
-        boxes = [upright_box(box, stated, row.orientation) for box in source.boxes] if raw else source.boxes
+            return upright_layer(source.layer, size, row.orientation) if raw else source.layer
+        boxes = [upright_box(box, size, row.orientation) for box in source.boxes] if raw else source.boxes
         return layer_of_boxes(boxes, size if all(size) else stated, captions, self.changes)
 
     def _take(self, source: SourceImage, layer: LayerRecord) -> None:

@@ -9,7 +9,7 @@ the first 30 are control items, balanced over the possible answers, is our choic
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -118,7 +118,7 @@ def choose_control(
     kind: str,
     seen: Collection[str] = frozenset(),
     measured: ControlCounts | None = None,
-    strange: Mapping[str, float] | None = None,
+    strange: Callable[[str], float] | None = None,
 ) -> ControlChoice:
     """Choose a control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
 
@@ -128,9 +128,9 @@ def choose_control(
     than they answered (more than one) blocks the others even when its controls are used up, so that nobody is
     measured on some answers alone after skipping another.
 
-    Of the controls of that answer, the one with the lowest value in `strange` is chosen, with random ties (id
-    to its distance from what the worker expects next; 0 if missing). Independent of the order of `pool` and
-    `seen`. Raises ValueError if two controls have the same id.
+    Of the controls of that answer, the one with the lowest value of `strange(id)` is chosen, the distance
+    from what the worker expects next, with random ties. Independent of the order of `pool` and `seen`. Raises
+    ValueError if two controls have the same id.
     """
     if len({control.id for control in pool}) < len(pool):
         twice = next(id for id, times in Counter(control.id for control in pool).items() if times > 1)
@@ -164,7 +164,7 @@ def choose_control(
     stratum = min(
         open_strata, key=lambda s: (met[s], draw_number(seed, worker, kind, "stratum", met[s], s), s)
     )
-    apart = {id: (strange or {}).get(id, 0.0) for id in left[stratum]}
+    apart = {id: strange(id) if strange else 0.0 for id in left[stratum]}
     nearest = min(apart.values())
     (chosen,) = draw_sample(
         (id for id, far in apart.items() if far == nearest), 1, seed, worker, kind, "control"

@@ -1,10 +1,15 @@
-"""`python -m tests.apart [--seeds 5] [--small]`: how well control items can be told from others."""
+"""`python -m tests.apart [--seeds 5] [--small]`: how well control items can be told from others.
+
+What watchers of a seed saw is stored in --keep: a run that ended early goes on there, and several can
+share it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import tempfile
+from pathlib import Path
 
 
 def main() -> None:
@@ -14,6 +19,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--small", action="store_true", help="a quarter of the workers")
     parser.add_argument("--without-timing", action="store_true", help="do not let the learner see seconds")
+    parser.add_argument("--keep", type=Path, help="a folder for what was seen")
     parser.add_argument("--tasks", nargs="*", default=None, help="entities, relevance, graded, tags")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -26,6 +32,7 @@ def main() -> None:
         from django.test.utils import setup_test_environment
 
         settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+        settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
         setup_test_environment()
         call_command("migrate", verbosity=0)
         from annotation.task_types import discovery
@@ -38,6 +45,7 @@ def main() -> None:
             tasks=options.tasks,
             small=options.small,
             timing=not options.without_timing,
+            keep=options.keep or Path(folder),
         )
 
 

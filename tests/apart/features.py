@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 Numbers = dict[str, float]
+#: What a row lacks is far below everything.
+LACKS = -1e6
 #: A name that counts, as scene-000012 does.
 _COUNTS = re.compile(r"\D*(\d{1,12})")
 
@@ -138,12 +140,24 @@ def page(html: str) -> dict[str, list[Any]]:
 
 
 def table(rows: Sequence[Numbers]) -> tuple[list[str], Any]:
-    """Names of the columns, and a matrix; what a row lacks is far below everything."""
+    """Names of the columns, and a matrix."""
     names = sorted({name for row in rows for name in row})
     numbers = {name: number for number, name in enumerate(names)}
-    matrix = np.full((len(rows), len(names)), -1e6)
+    matrix = np.full((len(rows), len(names)), LACKS, np.float32)
     for number, row in enumerate(rows):
         for name, value in row.items():
             matrix[number, numbers[name]] = value
+    return names, matrix
+
+
+def joined(tables: Sequence[tuple[list[str], Any]]) -> tuple[list[str], Any]:
+    """Tables below each other, without the columns in which nothing varies."""
+    names = sorted({name for columns, _ in tables for name in columns})
+    numbers = {name: number for number, name in enumerate(names)}
+    matrix = np.full((sum(len(rows) for _, rows in tables), len(names)), LACKS, np.float32)
+    end = 0
+    for columns, rows in tables:
+        matrix[end : end + len(rows), [numbers[name] for name in columns]] = rows
+        end += len(rows)
     varied = (matrix != matrix[0]).any(axis=0) if len(matrix) else np.zeros(0, bool)
     return [name for name, use in zip(names, varied, strict=True) if use], matrix[:, varied]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,15 +28,31 @@ class Row:
     image: str
     worker: str
     numbers: Numbers
+    seed: int = 0
+
+
+class Rows(NamedTuple):
+    """Rows without their numbers, and these as a table."""
+
+    rows: list[Row]
+    names: list[str]
+    table: Any
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Rows:
+        """The rows, as little as can be: those of many seeds are many."""
+        return cls([replace(row, numbers={}) for row in rows], *features.table([row.numbers for row in rows]))
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well control items are told from others, how many there are of each, and what told most."""
+    """How well control items are told from others, in what interval that lies, and by each seed where there
+    are several; how many items there are of each side and seed; and what told most."""
 
     area: float
-    known: int
-    others: int
+    interval: tuple[float, float]
+    areas: tuple[float, ...]
+    items: int
     by: tuple[str, ...]
 
 
@@ -46,9 +62,9 @@ _TIMES = ("at", "seconds")
 WARM_UP, EACH_SIDE = 30, 400
 FULL = {
     "entities": Sizes(unknown=330, known=150, workers=28, items=WARM_UP),
-    "relevance": Sizes(unknown=300, known=110, workers=28, items=WARM_UP),
-    "graded": Sizes(unknown=90, known=110, workers=28, items=WARM_UP),
-    "tags": Sizes(unknown=90, known=110, workers=28, items=WARM_UP),
+    "relevance": Sizes(unknown=300, known=180, workers=28, items=WARM_UP),
+    "graded": Sizes(unknown=180, known=300, workers=28, items=WARM_UP),
+    "tags": Sizes(unknown=180, known=300, workers=28, items=WARM_UP),
 }
 
 
@@ -92,7 +108,7 @@ def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timin
     """The rows of what one watcher saw, in its order."""
     memory, filed, rows = Memory(), Memory(), []
     last: dict[str, Numbers] = {}
-    near: dict[str, Polls] = {}
+    near: dict[str, Polls] = defaultdict(Polls)
     for row in seen:
         task = features.numbers_of(row.task, "task", at=row.at)
         numbers = dict(task)
@@ -115,10 +131,11 @@ def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timin
             numbers |= {"seconds to take": row.seconds[0], "seconds to answer": row.seconds[1]}
         known, group = site.known(row.task["id"]), site.group(row.task["id"])
         common = {"kind": row.kind, "image": f"{row.kind} {group}"}
-        numbers |= row.polls.numbers({name: near[value] for name, value in common.items() if value in near})
-        near |= dict.fromkeys(common.values(), row.polls)
+        numbers |= row.polls.numbers({name: near[value] for name, value in common.items()}, timing=timing)
+        for value in common.values():
+            near[value].update(row.polls)
         if isinstance(known, bool):
-            rows.append(Row(row.kind, known, str(group), worker, numbers))
+            rows.append(Row(row.kind, known, str(group), worker, numbers, site.seed))
             continue
         sizes = [len(block["captions"]) for block in row.task["blocks"]]
         for number, (block, is_known) in enumerate(zip(row.task["blocks"], known, strict=True)):
@@ -131,7 +148,7 @@ def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timin
             values |= _recurs(row.task, block, memory_of(seen, row))
             pairs = [pair for pair in row.filed["pairs"] if pair["image"] == block["image"]["name"]]
             values |= features.numbers_of(pairs, "block filed", at=row.at)
-            rows.append(Row(row.kind, is_known, group[number], worker, numbers | values))
+            rows.append(Row(row.kind, is_known, group[number], worker, numbers | values, site.seed))
     return rows
 
 
@@ -173,13 +190,24 @@ def evened(rows: Sequence[Row], seed: int, most: int = EACH_SIDE) -> list[Row]:
     return chosen
 
 
-def separation_by_learner(rows: Sequence[Row], *, seed: int) -> Separation:
+def separation_by_learner(parts: Sequence[Rows], *, seed: int) -> Separation:
     """What the learner makes of rows."""
-    names, table = features.table([row.numbers for row in rows])
+    names, table = features.joined([(part.names, part.table) for part in parts])
+    rows = [row for part in parts for row in part.rows]
     known = np.array([row.known for row in rows])
-    images, workers = [row.image for row in rows], [row.worker for row in rows]
-    area, used = learner.separation(table, known, images, workers, seed=seed)
-    return Separation(area, int(known.sum()), int((~known).sum()), tuple(names[column] for column in used))
+    told = learner.separation(
+        table,
+        known,
+        [row.image for row in rows],
+        [row.worker for row in rows],
+        [row.seed for row in rows],
+        seed=seed,
+    )
+    sides = [sum(row.known == side for row in part.rows) for part in parts for side in (True, False)]
+    areas = tuple(told.areas) if len(parts) > 1 else (told.area,)
+    return Separation(
+        told.area, told.interval, areas, min(sides), tuple(names[column] for column in told.columns)
+    )
 
 
 __all__ = [
@@ -187,6 +215,7 @@ __all__ = [
     "Separation",
     "WatchedCampaign",
     "Row",
+    "Rows",
     "Sizes",
     "evened",
     "separation_by_learner",

@@ -31,9 +31,8 @@ MOMENTS = (HELD, AT_ONCE, *(f"{number} later" for number in LATER), LATE)
 AT_THE_SAME_TIME = {"2 later": "3 later"}
 #: Words are counted in so many heaps.
 HEAPS = 16
-#: Of how many items one is polled at the addresses that are not about answers; one is changed and changed
-#: back; and one is polled at each of the addresses that take turns, which are slow.
-SELDOM, ALTERED, TURNS = 30, 4, 3
+#: Of how many items one is polled at the addresses that are not about answers.
+SELDOM = 60
 #: What names a thing, a session or a form: addresses of pictures, long words, names of images, numbers.
 _NAMES = re.compile(r"/pictures/[^\s\"'<>]+|[A-Za-z0-9_+/=:.-]{20,}|\d+")
 _WORDS = re.compile(r"[\w'’]+|[^\w\s]+")
@@ -88,8 +87,8 @@ class Polls:
         """Keep a response."""
         self.of.setdefault(address, {})[moment] = Poll.of(response)
 
-    def numbers(self, near: Mapping[str, Polls]) -> Numbers:
-        """All of it as one row; `near` are the polls of items before, by what they have in common."""
+    def numbers(self, near: Mapping[str, Polls], *, timing: bool = True) -> Numbers:
+        """All of it as one row; `near` are the last polls of items before, by what they have in common."""
         numbers: Numbers = {}
         for address, moments in self.of.items():
             last: Poll | None = None
@@ -105,7 +104,12 @@ class Polls:
                         if (beside := polls.of.get(address, {}).get(when)) is not None:
                             numbers |= poll.since(beside, f"{name}, beside the last of its {common}, {when}:")
                 last = poll
-        return numbers
+        return {name: value for name, value in numbers.items() if timing or not name.endswith("seconds")}
+
+    def update(self, polls: Polls) -> None:
+        """Take over the polls of a later item."""
+        for address, moments in polls.of.items():
+            self.of[address] = self.of.get(address, {}) | moments
 
 
 class Item(NamedTuple):
@@ -171,34 +175,49 @@ def _form(watcher: Watcher, item: Item) -> Response:
     return watcher.send(address, {})
 
 
-#: Route -> how it is asked while the item is in hand: at its turn, and always.
-IN_HAND_BY_TURNS = dict([_page("task", "campaign", "kind")])
-IN_HAND = dict(
-    [
-        _call("api_heartbeat", "assignment", body=_nothing),
-        ("picture", _picture),
-    ]
-)
-#: Route -> how it is asked about an answer, at every moment after it.
+class Turn(NamedTuple):
+    """What is done about one item of several in a row: each costs time.
+
+    `held`: route -> how it is asked while the item is in hand. `after`: as soon as it is answered. `later`:
+    `OF_ANSWERS` are, at every moment after it. `listed`: the list of tasks is, before, in hand and after.
+    `altered`: the answer is changed, and changed back.
+    """
+
+    held: Mapping[str, Ask] = {}
+    after: Mapping[str, Ask] = {}
+    later: bool = False
+    listed: bool = False
+    altered: bool = False
+
+
+#: Route -> how it is asked about an answer.
 OF_ANSWERS = dict(
     [
         _page("task_answer_again", "campaign", "kind", "assignment"),
         _call("api_change", "assignment", body=lambda watcher, item: item.answer),
     ]
 )
-#: Routes -> how they are asked once an answer is given: at their turns, and always.
-AFTER_BY_TURNS = (
-    dict([_page("tasks"), _call("api_tasks")]),
-    dict([_page("task_answers", "campaign", "kind"), _call("api_recent_answers", body=_of_kind)]),
-    {"POST task_answer_again": _form},
-)
-AFTER = dict(
-    [
-        _call("api_answer", "assignment", body=_said()),
-        _call("api_answer", "assignment", body=_said(token="another"), also=" again"),
-        _call("api_return", "assignment", body=_nothing),
-        _call("api_heartbeat", "assignment", body=_nothing),
-    ]
+_HEARTBEAT = _call("api_heartbeat", "assignment", body=_nothing)
+#: Two neighbours are followed, so that they can be compared at one time.
+TURNS = (
+    Turn(later=True),
+    Turn(later=True),
+    Turn(held=dict([_page("task", "campaign", "kind")])),
+    Turn(held=dict([_HEARTBEAT, ("picture", _picture)]), listed=True),
+    Turn(
+        after=dict(
+            [
+                _call("api_answer", "assignment", body=_said()),
+                _call("api_answer", "assignment", body=_said(token="another"), also=" again"),
+                _call("api_return", "assignment", body=_nothing),
+                _HEARTBEAT,
+            ]
+        ),
+        altered=True,
+    ),
+    Turn(after=dict([_page("tasks"), _call("api_tasks")])),
+    Turn(after=dict([_page("task_answers", "campaign", "kind"), _call("api_recent_answers", body=_of_kind)])),
+    Turn(after={"POST task_answer_again": _form}),
 )
 #: Route -> how it is asked now and then: what it shows is not of this answer alone.
 NOW_AND_THEN = dict(

@@ -3,57 +3,60 @@
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from statistics import fmean
+from pathlib import Path
 
 from annotation.protocol.kinds import MEASURED_ON_CONTROLS, all_kinds, kind_of, names
-from tests.apart.measure import FULL, Row, Separation, evened, rows_of, separation_by_learner
+from tests.apart.measure import FULL, Rows, Separation, evened, rows_of, separation_by_learner
 
 
-def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool) -> None:
-    """Print for each seed how well control items of each kind are told apart, and a table; at last, as
-    JSON."""
-    result: dict[int, dict[str, Separation]] = {}
+def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool, keep: Path) -> None:
+    """Print how well control items of each kind are told apart: a line each, a table, and as JSON."""
+    parts: dict[str, list[Rows]] = defaultdict(list)
     for seed in seeds:
-        started = time.perf_counter()
-        rows: list[Row] = []
         for name in tasks or FULL:
-            sizes = FULL[name]
-            if small:
-                parts = {"unknown": sizes.unknown // 3, "known": sizes.known // 2}
-                sizes = replace(sizes, workers=sizes.workers // 4, **parts)
-            rows += rows_of(name, sizes, seed=seed, timing=timing)
-            print(f"seed {seed}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
-        even = evened(rows, seed)
-        result[seed] = {}
-        for kind in sorted({row.kind for row in even}, key=names().index):
-            part = [row for row in even if row.kind == kind]
-            result[seed][kind] = item = separation_by_learner(part, seed=seed)
-            by = "; ".join(item.by[:6])
-            print(f"seed {seed}, {kind}: {item.area:.3f} of {item.known} known, {item.others} others ({by})")
-        print(f"seed {seed}: {time.perf_counter() - started:.0f} s", flush=True)
+            for kind, rows in _seen(name, seed, small=small, timing=timing, keep=keep).items():
+                parts[kind].append(rows)
+    result: dict[str, Separation] = {}
+    for kind in sorted(parts, key=names().index):
+        result[kind] = item = separation_by_learner(parts[kind], seed=1)
+        print(f"{kind}: {item.area:.3f} ({'; '.join(item.by[:6])})", flush=True)
     print(table(result))
-    print(
-        json.dumps({seed: {name: asdict(item) for name, item in of.items()} for seed, of in result.items()})
-    )
+    print(json.dumps({kind: asdict(item) for kind, item in result.items()}))
 
 
-def table(result: Mapping[int, Mapping[str, Separation]]) -> str:
-    """A line for each kind: items of each side, and the areas of all seeds with their mean."""
-    areas: dict[str, list[float]] = defaultdict(list)
-    sides: dict[str, int] = {}
-    for of in result.values():
-        for kind, item in of.items():
-            areas[kind].append(item.area)
-            sides[kind] = min(sides.get(kind, item.known), item.known)
-    lines = ["| kind | items of each side | seeds | mean |", "|---|---:|---|---:|"]
+def _seen(name: str, seed: int, *, small: bool, timing: bool, keep: Path) -> dict[str, Rows]:
+    """What watchers of one campaign saw, by kind, as many control items as others."""
+    path = keep / f"{name}-{seed}{'-small' if small else ''}{'' if timing else '-without-timing'}.pickle"
+    if path.exists():
+        return dict(pickle.loads(path.read_bytes()))
+    started, sizes = time.process_time(), FULL[name]
+    if small:
+        quarter = {"unknown": sizes.unknown // 3, "known": sizes.known // 2, "workers": sizes.workers // 4}
+        sizes = replace(sizes, **quarter)
+    even = evened(rows_of(name, sizes, seed=seed, timing=timing), seed)
+    kinds = sorted({row.kind for row in even})
+    seen = {kind: Rows.of([row for row in even if row.kind == kind]) for kind in kinds}
+    keep.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(pickle.dumps(seen))
+    print(f"seed {seed}, {name}: {time.process_time() - started:.0f} s of CPU", flush=True)
+    return seen
+
+
+def table(result: Mapping[str, Separation]) -> str:
+    """A line for each kind: items of each side and seed, the areas of all seeds, their mean and its
+    interval."""
+    lines = ["| kind | items of each side | seeds | mean | 95 % |", "|---|---:|---|---:|---|"]
     for kind in (kind.key for kind in all_kinds()):
-        if kind in areas:
-            each = " ".join(f"{area:.2f}" for area in areas[kind])
-            lines.append(f"| `{kind}` | {sides[kind]} | {each} | {fmean(areas[kind]):.3f} |")
+        if kind in result:
+            item = result[kind]
+            each = " ".join(f"{area:.2f}" for area in item.areas)
+            low, high = item.interval
+            lines.append(f"| `{kind}` | {item.items} | {each} | {item.area:.3f} | {low:.2f} to {high:.2f} |")
         elif kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
-            lines.append(f"| `{kind}` | has no control items | | |")
+            lines.append(f"| `{kind}` | has no control items | | | |")
     return "\n".join(lines)

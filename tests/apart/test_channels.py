@@ -222,7 +222,7 @@ def test_of_control_items_of_one_answer_the_least_strange_comes_first():
     for worker in ("w", "x", "y", "z"):
         seen: list[str] = []
         while choice := choose_control(
-            pool, seed=1, worker=worker, kind="k", seen=seen, strange=strange
+            pool, seed=1, worker=worker, kind="k", seen=seen, strange=strange.__getitem__
         ).control:
             seen.append(choice.id)
         assert [id for id in seen if id != "4"] == ["2", "3", "1"] and "4" in seen[:2]
@@ -270,7 +270,7 @@ def test_an_image_of_ones_own_test_gives_no_control_item_while_there_are_others(
         kind=q.COREF_LINK,
         revision=world.campaign.revision,
     )
-    assert strange[str(tested.pk)] > 100 > strange[str(other_known_link.pk)]
+    assert strange(str(tested.pk)) > 100 > strange(str(other_known_link.pk))
 
 
 def sizes_of(task: dict[str, Any]) -> list[int]:
@@ -495,11 +495,10 @@ def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
     noise = rng.normal(size=(600, 30))
     images = [f"i{n}" for n in rng.integers(0, 100, 600)]
     workers = [f"w{n}" for n in rng.integers(0, 12, 600)]
-    area, _ = learner.separation(noise, known, images, workers, seed=1)
-    assert 0.4 < area < 0.6
+    assert 0.4 < learner.separation(noise, known, images, workers, seed=1).area < 0.6
     noise[:, 7] += 3 * known
-    area, used = learner.separation(noise, known, images, workers, seed=1)
-    assert area > 0.95 and used[0] == 7
+    told = learner.separation(noise, known, images, workers, seed=1)
+    assert told.area > 0.95 and told.columns[0] == 7
 
 
 def test_what_was_seen_is_told_in_numbers_whatever_it_means():

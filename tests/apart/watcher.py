@@ -28,13 +28,8 @@ from config import single_thread_worker
 from config.wsgi import application
 from tests.apart.campaigns import WatchedCampaign, answer_fields
 from tests.apart.polls import (
-    AFTER,
-    AFTER_BY_TURNS,
-    ALTERED,
     AT_ONCE,
     HELD,
-    IN_HAND,
-    IN_HAND_BY_TURNS,
     LATE,
     LATER,
     NOW_AND_THEN,
@@ -45,6 +40,7 @@ from tests.apart.polls import (
     Item,
     Polls,
     Response,
+    Turn,
     other_answer,
 )
 
@@ -84,6 +80,7 @@ class Seen:
     what was answered."""
 
     item: Item
+    turn: Turn
     at: float
     task: dict[str, Any]
     before: dict[str, Any]
@@ -112,11 +109,11 @@ class Watcher:
         self.seen: list[Seen] = []
         for kind in site.campaign.kinds:
             self.send(f"/tasks/{site.name}/{kind}/instructions/", {})
-        self._listed = self._list()
 
     def work(self, kind: str) -> bool:
         """Take and answer one item; False where there is none."""
-        before = self._listed
+        turn = TURNS[len(self.seen) % len(TURNS)]
+        before = self._list() if turn.listed else {}
         at = time.time()
         taken = self._post("/api/tasks/next", {"campaign": self.campaign.name, "kind": kind})
         task = json.loads(taken.body)
@@ -124,31 +121,31 @@ class Watcher:
             return False
         answer = answer_fields(self.campaign.answer(self.person, task["id"]))
         item, polls = Item(task["id"], kind, answer), Polls()
-        turn = len(self.seen) % TURNS
-        held = self._list() if not turn else {}
+        held = self._list() if turn.listed else {}
         self.picture = task["image"]["picture"]
-        self._poll(polls, IN_HAND | (IN_HAND_BY_TURNS if not turn else {}), item, HELD)
+        self._poll(polls, turn.held, item, HELD)
         payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
         receipt = self._post(f"/api/assignments/{task['id']}/answer", payload)
-        self._listed = self._list()
+        after = self._list() if turn.listed else {}
         self.seen.append(
             Seen(
                 item,
+                turn,
                 at,
                 task,
                 before.get(kind, {}),
                 held.get(kind, {}),
-                self._listed.get(kind, {}),
+                after.get(kind, {}),
                 json.loads(receipt.body),
                 taken.headers,
                 (taken.seconds or 0.0, receipt.seconds or 0.0),
                 polls,
             )
         )
-        self._poll(polls, OF_ANSWERS | AFTER | AFTER_BY_TURNS[turn], item, AT_ONCE)
+        self._poll(polls, {**turn.after, **(OF_ANSWERS if turn.later else {})}, item, AT_ONCE)
         if len(self.seen) % SELDOM == 0:
             self._poll(polls, NOW_AND_THEN, item, AT_ONCE)
-        if len(self.seen) % ALTERED == 0:
+        if turn.altered:
             self._alter(polls, item)
         self._poll_earlier(kind)
         return True
@@ -157,8 +154,9 @@ class Watcher:
         """Look at every answer once more, when the time in which it may be changed is over."""
         late = database.now() + CHANGEABLE_FOR + timedelta(minutes=1)
         with mock.patch.object(database, "now", lambda: late):
-            for row in self.seen[::TURNS]:
-                self._poll(row.polls, OF_ANSWERS, row.item, LATE)
+            for row in self.seen:
+                if row.turn.later:
+                    self._poll(row.polls, OF_ANSWERS, row.item, LATE)
 
     def _poll(self, polls: Polls, addresses: Mapping[str, Ask], item: Item, moment: str) -> None:
         for address, ask in addresses.items():
@@ -169,12 +167,10 @@ class Watcher:
         return response
 
     def _poll_earlier(self, kind: str) -> None:
-        """Look at answers of the kind that are so many answers old: two at once, then the one that may be
-        changed no more."""
+        """Look at answers of the kind that are so many answers old, the last of them changeable no more."""
         rows = [row for row in self.seen if row.kind == kind]
-        for number in LATER[:2] if len(rows) % 2 else LATER[2:]:
-            if len(rows) > number:
-                row = rows[-1 - number]
+        for number in LATER:
+            if len(rows) > number and (row := rows[-1 - number]).turn.later:
                 self._poll(row.polls, OF_ANSWERS, row.item, f"{number} later")
 
     def _alter(self, polls: Polls, item: Item) -> None:

@@ -42,7 +42,6 @@ from evaluation.services.runs.files import RunImport, import_run
 from evaluation.services.systems.upload import STORED_SCORES, AddSystemRequest, add_system
 from evaluation.services.weak.collections import import_collection
 from tests import worlds
-from tests.conftest import SCRATCH
 from tests.crowd import platform
 from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.database.pooled_world import UNTESTED
@@ -68,7 +67,7 @@ def again(folder: Path) -> None:
 def _stored(folder: Path) -> Path:
     """Build, and keep a copy of the files that the rows name."""
     build(folder)
-    path = Path(tempfile.mkdtemp(prefix="world-", dir=SCRATCH)) / "data"
+    path = Path(tempfile.mkdtemp(prefix="world-", dir=Path(settings.DATA_DIR).parent)) / "data"
     shutil.copytree(settings.DATA_DIR, path)
     return path
 

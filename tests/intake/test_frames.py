@@ -12,6 +12,7 @@ from PIL import Image as Picture
 
 from annotation.datasets.exporting import export_dataset
 from annotation.datasets.importing import import_corpus
+from annotation.datasets.intake import IntakeError
 from annotation.formats.jsonl import layer_row
 from annotation.images.pictures import picture_path
 from annotation.models import Box as BoxRow
@@ -25,9 +26,9 @@ WIDTH, HEIGHT = 40, 24
 RED = Box(5, 3, 20, 9)
 
 
-def picture(path: Path, orientation: int) -> Path:
+def picture(path: Path, orientation: int, size: tuple[int, int]) -> Path:
     """A picture as a camera stores it, black with a red spot."""
-    image = Picture.new("RGB", (WIDTH, HEIGHT))
+    image = Picture.new("RGB", size)
     image.paste((255, 0, 0), (RED.xmin - 1, RED.ymin - 1, RED.xmax, RED.ymax))
     exif = image.getexif()
     exif[0x0112] = orientation
@@ -36,9 +37,15 @@ def picture(path: Path, orientation: int) -> Path:
     return path
 
 
-def source(folder: Path, orientation: int, size: tuple[int, int], box: Box | None) -> Path:
+def source(
+    folder: Path,
+    orientation: int,
+    size: tuple[int, ...],
+    box: Box | None,
+    of_file: tuple[int, int] = (WIDTH, HEIGHT),
+) -> Path:
     """A corpus of a picture of the stated size, with a box where there is one."""
-    picture(folder / "images" / "a.png", orientation)
+    picture(folder / "images" / "a.png", orientation, of_file)
     layer = LayerRecord((Chain("1", (), "spot"),), (LayerObject(("1",), box),)) if box else None
     row = {
         "id": "a",
@@ -88,7 +95,7 @@ def test_boxes_of_the_lying_picture_are_turned_with_it(orientation: int, tmp_pat
     assert Box(row.xmin, row.ymin, row.xmax, row.ymax) == red_box(image)
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("orientation", [1, 5, 6, 7, 8])
 def test_boxes_of_the_upright_picture_stay(orientation: int, tmp_path: Path):
     size = (HEIGHT, WIDTH) if orientation > 4 else (WIDTH, HEIGHT)
     report = brought(source(tmp_path, orientation, size, Box(1, 2, 3, 4)))
@@ -96,6 +103,48 @@ def test_boxes_of_the_upright_picture_stay(orientation: int, tmp_path: Path):
     assert (row.xmin, row.ymin, row.xmax, row.ymax) == (1, 2, 3, 4)
     assert {note.note for note in report.sheet.notes} >= ({"turned"} if orientation > 1 else set())
     assert "raw_frame" not in {note.note for note in report.sheet.notes}
+
+
+#: Orientation, the picture before it was turned, and the size that a source states: it fits both frames.
+EITHER = [
+    *((orientation, (WIDTH, HEIGHT), (WIDTH, HEIGHT)) for orientation in (2, 3, 4)),
+    *((orientation, (WIDTH, WIDTH), (WIDTH, WIDTH)) for orientation in range(2, 9)),
+    *((orientation, (WIDTH, HEIGHT), ()) for orientation in range(2, 9)),
+]
+
+
+@pytest.mark.parametrize(("orientation", "size", "stated"), EITHER)
+def test_where_no_size_tells_the_frame_of_boxes_somebody_has_to(
+    orientation: int, size: tuple[int, int], stated: tuple[int, ...], tmp_path: Path
+):
+    with pytest.raises(
+        IntakeError, match=f"EXIF orientation {orientation} turns it.*layer.*says their frame"
+    ):
+        brought(source(tmp_path / "boxes", orientation, stated, RED, size))
+    brought(source(tmp_path / "none", orientation, stated, None, size))
+    image = Image.objects.get()
+    sizes = {"width": stated[0], "height": stated[1]} if stated else {}
+    instances = {
+        "images": [{"id": 1, "file_name": "a.png", **sizes}],
+        "categories": [],
+        "annotations": [{"image_id": 1, "bbox": [RED.xmin - 1, RED.ymin - 1, RED.width, RED.height]}],
+    }
+    (later := tmp_path / "instances.json").write_text(json.dumps(instances), encoding="utf-8")
+    ask = ("import_layer", "c", "later", str(later), "--format", "coco")
+    with pytest.raises(CommandError, match=r"--frame: EXIF turned 1 of the pictures .*\(a\.png\)"):
+        call_command(*ask)
+    assert not BoxRow.objects.exists()
+    for frame in ("raw", "upright"):
+        out = StringIO()
+        call_command(*ask, "--frame", frame, "--replace", stdout=out)
+        assert ("before EXIF turned it" in out.getvalue()) is (frame == "raw")
+        row = BoxRow.objects.get(layer__published=True)
+        box = Box(row.xmin, row.ymin, row.xmax, row.ymax)
+        assert box == (red_box(image) if frame == "raw" else clipped(RED, image))
+
+
+def clipped(box: Box, image: Image) -> Box:
+    return Box(box.xmin, box.ymin, min(box.xmax, image.width), min(box.ymax, image.height))
 
 
 @pytest.mark.parametrize(("size", "box"), [((), RED), ((WIDTH, HEIGHT + 1), None)])

@@ -6,6 +6,7 @@ import json
 import zipfile
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -15,6 +16,7 @@ from django.urls import reverse
 
 from annotation.datasets.exporting import export_dataset
 from annotation.models import Box, Chain, Corpus, Layer
+from annotation.protocol.terms import Box as BoxRecord
 from annotation.protocol.terms import ImageRecord, LayerRecord
 from annotation.selectors.corpora import layer_named
 from annotation.selectors.datasheet.figures import datasheet_figures
@@ -151,6 +153,33 @@ def test_the_api_says_the_same(corpus: Corpus, tmp_path: Path):
     assert (result["images"], result["boxes"], result["labels"]) == (1, 3, 3)
     lines = {line["kind"]: (line["found"], line["taken"]) for line in result["sheet"]["lines"]}
     assert lines["images"] == (2, 1) and lines["boxes"] == (3, 3) and lines["masks"] == (1, 0)
+
+
+def test_command_page_and_api_ask_for_the_frame_of_boxes_that_no_size_tells(
+    corpus: Corpus, tmp_path: Path, reader: Client
+):
+    corpus.images.filter(key="a").update(orientation=3)
+    file = cvat_zip(tmp_path)
+    caller = Caller(world.account("ruth", "researcher"))
+
+    def request(layer: str, **frame: str) -> dict[str, Any]:
+        upload = SimpleUploadedFile("job.zip", file.read_bytes())
+        return {"layer": layer, "format": "cvat", "file": upload, "leave_unused": "true", **frame}
+
+    ask = ("quay", "command", file, "--format", "cvat", "--leave-unused")
+    with pytest.raises(CommandError, match=r"--frame: EXIF turned 1 of the pictures .*beach/a\.jpg"):
+        by_command(*ask)
+    page = reader.post("/operations/import_layer/", {"corpus": "quay", **request("page")}).content.decode()
+    assert "EXIF turned 1 of the pictures" in page
+    (error,) = caller.client.post("/api/v1/corpora/quay/layers", request("api")).json()["errors"]
+    assert error["field"] == "frame" and "EXIF turned 1 of the pictures" in error["detail"]
+    assert not Layer.objects.exists()
+    by_command(*ask, "--frame", "raw")
+    reader.post("/operations/import_layer/", {"corpus": "quay", **request("page", frame="raw")})
+    caller.client.post("/api/v1/corpora/quay/layers", request("api", frame="raw"))
+    turned = layers_of(corpus, "command")
+    assert turned["a"].objects[0].box == BoxRecord(531, 261, 630, 460)
+    assert turned == layers_of(corpus, "page") == layers_of(corpus, "api")
 
 
 def test_names_that_campaigns_or_others_have_are_refused(corpus: Corpus, tmp_path: Path):

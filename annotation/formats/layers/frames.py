@@ -1,8 +1,9 @@
 """Frames: boxes in the pixels of a picture as its file has them, made those of the picture turned upright.
 
-A camera may store a picture lying, and say in EXIF how it is to be turned. Pictures are stored upright here,
-and boxes are of the upright picture. Whether a source means the lying one is seen from the size that it
-states: only the orientations 5 to 8 swap width and height.
+A camera may store a picture lying, or mirrored, and say in EXIF how it is to be turned. Pictures are stored
+upright here, and boxes are of the upright picture. Whether a source means the picture before it was turned is
+seen from the size that it states, if at all: only the orientations 5 to 8 swap width and height, and a square
+stays one. Where the size does not tell, somebody has to say it.
 Source: EXIF 2.3, tag 0x0112.
 """
 
@@ -17,8 +18,14 @@ from annotation.protocol.terms import Box, LayerRecord
 #: Left, top, right, bottom, in pixels from the upper left corner.
 Edges = tuple[float, float, float, float]
 
+#: Frames: of the picture turned upright, of the picture as its file has it, and one of both.
+UPRIGHT, RAW, EITHER = "upright", "raw", "either"
+
 #: Orientation -> where a point (x, y) of the lying picture, `w` wide and `h` high, is in the upright one.
 _UPRIGHT: dict[int, Callable[[float, float, int, int], tuple[float, float]]] = {
+    2: lambda x, y, w, h: (w - x, y),
+    3: lambda x, y, w, h: (w - x, h - y),
+    4: lambda x, y, w, h: (x, h - y),
     5: lambda x, y, w, h: (y, x),
     6: lambda x, y, w, h: (h - y, x),
     7: lambda x, y, w, h: (h - y, w - x),
@@ -26,21 +33,36 @@ _UPRIGHT: dict[int, Callable[[float, float, int, int], tuple[float, float]]] = {
 }
 
 
-def is_raw_frame(stated: tuple[int, int], size: tuple[int, int], orientation: int) -> bool:
-    """Whether the size that a source states is that of the picture before it was turned; `size` is the
-    upright picture's."""
-    return orientation in _UPRIGHT and stated != size and stated == (size[1], size[0])
+def frame_of(stated: tuple[int, int], size: tuple[int, int], orientation: int) -> str | None:
+    """The frame that the `stated` size of a source tells, where 0 says nothing; None for a size of neither.
+
+    `size` is that of the upright picture, 0 where nobody knows it.
+    """
+    sizes = {UPRIGHT: size, RAW: _raw_size(size, orientation)}
+    if not all((*stated, *size)):
+        frames = list(sizes)
+    else:
+        frames = [frame for frame, of_frame in sizes.items() if of_frame == stated]
+    if orientation == 1 and frames:
+        return UPRIGHT
+    return EITHER if len(frames) == 2 else next(iter(frames), None)
 
 
-def upright_edges(edges: Edges, stated: tuple[int, int], orientation: int) -> Edges:
-    """The box in the upright picture, of one in the lying picture of the size `stated`."""
-    (left, top), (right, bottom) = (_UPRIGHT[orientation](x, y, *stated) for x, y in (edges[:2], edges[2:]))
+def _raw_size(size: tuple[int, int], orientation: int) -> tuple[int, int]:
+    """The size of a picture as its file has it."""
+    return (size[1], size[0]) if orientation > 4 else size
+
+
+def upright_edges(edges: Edges, size: tuple[int, int], orientation: int) -> Edges:
+    """The box in the upright picture, which has this size, of one in the picture as its file has it."""
+    turn, raw = _UPRIGHT[orientation], _raw_size(size, orientation)
+    (left, top), (right, bottom) = (turn(x, y, *raw) for x, y in (edges[:2], edges[2:]))
     return min(left, right), min(top, bottom), max(left, right), max(top, bottom)
 
 
-def upright_box(box: SourceBox, stated: tuple[int, int], orientation: int) -> SourceBox:
+def upright_box(box: SourceBox, size: tuple[int, int], orientation: int) -> SourceBox:
     """The box of another tool, in the upright picture."""
-    left, top, right, bottom = upright_edges((box.left, box.top, box.right, box.bottom), stated, orientation)
+    left, top, right, bottom = upright_edges((box.left, box.top, box.right, box.bottom), size, orientation)
     return replace(box, left=left, top=top, right=right, bottom=bottom)
 
 
@@ -53,12 +75,17 @@ def around_turned(edges: Edges, degrees: float, pivot: tuple[float, float]) -> E
     return min(across), min(down), max(across), max(down)
 
 
-def upright_layer(layer: LayerRecord, stated: tuple[int, int], orientation: int) -> LayerRecord:
+def has_boxes(layer: LayerRecord | None) -> bool:
+    """Whether a layer has a box."""
+    return layer is not None and any(thing.box is not None for thing in layer.objects)
+
+
+def upright_layer(layer: LayerRecord, size: tuple[int, int], orientation: int) -> LayerRecord:
     """The layer with its boxes in the upright picture."""
 
     def upright(box: Box) -> Box:
         edges = (box.xmin - 1, box.ymin - 1, box.xmax, box.ymax)
-        left, top, right, bottom = map(int, upright_edges(edges, stated, orientation))
+        left, top, right, bottom = map(int, upright_edges(edges, size, orientation))
         return Box(left + 1, top + 1, right, bottom)
 
     objects = (

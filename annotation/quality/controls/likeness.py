@@ -9,7 +9,7 @@ An image of the worker's own test is not one of the campaign's: items about it c
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import log1p
 from typing import Any, NamedTuple
@@ -61,17 +61,20 @@ def strangeness(
     campaign: int,
     kind: str,
     revision: int,
-) -> dict[str, float]:
-    """For each control item of a kind, by its id, how much it would stand out where the worker expects a
-    task about `image` that shows `content`."""
+) -> Callable[[str], float]:
+    """Return how much a control item of a kind, by its id, would stand out where the worker expects a task
+    about `image` that shows `content`."""
     met, tested = past
     expected, subject_looks = met.get(image, NEVER_MET), looks(content)
-    return {
-        control: OF_A_TEST
-        if control_image in tested
-        else _apart(met.get(control_image, NEVER_MET), expected) + WEIGHT * _unlike(seen, subject_looks)
-        for control, (control_image, seen) in _known(campaign, kind, revision).items()
-    }
+    known = _known(campaign, kind, revision)
+
+    def strange(control: str) -> float:
+        if control not in known or known[control][0] in tested:  # retired a moment ago, or of a test
+            return OF_A_TEST
+        control_image, seen = known[control]
+        return _apart(met.get(control_image, NEVER_MET), expected) + WEIGHT * _unlike(seen, subject_looks)
+
+    return strange
 
 
 def looks(content: Mapping[str, Any]) -> Looks:

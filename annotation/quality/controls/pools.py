@@ -4,6 +4,7 @@ Which item comes when is `protocol.controls`; what is right is `protocol.grading
 what a campaign has of them.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -137,7 +138,13 @@ def control_warnings(
 
 def displayed_control(control: int) -> DisplayedControl:
     """What the control item with this id shows. Raises Control.DoesNotExist."""
-    return DisplayedControl(*Row.objects.values_list("image_id", "key", "content").get(pk=control))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT image_id, key, content FROM annotation_control WHERE id = %s", [control])
+        row = cursor.fetchone()
+    if row is None:
+        raise Row.DoesNotExist(f"there is no control item {control}")
+    image, key, content = row
+    return DisplayedControl(image, key, json.loads(content))
 
 
 def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
