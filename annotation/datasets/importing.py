@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
@@ -25,7 +26,7 @@ from annotation.datasets.source_problems import IntakeError, SourceProblem, Sour
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS, tell_problem
 from annotation.formats.files.archive import unpack_archive, unpacked_source
-from annotation.formats.files.folders import pictures_below
+from annotation.formats.files.folders import apart_from, pictures_below
 from annotation.formats.source_records import SourceFault, read_records
 from annotation.images import pictures
 from annotation.protocol.terms import ImageRecord
@@ -107,7 +108,11 @@ def import_corpus(
     if images is not None and not images.is_dir():
         raise IntakeError(f"{images}: no such folder; expected the folder of pictures")
     _check_name(name)
-    with _alone(name) as folder, _unpacked(path, folder / "unpacked") as source:
+    with (
+        apart_from(settings.DATA_DIR),
+        _alone(name) as folder,
+        _unpacked(path, folder / "unpacked") as source,
+    ):
         taking = CorpusIntake(name, format, how.source or str(path), folder / "pictures", how)
         named, images = images is not None, images or pictures_beside(source)
         try:
@@ -133,7 +138,8 @@ def _unpacked(path: Path, workdir: Path) -> AbstractContextManager[Path]:
 
 def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRecord]:
     """The records of a source; what is wrong with it is told."""
-    for part in stream(read_records, format, source, images, tuple(FORMAT_FOLDERS.packages)):
+    packages, data_dir = tuple(FORMAT_FOLDERS.packages), str(settings.DATA_DIR)
+    for part in stream(read_records, format, source, images, packages, data_dir):
         if isinstance(part, SourceFault):
             tell_problem(part.error())
         else:

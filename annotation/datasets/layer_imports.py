@@ -213,7 +213,8 @@ class _SourceLayer:
     def shares(self, *, leave_unused: bool) -> Iterator[tuple[str, LayerRecord]]:
         """The shares in the order of the source. Raises Invalid at the end where nobody says the frame of
         boxes, or something is left and nobody says that it may be, and LayerError where no image is taken."""
-        read = stream(read_layer_records, self.format, self.source, tuple(FORMAT_FOLDERS.packages))
+        packages, data_dir = tuple(FORMAT_FOLDERS.packages), str(settings.DATA_DIR)
+        read = stream(read_layer_records, self.format, self.source, packages, data_dir)
         for chunk in chunks(read, LAYER_IMAGES_PER_TRANSACTION):
             yield from self._shares(chunk)
         sheet = current_tally().sheet()

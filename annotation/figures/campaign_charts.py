@@ -135,7 +135,7 @@ def _sheet(height: float) -> tuple[Figure, Axes]:
 
 
 def _finish(axes: Axes, words: ChartWords, times: Sequence[datetime]) -> None:
-    """The axes' words: values at the left, a few times below."""
+    """The axes' words: values at the left, a few times below, which the caller writes in UTC."""
     first, last = min(times), max(times)
     number = min(_TIMES, max(2, len(set(times))))
     marks = [first + (last - first) * index / (number - 1) for index in range(number)]
@@ -143,6 +143,7 @@ def _finish(axes: Axes, words: ChartWords, times: Sequence[datetime]) -> None:
     # Of marks that read the same the first is enough.
     labelled = [index for index, text in enumerate(texts) if index == 0 or text != texts[index - 1]]
     axes.set_xticks([_days(marks[index]) for index in labelled], [texts[index] for index in labelled])
+    axes.set_xlabel("UTC", fontsize=8, loc="right")
     axes.set_ylabel(words.values)
     axes.yaxis.set_major_formatter(lambda value, _position: words.number(value))
     axes.set_ylim(bottom=0)

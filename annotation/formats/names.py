@@ -1,12 +1,12 @@
 """Names of images and files: which are safe, which picture a name means, and how ids follow from names."""
 
-import os
 import re
 import unicodedata
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from annotation.formats.files.folders import is_clutter, is_hidden
+from annotation.formats.files.folders import is_clutter, is_hidden, walk
 from annotation.protocol.terms import ImageRecord
 from phrasebox.names import base_name, folded, image_id
 from phrasebox.text_files import FormatError, short_repr
@@ -120,9 +120,9 @@ class Pictures:
     def _tree(self) -> dict[str, list[Path]]:
         """The files below the folder by how their names look, but hidden ones and leftovers of macOS."""
         index: dict[str, list[Path]] = {}
-        for folder, folders, files in os.walk(self.folder or ""):
-            folders[:] = sorted(name for name in folders if not is_hidden(name))
-            for name in sorted(files):
+        for folder, folders, files in walk(self.folder) if self.folder is not None else ():
+            folders[:] = (name for name in folders if not is_hidden(name))
+            for name in files:
                 if not is_hidden(name):
                     index.setdefault(folded(name), []).append(Path(folder) / name)
         return index
@@ -187,16 +187,14 @@ def only_file(path: Path, *patterns: str, expected: str = "") -> Path:
         return path
     if not path.is_dir():
         raise FormatError("does not exist", file=path, expected=expected)
-    files = sorted(
-        {
-            file
-            for pattern in patterns
-            for file in path.rglob(pattern)
-            if file.is_file()
-            and file.name != DATASHEET_FIGURES
-            and not any(map(is_hidden, file.parts[len(path.parts) :]))
-        }
-    )
+    files = [
+        Path(folder, name)
+        for folder, _folders, names in walk(path)
+        for name in names
+        if any(fnmatchcase(name, pattern) for pattern in patterns)
+        and name != DATASHEET_FIGURES
+        and not is_hidden(f"{folder}/{name}"[len(f"{path}/") :])
+    ]
     if len(files) != 1:
         names = ", ".join(file.name for file in files[:4])
         raise FormatError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.formats import base
-from annotation.formats.files.folders import count_files
+from annotation.formats.files.folders import apart_from, count_files
 from annotation.protocol.terms import ImageRecord
 from phrasebox.registry import Registry
 from phrasebox.text_files import FormatError
@@ -30,9 +30,17 @@ class SourceFault:
 
 
 def read_records(
+    format: str, source: Path, images: Path | None, packages: Sequence[str], apart: str
+) -> Iterator[ImageRecord | SourceFault]:
+    """The records of a source, and between them what is wrong with it; `packages` hold further formats, and
+    the folder `apart` is no part of the source."""
+    with apart_from(apart):
+        yield from _records(format, source, images, packages)
+
+
+def _records(
     format: str, source: Path, images: Path | None, packages: Sequence[str]
 ) -> Iterator[ImageRecord | SourceFault]:
-    """The records of a source, and between them what is wrong with it; `packages` hold further formats."""
     faults: list[SourceFault] = []
 
     def note(error: FormatError) -> None:
@@ -58,9 +66,12 @@ def read_records(
         yield record
 
 
-def read_layer_records(format: str, source: Path, packages: Sequence[str]) -> Iterator[base.SourceImage]:
-    """What a source says of images that a corpus has; `packages` hold further formats."""
-    yield from _formats(packages).get(format).read_layer(source)
+def read_layer_records(
+    format: str, source: Path, packages: Sequence[str], apart: str
+) -> Iterator[base.SourceImage]:
+    """What a source says of images that a corpus has; further arguments as of `read_records`."""
+    with apart_from(apart):
+        yield from _formats(packages).get(format).read_layer(source)
 
 
 def readable_format(source: Path, packages: Sequence[str]) -> str | None:

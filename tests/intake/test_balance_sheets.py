@@ -219,6 +219,20 @@ def test_a_folder_of_pictures_beside_a_file_of_captions_is_taken(tmp_path: Path,
     assert numbers(brought(tmp_path / "c.csv").sheet)["pictures"] == (1, 1, {})
 
 
+def test_a_source_that_contains_data_dir_has_none_of_its_files(tmp_path: Path, settings: Any):
+    settings.DATA_DIR = tmp_path / "source" / "var"
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "c.csv").write_text("image,caption\na.png,a dog\n")
+    (tmp_path / "source" / "a.png").write_bytes(png())
+    for unchanged in (False, True):
+        report = brought(tmp_path / "source")
+        assert report.unchanged is unchanged
+        assert numbers(report.sheet)["pictures"] == (1, 1, {})
+        assert numbers(report.sheet)["files"] == (1, 1, {})
+        (settings.DATA_DIR / "exports").mkdir(exist_ok=True)
+        (settings.DATA_DIR / "exports" / "d.csv").write_text("image,caption\na.png,a cat\n")
+
+
 def test_thumbnails_are_no_pictures_unless_their_folder_is_named(tmp_path: Path, data_dir: Path):
     for folder in ("thumbs", "photos"):
         (tmp_path / "c.csv").write_text("image,caption\na.png,a dog\n")

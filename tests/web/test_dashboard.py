@@ -102,6 +102,7 @@ def test_the_charts_are_plain_svg_with_their_data_as_tables_below(world, ada, ad
     for item in ("Answers an hour", "Images done", "3 of 3 images are done.", "Cost against budget",
                  "of the budget of 10.00 EUR", "Agreement by question"):  # fmt: skip
         assert item in page_text
+    assert text.count(">UTC</text>") == 3, "the three axes of times say their zone"
     assert text.count("<summary>") >= 3
 
 

@@ -3,6 +3,8 @@
 import os
 import re
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -24,6 +26,19 @@ _BOX_SIGNS = {".json": b'"bbox"', ".jsonl": b'"bbox"', ".xml": b"<bndbox>"}
 _CHUNK = 2**20
 
 
+_apart: ContextVar[str] = ContextVar("folder that is no part of a source", default="")
+
+
+@contextmanager
+def apart_from(folder: Path | str) -> Iterator[None]:
+    """Pass over a folder until the context ends: DATA_DIR may lie within a source, and is no part of it."""
+    token = _apart.set(os.path.realpath(folder))
+    try:
+        yield
+    finally:
+        _apart.reset(token)
+
+
 def is_clutter(name: str) -> bool:
     """Whether the name is of a file or folder that tools put beside data."""
     return _CLUTTER.fullmatch(name) is not None
@@ -39,12 +54,19 @@ def is_picture(name: str) -> bool:
     return name.lower().endswith(PICTURE_EXTENSIONS)
 
 
+def walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As `os.walk`, by name, and without the folder that is no part of a source (`apart_from`)."""
+    apart = f"{folder}/{os.path.relpath(_apart.get() or '/', os.path.realpath(folder))}"
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if f"{parent}/{name}" != apart)
+        yield parent, folders, sorted(files)
+
+
 def files_below(folder: Path) -> Iterator[tuple[str, bool]]:
     """The path of each file below a folder, by name, and whether it is clutter."""
-    for parent, folders, files in os.walk(folder):
-        folders.sort()
+    for parent, _folders, files in walk(folder):
         cluttered = any(map(is_clutter, Path(parent).relative_to(folder).parts))
-        for name in sorted(files):
+        for name in files:
             yield f"{parent}/{name}", cluttered or is_clutter(name)
 
 

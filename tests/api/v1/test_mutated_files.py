@@ -113,7 +113,7 @@ def test_readers_refuse_spoilt_corpora_in_words(tmp_path: Path, name: str):
             if name.endswith(".zip"):
                 list(stream(unpack_archive, source / called, source / "unpacked", DEFAULT_LIMITS))
             elif format := read(readable_format, source, ()):
-                list(stream(read_records, format, source, None, ()))
+                list(stream(read_records, format, source, None, (), ""))
         except FormatError:
             pass
 
