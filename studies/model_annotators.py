@@ -20,7 +20,7 @@ protocol, with people alone and with a model annotator whose boxes they accept o
                   where the count that the phrases name is wrong for 30 % of the chains
     b+savings     as b, with all of them on
 
-The chances of links are learnt from other scenes (`--learn-from`).
+The chances of links are learned from other scenes (`--learn-from`).
 
 `--boxes` says instead how good the first box of each chain is, by category and by the model annotator's own
 chance.
@@ -145,12 +145,12 @@ def arm_a(
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
         model_annotator = SimulatedModel(proposals.get, settings=settings, seed=seed)
-        state: dict[str, Any] = {"learnt": None, "proposer": None, "pictures": []}
+        state: dict[str, Any] = {"learned": None, "proposer": None, "pictures": []}
 
         def finished(index: int, layer: LayerRecord) -> None:
             state["pictures"].append(training_picture(scenes[index], layer))
             done = index + 1
-            if done == len(scenes) or not learns_now(settings, finished=done, learnt=state["learnt"]):
+            if done == len(scenes) or not learns_now(settings, finished=done, learned=state["learned"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
             proposer = BoxProposer()
@@ -158,13 +158,13 @@ def arm_a(
             steps = proposer.settings.training_steps(learned, from_scratch=begin is None)
             began = time.process_time()
             proposer.fit(pictures, seed=seed + done, begin=begin, device=device, steps=steps)
-            state["learnt"], state["proposer"] = done, proposer
-            model_annotator.learnt()
+            state["learned"], state["proposer"] = done, proposer
+            model_annotator.learned()
             later = range(done + 1, len(scenes))
-            again = (n for n in later if learns_now(settings, finished=n, learnt=done))
+            again = (n for n in later if learns_now(settings, finished=n, learned=done))
             until = next(again, len(scenes))
             proposals.update(proposed(proposer, scenes[done:until]))
-            say(f"  seed {seed}: learnt from {done} images in {time.process_time() - began:.0f} s of CPU")
+            say(f"  seed {seed}: learned from {done} images in {time.process_time() - began:.0f} s of CPU")
 
         return model_annotator, finished
 

@@ -191,7 +191,7 @@ def _train(device: str) -> None:
         )
         seconds, wall = time.process_time() - began, time.monotonic() - wall
         print(
-            f"  {campaign.name}: learnt from {trained.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
+            f"  {campaign.name}: learned from {trained.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
             flush=True,
         )
     for campaign, name in training.model_annotators_to_propose():

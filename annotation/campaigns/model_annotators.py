@@ -95,7 +95,7 @@ def model_annotator_add(*, campaign: Campaign, name: str, actor: Account | None 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddModelAnnotatorRequest(CampaignRequest):
     """A model annotator is a worker that nobody signs in as. It proposes boxes on the share of images that
-    the campaign sets (model_annotator.share), once it has learnt; people accept or refuse them."""
+    the campaign sets (model_annotator.share), once it has learned; people accept or refuse them."""
 
     name: Annotated[ModelAnnotatorName, Help(gettext_lazy("Name of a new model annotator"))]
 
@@ -152,9 +152,9 @@ def record_training(
     """
     with database.writing():
         row = ModelAnnotator.objects.select_for_update(no_key=True).get(pk=model_annotator.pk)
-        row.version, row.learnt, row.source = row.version + 1, images, source[:200]
+        row.version, row.learned, row.source = row.version + 1, images, source[:200]
         row.from_file = from_file
-        row.save(update_fields=["version", "learnt", "source", "from_file"])
+        row.save(update_fields=["version", "learned", "source", "from_file"])
         proposals = ModelProposals.objects.filter(model_annotator=model_annotator)
         if from_file:
             of_file = proposals.filter(version=row.version).values("image")
@@ -232,7 +232,7 @@ def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
     refuse_closed(model_annotator.campaign)
     busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"
     with locked_folder(_lock_name(model_annotator), busy=busy) as folder:
-        model_annotator.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
+        model_annotator.refresh_from_db(fields=["version", "learned", "source", "from_file"])
         ModelProposals.objects.filter(
             model_annotator=model_annotator, version__gt=model_annotator.version
         ).delete()

@@ -42,7 +42,7 @@ class PrioritiseRequest(CampaignRequest):
         Field(ge=LEAST, le=MOST),
         Help(
             gettext_lazy("Priority"),
-            gettext_lazy("Higher comes first; 0 is the usual turn, and what is below comes last"),
+            gettext_lazy("Higher comes first; 0 is the default, negative numbers come last"),
         ),
     ] = FIRST
 

@@ -40,15 +40,15 @@ class PlanSettingsRequest(CampaignRequest):
 
     campaign_settings: Annotated[
         dict[str, Any] | None,
-        Help(_("Settings"), _("All of them; what is left out is as by default")),
+        Help(_("Settings"), _("All of them; those left out have their defaults")),
     ] = None
     set: Annotated[
         tuple[Annotated[str, Field(max_length=10_000)], ...],
-        Help(_("Single settings"), _("As TOML has them: link_votes=3 pay.hourly=12.5")),
+        Help(_("Single settings"), _("As in TOML: link_votes=3 pay.hourly=12.5")),
     ] = ()
     base_version: Annotated[
         Annotated[int, Field(ge=0)] | None,
-        Help(_("Version"), _("That you read; where another is in force, nothing is changed")),
+        Help(_("Version"), _("The one that you read; nothing is changed if another is in force")),
     ] = None
 
     def changed(self, settings: dict[str, Any]) -> dict[str, Any]:

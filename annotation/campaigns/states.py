@@ -96,12 +96,12 @@ class StopRulesRequest(CampaignRequest):
         Help(_("Budget"), _("In the campaign's currency; it is paused when that is spent")),
     ] = None
     until: Annotated[date | None, Help(_("Last day"), _("In UTC; it is paused after its end"))] = None
-    images: Annotated[WholeNumber | None, Help(_("Images"), _("It is paused when so many are complete"))] = (
-        None
-    )
+    images: Annotated[
+        WholeNumber | None, Help(_("Images"), _("The campaign is paused when this many are complete"))
+    ] = None
     base_version: Annotated[
         Annotated[int, Field(ge=0)] | None,
-        Help(_("Version"), _("Of the settings that you read; where another is in force, nothing is changed")),
+        Help(_("Version"), _("Of the settings that you read; nothing is changed if another is in force")),
     ] = None
 
 

@@ -28,7 +28,7 @@ class CampaignStatusRequest(CampaignRequest):
 
     fresh: Annotated[
         bool,
-        Help(_("Fresh"), _("Counted now; else, what is slow to count may be a minute old")),
+        Help(_("Fresh"), _("Count everything now; otherwise slow counts may be a minute old")),
     ] = False
 
 

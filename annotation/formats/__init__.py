@@ -1,6 +1,6 @@
 """Corpus formats: one file each, all in FORMATS once it is taken from this package, with those a site adds.
 
-They are imported then and not before: code that needs `base` or `text` alone loads no parser of JSON or XML.
+They are imported then and not before: code that needs `base` alone loads no parser of JSON or XML.
 """
 
 import sys

@@ -392,7 +392,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.SlugField(max_length=30)),
                 ('version', models.PositiveIntegerField(db_default=0, default=0)),
-                ('learnt', models.PositiveIntegerField(blank=True, null=True)),
+                ('learned', models.PositiveIntegerField(blank=True, null=True)),
                 ('source', models.CharField(blank=True, db_default='', default='', max_length=200)),
                 ('from_file', models.BooleanField(db_default=False, default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

@@ -11,8 +11,8 @@ class ModelAnnotator(models.Model):
     """A model annotator of a campaign. It answers as its worker; the campaign's settings say on what
     (`model_annotator`).
 
-    `version` counts how often it learnt; `learnt` are the finished images that it last learnt from, None
-    before the first time and where its boxes are a file's. `source` says in words what it last learnt from.
+    `version` counts how often it learned; `learned` are the finished images that it last learned from, None
+    before the first time and where its boxes are a file's. `source` says in words what it last learned from.
     `from_file`: its boxes come from a file, so it does not learn by itself.
     """
 
@@ -22,7 +22,7 @@ class ModelAnnotator(models.Model):
     worker = models.OneToOneField(Worker, on_delete=models.PROTECT, related_name="model_annotator")
     name = models.SlugField(max_length=30)
     version = models.PositiveIntegerField(default=0, db_default=0)
-    learnt = models.PositiveIntegerField(null=True, blank=True)
+    learned = models.PositiveIntegerField(null=True, blank=True)
     source = models.CharField(max_length=200, blank=True, default="", db_default="")
     from_file = models.BooleanField(default=False, db_default=False)
     created_by = models.ForeignKey(

@@ -59,7 +59,7 @@ class ControlItemsRequest(CampaignRequest):
 
     kind: Annotated[Annotated[str, OneOf(_kinds)] | None, Help(_("Question"))] = None
     purpose: Annotated[Purpose | None, Help(_("Use"))] = None
-    retired: Annotated[bool, Help(_("Retired"), _("Those that were retired, else those in use"))] = False
+    retired: Annotated[bool, Help(_("Retired"), _("Retired ones, instead of those in use"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ class RetireControlRequest(CampaignRequest):
     """Answers given to it keep counting, unless it was wrong itself: then nobody's accuracy counts it."""
 
     item: Annotated[int, Field(ge=1, le=10**12), Help(_("Item"), _("Its number"))]
-    incorrect: Annotated[bool, Help(_("It was wrong itself"))] = False
+    incorrect: Annotated[bool, Help(_("The item itself was wrong"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

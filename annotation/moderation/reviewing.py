@@ -70,7 +70,7 @@ class MakeRulingRequest(CampaignRequest):
     seen: Annotated[
         tuple[Mentions, ...],
         Field(max_length=200),
-        Help(_("Seen"), _("Chains as you saw them: where one is not so any more, nothing is ruled")),
+        Help(_("Seen"), _("Chains as you saw them; nothing is ruled if one has changed")),
     ] = ()
     comment: Annotated[
         str, Field(max_length=1_000), Help(_("Comment"), _("The reason; it is stored with the ruling"))

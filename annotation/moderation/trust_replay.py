@@ -82,7 +82,7 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
         is_model = row.worker.kind == Worker.MODEL
-        # Verdicts on what a model annotator drew before it learnt again say nothing of what it knows now.
+        # Verdicts on what a model annotator drew before it learned again say nothing of what it knows now.
         for id, version, good, asked_at in _verdicts(row, since=row.since if is_model else 0):
             if id > row.since and (
                 is_model

@@ -104,7 +104,7 @@ register(
 )
 register(
     name="model_annotator_saving",
-    title=_("Show what model annotators saved"),
+    title=_("Show the time saved by model annotators"),
     permission=_ON_CAMPAIGN,
     run=saving_report.show_model_annotator_saving,
     rest=Rest("GET", f"{_PATH}/saving", _TAG),

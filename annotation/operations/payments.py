@@ -85,7 +85,7 @@ _TAG = "payments"
 _PATH = "campaigns/<slug:campaign>"
 
 register(
-    title=_("List what workers are due"),
+    title=_("List the amounts due to workers"),
     result=paying.WorkerDue,
     permission=_ON_CAMPAIGN,
     run=paying.list_dues,

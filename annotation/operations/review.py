@@ -82,7 +82,7 @@ _IMAGE = f"{_CAMPAIGN}/review/images/<str:image>"
 
 register(
     name="review_queue",
-    title=_("List what waits for a reviewer"),
+    title=_("List chains that wait for a reviewer"),
     result=reviewing.QueuedImage,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_waiting,
@@ -121,7 +121,7 @@ register(
     page=FormPage(done=withdrawn_message),
 )
 register(
-    title=_("List what workers reported"),
+    title=_("List reported problems"),
     result=reviewing.WorkerFlag,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_flags,

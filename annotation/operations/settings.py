@@ -47,7 +47,7 @@ def _changed_text(done: settings.ChangedSettings) -> str:
 
 
 def _learned_text(run: link_chances.LearnedLinkChances) -> str:
-    text = f"learnt from {run.images} images: {run.pairs} pairs of head nouns"
+    text = f"learned from {run.images} images: {run.pairs} pairs of head nouns"
     if not run.changed:
         return f"{text}; the settings are the same as before"
     reopened = f" ({run.reopened} images)" if run.reopened else ""
@@ -137,7 +137,7 @@ register(
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
     command=CommandLine(text=_learned_text),
-    page=FormPage(done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")),
+    page=FormPage(done=_("Learned from %(images)d images: version %(version)d of the settings is in force.")),
 )
 register(
     title=_("Show the box loop"),

@@ -36,7 +36,7 @@ class Grader:
     """How answers to one kind of question are graded.
 
     `right(answer, known, settings)` grades by the campaign's TrustSettings. `stratum(known)` returns the gold
-    answer by which controls are stratified; it raises BadGoldAnswer for an invalid one.
+    answer by which controls are stratified; it raises ValueError for an invalid one.
     """
 
     right: Callable[[Any, Any, Any], bool]
@@ -139,7 +139,7 @@ class Kind:
 
     The question:
 
-    - `key`: its name in keys and rows; `tasks`: the word for it in a campaign's settings; `place`: its
+    - `key`: its name in keys and rows; `tasks`: the word for it in a campaign's settings; `sort_order`: its
       position in lists, the lowest first; `about`: a chain, an image, a pair or a page (ABOUT_CHAIN ...).
     - `answers`: the words that answer it. `with_content`: those of them that need content. `test_answers`:
       those that only answer its test.

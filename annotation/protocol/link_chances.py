@@ -47,8 +47,8 @@ class LinkChances:
 
     def chance(self, a: Mention, b: Mention, likeness: tuple[bool, int]) -> float:
         """Return the probability that `a` and `b`, with this similarity, refer to the same thing."""
-        learnt = self.pairs.get(_heads(a, b))
-        return self.alike.get(_bin(likeness), 0.5) if learnt is None else learnt
+        learned = self.pairs.get(_heads(a, b))
+        return self.alike.get(_bin(likeness), 0.5) if learned is None else learned
 
     def as_text(self) -> str:
         """Return the table as one line of JSON, for `chances_from`."""
@@ -82,12 +82,12 @@ def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
         same_of[heads] += number * same
         expected[heads] += number * alike_chance[alike]  # type: ignore[assignment]
     # The pairs that change most questions come first.
-    learnt_pairs = sorted(pairs_seen, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[
+    learned_pairs = sorted(pairs_seen, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[
         :MOST_HEAD_PAIRS
     ]
     pairs = {
         heads: (same_of[heads] + _PRIOR * expected[heads] / pairs_seen[heads]) / (pairs_seen[heads] + _PRIOR)
-        for heads in learnt_pairs
+        for heads in learned_pairs
     }
     return LinkChances(
         {alike: round(p, 2) for alike, p in alike_chance.items()},

@@ -233,15 +233,15 @@ def categories_left(
     )
 
 
-def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learnt: int | None) -> bool:
-    """Whether to train a model annotator on `finished` images whose last training used `learnt` (None:
+def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learned: int | None) -> bool:
+    """Whether to train a model annotator on `finished` images whose last training used `learned` (None:
     never): after `retrain_every` more, or a quarter more, whichever is larger; never on fewer than
     `from_images`."""
     if not settings.share:
         return False
-    if learnt is None:
+    if learned is None:
         return bool(settings.system) or finished >= settings.from_images
     if not settings.retrain_every or finished < settings.from_images:
         return False
-    further = max(settings.retrain_every, _FURTHER_SHARE * learnt)
-    return learnt < settings.from_images or finished - learnt >= further
+    further = max(settings.retrain_every, _FURTHER_SHARE * learned)
+    return learned < settings.from_images or finished - learned >= further

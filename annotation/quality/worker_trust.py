@@ -1,7 +1,7 @@
 """TrustStates as rows: read, taken through an event, written back.
 
-What an event does to a trust state is `protocol.trust.after`; here is only where it is kept. Call
-whatever writes while holding the trust state's row lock; of several, lock in the order of ids.
+`protocol.trust.trust_after` computes the new state. Hold the trust state's row lock when calling what writes;
+lock several in the order of their ids.
 """
 
 from datetime import datetime
@@ -102,7 +102,7 @@ def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: Trust
 def trust_update(
     row_id: int, trust: WorkerTrust, at: datetime, *, cursor_at: int | None = None
 ) -> database.Statement:
-    """The statement that writes what work changes of a trust state, for `sql.send`."""
+    """The statement that writes what work changes of a trust state, for `database.send_statements`."""
     moved = "" if cursor_at is None else ", cursor = %s"
     return (
         f"""UPDATE annotation_truststate SET state = %s, items = %s, known = %s, "right" = %s, last = %s,

@@ -75,7 +75,7 @@ class SimulatedModel:
         self.drawn = self.good = 0
         self.suspended_after: int | None = None
 
-    def learnt(self) -> None:
+    def learned(self) -> None:
         """It has learned again: what was said of its boxes by category counts no more, nor a suspension."""
         self._verdicts.clear()
         self._trust_by_kind = {

@@ -85,7 +85,7 @@ class ReceivedMessagesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMessageRequest:
-    """Say that you have read a message: it is shown no more."""
+    """Mark a message as read: it is shown no more."""
 
     message: Annotated[
         int, Named(RECEIVED_MESSAGES), Help(gettext_lazy("Message"), gettext_lazy("Its number"))

@@ -131,7 +131,7 @@ def score(
     """Return the figures of `run` under `snapshot`, or under its part in `subset`; raises UnknownMeasure,
     NotComparable.
 
-    Default measures: OF_ORIGINALS under a protocol, else MEASURES. `missing` is a `Missing`.
+    Default measures: OF_ORIGINALS under a protocol, else DEFAULT_MEASURES. `missing` is a `Missing`.
     """
     (scored,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
     return scored

@@ -192,10 +192,8 @@ class WordVectorsRequest:
     dimensions: Annotated[int, Field(ge=2, le=2000), Help(_("Numbers of a vector"))] = 100
     window: Annotated[int, Field(ge=1, le=50), Help(_("Words to either side that are predicted"))] = 5
     negative: Annotated[int, Field(ge=1, le=50), Help(_("Wrong words beside each right one"))] = 5
-    epochs: Annotated[int, Field(ge=1, le=1000), Help(_("How often the captions are read"))] = 10
-    least: Annotated[
-        int, Field(ge=1, le=10**6), Help(_("How often a word comes at least, to get a vector"))
-    ] = 2
+    epochs: Annotated[int, Field(ge=1, le=1000), Help(_("Passes over the captions"))] = 10
+    least: Annotated[int, Field(ge=1, le=10**6), Help(_("Occurrences that a word needs to get a vector"))] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31), Help(_("Seed of the training"))] = 0
 
 

@@ -34,9 +34,7 @@ class OfCorpusRequest:
 class ArchivableRequest(OfCorpusRequest):
     """The same, without archived objects, or only those."""
 
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
+    archived: Annotated[bool, Help(_("Archived"), _("Archived ones, instead of those in use"))] = False
 
 
 def rows_of_corpora(model: type[StoredRow]) -> Callable[..., QuerySet[Any]]:

@@ -362,7 +362,7 @@ def test_the_newest_model_works_or_none() -> None:
     a_model(world)
     newest = model_annotators.model_annotator_add(campaign=world.campaign, name="newest")
     assert model_at_work(world.campaign.pk) == newest
-    # It has learnt nothing yet, and so nobody works.
+    # It has learned nothing yet, and so nobody works.
     assert not any(report.works for report in model_annotator_reports(world.campaign))
     page = words(
         people.signed_in("ada", "researcher").get(reverse("model_annotators", args=[world.campaign.name]))

@@ -58,7 +58,7 @@ def test_a_bad_model_is_suspended_by_its_verdicts() -> None:
     assert (trust_state.state, trust_state.known) == ("warm_up", 0)
 
 
-def test_verdicts_on_what_a_model_drew_before_it_learnt_again_do_not_count() -> None:
+def test_verdicts_on_what_a_model_drew_before_it_learned_again_do_not_count() -> None:
     world, model_annotator = to_draw(4)
     drawn = turns(world)
     trust_state = TrustState.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)

@@ -67,7 +67,7 @@ class LearnedLinkChances:
 
 def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> LearnedLinkChances:
     """Learn link probabilities from the available data. Raises CampaignError and UnknownName."""
-    learnt = learn_links(
+    learned = learn_links(
         campaign=request.row(),
         corpus=request.corpus,
         layer=request.layer,
@@ -76,11 +76,11 @@ def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> 
     )
     return LearnedLinkChances(
         campaign=request.campaign,
-        images=learnt.images,
-        pairs=learnt.pairs,
-        version=learnt.change.version,
-        changed=learnt.change.differences,
-        reopened=learnt.change.reopened,
+        images=learned.images,
+        pairs=learned.pairs,
+        version=learned.change.version,
+        changed=learned.change.differences,
+        reopened=learned.change.reopened,
     )
 
 

@@ -102,7 +102,7 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
         images = model_annotators.store_proposals(model_annotator, proposals(), version=version)
         if not images:
             raise CampaignError(
-                _("%(file)s has no image; the model annotator is what it was") % {"file": request.file}
+                _("%(file)s has no image; the model annotator was not changed") % {"file": request.file}
             )
         source = f"file {request.file.name}"
         model_annotators.record_training(model_annotator, images=None, source=source, from_file=True)

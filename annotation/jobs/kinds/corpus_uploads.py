@@ -96,7 +96,7 @@ class BeginUploadRequest:
     files: Annotated[
         tuple[AnnouncedFile, ...],
         Field(min_length=1, max_length=uploads.MOST_FILES),
-        Help(_("Files"), _("That will come")),
+        Help(_("Files"), _("To be sent")),
     ]
 
 
@@ -118,7 +118,7 @@ class CheckUploadRequest(UploadRequest):
     """Its result has the format, the first rows and all that is wrong. A killed check starts again."""
 
     format: Annotated[
-        Annotated[str, OneOf(_readable, _("found out from the files"))] | None, Help(_("Format"))
+        Annotated[str, OneOf(_readable, _("detected from the files"))] | None, Help(_("Format"))
     ] = None
 
 

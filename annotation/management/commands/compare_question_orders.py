@@ -22,7 +22,7 @@ from annotation.simulation.model_study import study_table
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.task_types import discovery
 
-#: Images from which the chances of links are learnt.
+#: Images from which the chances of links are learned.
 LEARN_FROM = 40
 
 

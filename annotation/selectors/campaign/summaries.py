@@ -53,9 +53,7 @@ class CampaignsRequest:
 
     corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
     state: Annotated[Annotated[str, OneOf(_states)] | None, Help(_("State"))] = None
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
+    archived: Annotated[bool, Help(_("Archived"), _("Archived ones, instead of those in use"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

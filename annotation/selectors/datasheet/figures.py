@@ -134,7 +134,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
             {
                 "name": annotator.name,
                 "version": annotator.version,
-                "learnt_from_images": annotator.learnt,
+                "learned_from_images": annotator.learned,
                 "source": annotator.source,
             }
             for annotator in ModelAnnotator.objects.filter(campaign=campaign).order_by("pk")

@@ -41,7 +41,7 @@ class ModelAnnotatorReport:
     name: str
     worker: str
     version: int
-    learnt: int | None
+    learned: int | None
     source: str
     from_file: bool
     state: str
@@ -76,7 +76,7 @@ def model_annotator_reports(campaign: Campaign) -> list[ModelAnnotatorReport]:
                 name=annotator.name,
                 worker=annotator.worker.pseudonym,
                 version=annotator.version,
-                learnt=annotator.learnt,
+                learned=annotator.learned,
                 source=annotator.source,
                 from_file=annotator.from_file,
                 state=_state(trust_row),

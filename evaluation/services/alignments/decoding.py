@@ -69,19 +69,21 @@ class DecodeRequest:
     ] = ""
     beta: Annotated[
         Annotated[float, Field(ge=0, le=10**5)] | None,
-        Help(_("Worth of equal neighbours (beta)"), _("The larger, the longer mentions get; 1 unless given")),
+        Help(_("Worth of equal neighbours (beta)"), _("Larger values give longer mentions; 1 by default")),
     ] = None
     choose_beta_on: Annotated[
         str,
         Field(max_length=1000),
         Help(
-            _("Choose beta on"), _("A split, where the beta that finds the most of people’s boxes is taken")
+            _("Choose beta on"), _("The beta that finds the most of people’s boxes on this split is chosen")
         ),
     ] = ""
     gold: Annotated[LayerField, Help(_("Compare with people’s boxes"), _("A layer"))] = ""
     regions: RegionsField = ""
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
-    replace: Annotated[bool, Help(_("Replace"), _("An alignment's layer of that name makes place"))] = False
+    replace: Annotated[
+        bool, Help(_("Replace"), _("Replaces a layer of that name, if an alignment wrote it"))
+    ] = False
 
     def problems(self) -> Iterator[FieldError]:
         """Errors of fields that do not fit together."""

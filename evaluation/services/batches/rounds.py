@@ -71,7 +71,9 @@ class NextRoundRequest:
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     round: Annotated[
-        int | None, Field(ge=1), Help(_("Round"), _("Nothing happens where it, or a later one, was asked"))
+        int | None,
+        Field(ge=1),
+        Help(_("Round"), _("Nothing happens if this round, or a later one, was asked already")),
     ] = None
 
 

@@ -46,7 +46,9 @@ class MixRequest:
         Help(_("Caption sets"), _("Of whole images of one corpus")),
     ]
     people: Annotated[int, Field(ge=0, le=10), Help(_("People's captions of each image"))] = 1
-    images: Annotated[_Number, Help(_("Images"), _("As many are drawn; 0: all that the sets describe"))] = 0
+    images: Annotated[
+        _Number, Help(_("Images"), _("How many images are drawn; 0: all that the sets describe"))
+    ] = 0
     controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
 

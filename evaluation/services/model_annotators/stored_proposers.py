@@ -46,7 +46,7 @@ class TrainProposerRequest:
     ] = ""
     epochs: Annotated[
         Annotated[int, Field(ge=1, le=10_000)] | None,
-        Help(_("How often each picture is learned from"), _("Else as often as usual")),
+        Help(_("Passes over the pictures"), _("By default as many as usual")),
     ] = None
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"))] = 0
     device: DeviceField = CPU
@@ -165,7 +165,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
 def trained_proposer_text(trained: TrainedProposer) -> str:
     """Return, in words, what the proposer was trained on."""
     return (
-        f"proposer {trained.name} learnt from {trained.images} images of corpus {trained.corpus} "
+        f"proposer {trained.name} learned from {trained.images} images of corpus {trained.corpus} "
         f"(layer {trained.layer})"
         + (f"; {trained.unreadable} pictures cannot be read" if trained.unreadable else "")
     )

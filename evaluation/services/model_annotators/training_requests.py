@@ -24,7 +24,7 @@ class TrainModelAnnotatorRequest(CampaignRequest):
 
     model_annotator: Annotated[ModelAnnotatorName, Help(_("Model annotator"))]
     restart: Annotated[
-        bool, Help(_("Restart"), _("It forgets what it learnt last, and learns from the stored proposer"))
+        bool, Help(_("Restart"), _("It forgets what it learned last, and begins from the stored proposer"))
     ] = False
     device: DeviceField = CPU
 

@@ -55,7 +55,7 @@ _Folds = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest:
-    """A run is scored under qrels, by every measure."""
+    """A run is scored under qrels."""
 
     run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
     qrels: _Qrels = None

@@ -64,7 +64,9 @@ class TagMixRequest:
     ]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("Whose images have the tags"))]
     depth: Annotated[int, Field(ge=1, le=1000), Help(_("Tags of each system that are judged"))] = JUDGED_TAGS
-    images: Annotated[_Number, Help(_("Images"), _("As many are drawn; 0: all that all files have"))] = 0
+    images: Annotated[
+        _Number, Help(_("Images"), _("How many tags are drawn; 0: all that all files have"))
+    ] = 0
     controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
 
