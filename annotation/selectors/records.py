@@ -1,6 +1,6 @@
 """Convert rows to records: corpora and layers for the pure core, the formats and the simulator.
 
-The result equals what `rebuild` wrote: the order of chains, objects and names, chains without mentions,
+The result equals what `layer_rows` wrote: the order of chains, objects and names, chains without mentions,
 mentions without chain (chain 0), and the flags.
 """
 
