@@ -1,12 +1,12 @@
-"""Control items of campaigns: drawn from, graded by, and added to.
+"""Control items of campaigns: drawing, grading, and adding them.
 
-pool, shown, seen, grade            what the queue needs of them
-measured, measures_late             what they came to with a worker
-known, rules, tells_of_drawer       what follows from which there are
-history, strangeness                which of them would stand out before a worker
-add, from_csv, from_captions,       where they come from; raises BadItems, storing nothing
+pool, shown, seen, grade            for the queue
+measured, measures_late             a worker's results on them
+known, rules, tells_of_drawer       consequences of which items exist
+history, strangeness                which of them would look unusual to a worker
+add, from_csv, from_captions,       sources; raises BadItems, storing nothing
 from_split, install_sentences
-retire                              out of the pools
+retire                              removes them from the pools
 
 Items made from a layer or from answers: `annotation.moderation.control_items`.
 """
