@@ -1,12 +1,16 @@
 """Control items of campaigns: drawing, grading, and adding them.
 
-pool, shown, seen, grade            for the queue
-measured, measures_late             a worker's results on them
-known, rules, tells_of_drawer       consequences of which items exist
-history, strangeness                which of them would look unusual to a worker
-add, from_csv, from_captions,       sources; raises BadItems, storing nothing
-from_split, install_sentences
-retire                              removes them from the pools
+control_pool, qualification_pools,     for the queue
+displayed_control, controls_seen,
+grade_control
+control_counts, measures_late          a worker's results on them
+gold_coverage, trust_rules_in_force,   consequences of which items exist
+tells_of_drawer
+history, strangeness                   which of them would look unusual to a worker
+add_control_items, from_csv,           sources; raises BadItems, storing nothing
+from_captions, from_split,
+install_sentences
+retire_control_items                   removes them from the pools
 
 Items made from a layer or from answers: `annotation.moderation.control_items`.
 """
