@@ -7,6 +7,7 @@ runs the tests on both.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import shutil
@@ -169,6 +170,7 @@ def pytest_runtest_teardown() -> None:
     translation.deactivate()
 
 
+@functools.cache
 def _name_of(file: Path) -> str:
     return file.relative_to(REPOSITORY).as_posix() if file.is_relative_to(REPOSITORY) else file.name
 
