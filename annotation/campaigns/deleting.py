@@ -38,7 +38,7 @@ class DeleteCampaignRequest(CampaignRequest):
 
 
 def why_not_deletable(campaign: Campaign) -> str:
-    """Return why the campaign cannot be deleted, in one sentence; "" where it can."""
+    """Return why the campaign cannot be deleted, in one sentence; "" if it can."""
     if Assignment.objects.filter(campaign=campaign).exists():
         return _("somebody has begun to work on it: close it instead")
     held = (
@@ -61,7 +61,7 @@ def why_not_deletable(campaign: Campaign) -> str:
 def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Delete a campaign that nobody has joined, with its questions, texts and control items.
 
-    Raises CampaignError where somebody has, or where something else depends on it.
+    Raises CampaignError if somebody has, or if something else depends on it.
     """
     try:
         with database.writing():

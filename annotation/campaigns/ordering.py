@@ -61,7 +61,7 @@ def prioritise_images(
     """Set the priority of open images, given by key or file name, and of their tasks. Return the number of
     images.
 
-    Higher comes first, 0 is the default. All or none: raises CampaignError where no image is given, one is
+    Higher comes first, 0 is the default. All or none: raises CampaignError if no image is given, one is
     not in the corpus or not open in the campaign, the priority is out of range, or the campaign is closed.
     """
     if campaign.state == Campaign.CLOSED:

@@ -52,7 +52,7 @@ class PlanSettingsRequest(CampaignRequest):
     ] = None
 
     def changed(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the requested settings, based on the current ones; raises Invalid where there are none."""
+        """Return the requested settings, based on the current ones; raises Invalid if there are none."""
         if self.campaign_settings is None and not self.set:
             raise invalid("campaign_settings", "missing")
         start = settings if self.campaign_settings is None else self.campaign_settings
@@ -153,7 +153,7 @@ def change_named_settings(request: ChangeSettingsRequest, context: OperationCont
 
 
 def check_unpaid(request: ChangeSettingsRequest, unpaid: tuple[str, ...]) -> None:
-    """Raise Invalid where these kinds of questions would earn nothing, without confirmation."""
+    """Raise Invalid if these kinds of questions would earn nothing, without confirmation."""
     if unpaid and not request.unpaid:
         raise invalid("unpaid", "unpaid", kinds=", ".join(unpaid))
 

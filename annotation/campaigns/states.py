@@ -186,7 +186,7 @@ def set_stop_rules(
 
 
 def reached_stop_rule(campaign: Campaign) -> StopRule | None:
-    """Return the first stop rule of the campaign that applies now, None where none does.
+    """Return the first stop rule of the campaign that applies now, None if none does.
 
     The budget counts earnings and what the current leases will earn, so that it is exceeded at most by what
     is leased between two checks.
@@ -203,7 +203,7 @@ def reached_stop_rule(campaign: Campaign) -> StopRule | None:
 
 
 def archive_campaign(*, campaign: Campaign, archived: bool = True, actor: Account | None = None) -> bool:
-    """Archive a campaign, or restore it; return False where that is its state already.
+    """Archive a campaign, or restore it; return False if that is its state already.
 
     Raises CampaignError for an open one: people would continue working on a campaign that no list shows.
     """
@@ -228,7 +228,7 @@ def archive_campaign(*, campaign: Campaign, archived: bool = True, actor: Accoun
 def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | None = None) -> bool:
     """Let every annotator of the server work on a campaign, or only those invited or assigned to it.
 
-    Returns False where that is its state already. Leases of people who may no longer work on it expire.
+    Returns False if that is its state already. Leases of people who may no longer work on it expire.
     """
     with database.writing():
         changed = bool(
@@ -245,7 +245,7 @@ def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | N
 def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Mark a campaign before the first simulated answer; it stays marked.
 
-    Raises CampaignError where people have answered or were paid: their work is not mixed with a simulation.
+    Raises CampaignError if people have answered or were paid: their work is not mixed with a simulation.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)

@@ -171,12 +171,12 @@ def show_job(request: JobRequest, context: OperationContext) -> JobStatus:
 
 
 def cancel(request: CancelJobRequest, context: OperationContext) -> JobStatus:
-    """Cancel a job. Raises JobError where it has ended."""
+    """Cancel a job. Raises JobError if it has ended."""
     return job_status(cancel_job(job_id=request.job, actor=context.actor))
 
 
 def resume(request: ResumeJobRequest, context: OperationContext) -> JobStatus:
-    """Resume a job. Raises JobError where it has not failed or been cancelled."""
+    """Resume a job. Raises JobError if it has not failed or been cancelled."""
     return job_status(resume_job(job_id=request.job, actor=context.actor))
 
 

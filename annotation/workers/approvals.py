@@ -59,7 +59,7 @@ class PlatformListRequest(CampaignRequest):
 
 
 def export_platform_list(request: PlatformListRequest, context: OperationContext) -> NewFile:
-    """Return the list as CSV. Writing it raises PhraseboxError where the campaign has no study there."""
+    """Return the list as CSV. Writing it raises PhraseboxError if the campaign has no study there."""
     campaign = request.row()
 
     def write(path: Path) -> None:
@@ -84,7 +84,7 @@ def platforms_of(campaign: Campaign) -> list[str]:
 def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submission]:
     """Return completed visits whose people are confirmed or cannot be, unless ended, by arrival.
 
-    Raises PhraseboxError where the campaign has no study there.
+    Raises PhraseboxError if the campaign has no study there.
     """
     if provider not in platforms_of(campaign):
         raise PhraseboxError(

@@ -96,7 +96,7 @@ def give_bonuses(request: BonusRequest, context: OperationContext) -> NewBonuses
 
 
 def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> BonusSummary:
-    """Withdraw a bonus. Raises Invalid where the campaign has no such bonus, and PaymentError."""
+    """Withdraw a bonus. Raises Invalid if the campaign has no such bonus, and PaymentError."""
     campaign = request.row()
     if not Bonus.objects.filter(campaign=campaign, pk=request.bonus).exists():
         raise invalid("bonus", "unknown", kind=_("bonus"), value=request.bonus)
@@ -123,8 +123,8 @@ def give_bonus(
 ) -> list[Bonus]:
     """Give each of these workers a bonus of `amount` millionths, all or none, due from now on.
 
-    Raises PhraseboxError for an invalid amount, without a reason, for model annotators, where answers are
-    simulated, and where the actor gave one of them the same a moment ago.
+    Raises PhraseboxError for an invalid amount, without a reason, for model annotators, if answers are
+    simulated, and if the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
     currency = currency_of(campaign)
@@ -175,7 +175,7 @@ def give_bonus(
 def withdraw_bonus(*, campaign: Campaign, bonus: int, reason: str, actor: Account | None = None) -> Bonus:
     """Withdraw an unpaid bonus, by its number. Withdrawing it again changes nothing.
 
-    Raises PhraseboxError where it has been paid, without a reason, and where the campaign has no such bonus.
+    Raises PhraseboxError if it has been paid, without a reason, and if the campaign has no such bonus.
     """
     reason = checked_reason(reason)
     with database.writing():

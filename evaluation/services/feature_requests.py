@@ -261,7 +261,7 @@ def import_requested_features(request: ImportFeaturesRequest, context: Operation
 def check_collection(
     request: CollectionFeaturesRequest, context: OperationContext
 ) -> CollectionFeaturesRequest:
-    """Raise Invalid where the collection does not exist."""
+    """Raise Invalid if the collection does not exist."""
     known = [collection.name for collection in weak_collections()]
     if request.collection not in known:
         code, kind = "unknown_of" if known else "unknown", _("weak collection")
@@ -287,7 +287,7 @@ def import_collection_features(
 
 
 def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -> WordVectorsRequest:
-    """Raise Invalid where the captions do not exist, and where the request has to name which are read."""
+    """Raise Invalid if the captions do not exist, and if the request has to name which are read."""
     corpus = corpus_named(request.corpus)
     check_images("split", request.split, corpus, context, runs=True, also=ALL_CAPTIONS)
     if not request.split:

@@ -97,7 +97,7 @@ def learn_links(
     including changes saved meanwhile. Open images keep their settings once somebody has worked.
 
     Counts the campaign's finished images, or a `layer` of `corpus` (its own corpus by default; the gold layer
-    by default). Raises CampaignError where there are no images, and as `change_some_settings` does.
+    by default). Raises CampaignError if there are no images, and as `change_some_settings` does.
     """
     images = 0
 

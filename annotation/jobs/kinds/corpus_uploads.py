@@ -73,7 +73,7 @@ class UploadRequest:
     upload: Annotated[str, Named(UPLOADS), Help(_("Upload"), _("Its key"))]
 
     def stored(self) -> Upload:
-        """Return the upload; raises NoSuchUpload where it has expired."""
+        """Return the upload; raises NoSuchUpload if it has expired."""
         return uploads.stored_upload(self.upload)
 
 

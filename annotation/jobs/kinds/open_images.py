@@ -163,7 +163,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
 
 
 def _pairs(request: OpenCampaignRequest) -> PairTable | None:
-    """The pairs of the request's file. Raises FormatError, and Invalid where something is not used."""
+    """The pairs of the request's file. Raises FormatError, and Invalid if something is not used."""
     if request.pairs is None:
         return None
     table = pairs_from_csv(request.pairs, request.corpus_row())
@@ -227,7 +227,7 @@ def newest_opening(campaign: Campaign) -> Job | None:
 
 
 def open_named_draft(request: OpenDraftRequest, context: OperationContext) -> JobStatus:
-    """Open a draft with its last request. Raises JobError where there is none."""
+    """Open a draft with its last request. Raises JobError if there is none."""
     row = request.row()
     if row.state != Campaign.DRAFT:
         raise JobError(_("The images of this campaign are open already."))

@@ -109,7 +109,7 @@ def account_to_change(name: str, context: OperationContext) -> Account:
 
 
 def check_has_password(account: Account) -> None:
-    """Raise PhraseboxError where an account is inactive, or its owner signs in through a platform."""
+    """Raise PhraseboxError if an account is inactive, or its owner signs in through a platform."""
     if not account.is_active:
         raise PhraseboxError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     if not account.has_usable_password():

@@ -73,7 +73,7 @@ def grant(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Grant `account` a role, for a corpus, a campaign, or the whole server. Returns False where it has it
+    """Grant `account` a role, for a corpus, a campaign, or the whole server. Returns False if it has it
     already.
 
     Raises GrantError.
@@ -104,12 +104,12 @@ def revoke_role(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Revoke a role, with exactly its scope. Returns False where the account does not have it.
+    """Revoke a role, with exactly its scope. Returns False if the account does not have it.
 
     The account is signed out everywhere, and its tokens become invalid: everything opened under the role ends
     at once.
 
-    Raises PhraseboxError, also where nobody could grant roles any more.
+    Raises PhraseboxError, also if nobody could grant roles any more.
     """
     check_grants(actor)
     with database.writing():

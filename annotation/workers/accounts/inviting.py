@@ -81,7 +81,7 @@ def invite_staff(
 
 
 def revoke_staff_invitation(request: RevokeStaffInvitationRequest, context: OperationContext) -> None:
-    """Revoke a link. Raises PhraseboxError where it was used or revoked meanwhile."""
+    """Revoke a link. Raises PhraseboxError if it was used or revoked meanwhile."""
     with database.writing():
         waiting = StaffInvitation.objects.filter(pk=request.invitation, used_at=None, revoked_at=None)
         if not waiting.update(revoked_at=database.now()):
@@ -95,7 +95,7 @@ def staff_invitation_token(invitation: StaffInvitation) -> str:
 
 
 def open_staff_invitation(token: str) -> StaffInvitation:
-    """Return the invitation of a link. Raises PhraseboxError where it is not valid, with the reason and whom
+    """Return the invitation of a link. Raises PhraseboxError if it is not valid, with the reason and whom
     to ask."""
     try:
         number = int(_SIGNER.unsign(token))

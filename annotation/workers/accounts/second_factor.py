@@ -117,7 +117,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
     Another session of the account gets another secret, so that somebody who knows only the password cannot
     copy the secret that the owner is setting up.
 
-    Raises PhraseboxError where a second factor is active already: its secret is never displayed again.
+    Raises PhraseboxError if a second factor is active already: its secret is never displayed again.
     """
     with database.writing():
         now = database.now()
@@ -143,7 +143,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
 def confirm_second_factor(*, account: Account, code: str) -> list[str]:
     """Activate the second factor with a code of the app; return ten recovery codes, displayed only once.
 
-    Raises PhraseboxError for a wrong code, and where nothing is being set up.
+    Raises PhraseboxError for a wrong code, and if nothing is being set up.
     """
     with database.writing():
         factor = SecondFactor.objects.select_for_update().filter(account=account, confirmed_at=None).first()
@@ -189,7 +189,7 @@ def codes_left(account: Account) -> int:
 
 
 def accept_code(*, account: Account, code: str) -> Accepted | None:
-    """Use up a code of the account's app, or one of its recovery codes; return None where it is neither.
+    """Use up a code of the account's app, or one of its recovery codes; return None if it is neither.
 
     A code is accepted once, even if it is sent twice at the same moment.
     """
@@ -214,7 +214,7 @@ def accept_code(*, account: Account, code: str) -> Accepted | None:
 
 
 def remove_second_factor(*, account: Account) -> None:
-    """Deactivate one's own second factor. Raises PhraseboxError where this server requires one."""
+    """Deactivate one's own second factor. Raises PhraseboxError if this server requires one."""
     with database.writing():
         if must_have_second_factor(account):
             raise PhraseboxError(
@@ -228,7 +228,7 @@ def remove_second_factor(*, account: Account) -> None:
 def reset_second_factor(request: ResetFactorRequest, context: OperationContext) -> FactorReset:
     """Delete the second factor of somebody who lost it.
 
-    Raises PhraseboxError where there is none, and for one's own.
+    Raises PhraseboxError if there is none, and for one's own.
     """
     account, actor = Account.objects.get(username=request.account), context.actor
     if actor is not None and actor.pk == account.pk:

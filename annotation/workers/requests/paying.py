@@ -171,7 +171,7 @@ def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWork
 
 
 def void_payment(request: VoidPaymentRequest, context: OperationContext) -> Payment:
-    """Void a payment. Raises Invalid where the campaign has no such payment, and PaymentError."""
+    """Void a payment. Raises Invalid if the campaign has no such payment, and PaymentError."""
     campaign = request.row()
     if not Payout.objects.filter(campaign=campaign, pk=request.payment).exists():
         raise invalid("payment", "unknown", kind=_("payment"), value=request.payment)

@@ -114,7 +114,7 @@ def list_visits(request: VisitsRequest, context: OperationContext) -> Listing:
 
 
 def confirm_visit(request: ConfirmVisitRequest, context: OperationContext) -> StudyVisit:
-    """Confirm a visitor. Raises VisitError, and Invalid where there is no such visit."""
+    """Confirm a visitor. Raises VisitError, and Invalid if there is no such visit."""
     claims = Visit.objects.filter(
         study__campaign=request.row(),
         external_id=request.submission,

@@ -125,7 +125,7 @@ class Decoded:
 
 
 def check_decoding(request: DecodeRequest, context: OperationContext) -> DecodeRequest:
-    """Raise Invalid where a layer of that name exists already, and where images or layers do not exist."""
+    """Raise Invalid if a layer of that name exists already, and if images or layers do not exist."""
     row = system_row(request.system)
     layers = row.corpus.layers.filter(published=True)
     if not request.replace and layers.filter(name=request.layer).exists():
@@ -215,7 +215,7 @@ def decode_alignments(request: DecodeRequest, context: OperationContext) -> Deco
 
 
 def _check_free(corpus: Any, request: DecodeRequest) -> None:
-    """Raise InputError where `replace` would remove a layer that no alignment wrote."""
+    """Raise InputError if `replace` would remove a layer that no alignment wrote."""
     existing = corpus.layers.filter(name=request.layer, published=True).first()
     if existing and request.replace and existing.source != ALIGNMENT_SOURCE:
         raise InputError(

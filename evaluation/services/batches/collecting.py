@@ -118,7 +118,7 @@ def collect(
     """Store the answers so far as judgments.
 
     `count` lists the judges whose answers from before their reinstatement count, and no others; None: the
-    same as for the batch's newest judgments. Raises BatchError where nobody answered and for a judge without
+    same as for the batch's newest judgments. Raises BatchError if nobody answered and for a judge without
     such answers, and Busy. An exception of `report_progress` stops it, and then nothing is stored.
     """
     batch = batch_named(name)

@@ -384,7 +384,7 @@ def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -
 
 
 def _threshold(request: BatchRequest) -> float | None:
-    """Return the lowest BLEU_pre of a pair that is asked; None where nothing is filtered."""
+    """Return the lowest BLEU_pre of a pair that is asked; None if nothing is filtered."""
     if request.threshold is None:
         return BLEU_PRE_THRESHOLD if pair_tasks(request.tasks).filtered else None
     return request.threshold or None

@@ -138,7 +138,7 @@ def judge_as_recorded(
 
 def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> CrowdKnowledge:
     """Return the set's answers by an image's key and a caption's text; raises BatchError for another scale,
-    and where an image has two captions of the same text with different answers."""
+    and if an image has two captions of the same text with different answers."""
     corpus, scale = corpus_named(batch.corpus.name), pair_tasks(batch.campaign.tasks).values
     key = dict(corpus.images.values_list("pk", "key"))
     text: dict[int, str] = {}

@@ -65,7 +65,7 @@ class Mixed:
 
 
 def check_mixing(request: MixRequest, context: OperationContext) -> MixRequest:
-    """Raise Invalid where a corpus of that name exists already."""
+    """Raise Invalid if a corpus of that name exists already."""
     if Corpus.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
     return request

@@ -100,7 +100,7 @@ def writes_captions(system: System) -> bool:
 
 
 def check_captions(request: CaptionsRequest, context: OperationContext) -> CaptionsRequest:
-    """Raise Invalid where the images or feature sets do not exist, InputError where the system cannot write
+    """Raise Invalid if the images or feature sets do not exist, InputError if the system cannot write
     captions."""
     system = requested_system(request, context)
     if not writes_captions(system):
@@ -205,7 +205,7 @@ class _Writer:
 
     @classmethod
     def of(cls, request: CaptionsRequest) -> _Writer:
-        """Load the system and its inputs. Raises InputError where it cannot write captions, and for features
+        """Load the system and its inputs. Raises InputError if it cannot write captions, and for features
         that do not fit it."""
         stored = system_named(request.system)
         aligns = isinstance(stored.model, Alignment)

@@ -32,7 +32,7 @@ class TrainModelAnnotatorRequest(CampaignRequest):
 def check_model_annotator_free(
     request: TrainModelAnnotatorRequest, context: OperationContext
 ) -> TrainModelAnnotatorRequest:
-    """Raise CampaignError where the campaign is closed, or the model annotator is busy, and Invalid where the
+    """Raise CampaignError if the campaign is closed, or the model annotator is busy, and Invalid if the
     campaign has no such model annotator."""
     campaign = request.row()
     model_annotators.refuse_closed(campaign)

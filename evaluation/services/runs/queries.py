@@ -131,7 +131,7 @@ def show_query(request: QueryRequest, context: OperationContext) -> InspectedQue
 
 
 def _snapshot(run: Run, name: str | None) -> QrelsSnapshot | None:
-    """Return the requested qrels, else the newest; None where there are none."""
+    """Return the requested qrels, else the newest; None if there are none."""
     return snapshot_named(name) if name is not None else next(iter(qrels_of_corpus(run)), None)
 
 

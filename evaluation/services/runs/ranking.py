@@ -97,7 +97,7 @@ class RankRunsRequest:
 
 
 def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRunsRequest:
-    """Raise Invalid where the images or files to rank do not exist, InputError where the system cannot
+    """Raise Invalid if the images or files to rank do not exist, InputError if the system cannot
     rank."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
@@ -217,5 +217,5 @@ def _stored_runs(name: str, corpus: str, run_metadata: RunMetadata) -> list[Rank
 
 
 def _cut(depth: int, items: int) -> int:
-    """Return the depth that a run stores for rankings of `items` items: 0 where all are kept."""
+    """Return the depth that a run stores for rankings of `items` items: 0 if all are kept."""
     return depth if depth < items else 0

@@ -217,7 +217,7 @@ def _images_in_words(recipes: Sequence[Recipe], features: str) -> str:
 
 
 def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
-    """Raise Invalid where a recipe lacks a set, or where no recipe uses the given ones."""
+    """Raise Invalid if a recipe lacks a set, or if no recipe uses the given ones."""
     failed = []
     for recipe in recipes:
         try:

@@ -115,7 +115,7 @@ class CheckedTraining:
 
 
 def check_new_training(request: TrainingRequest, context: OperationContext) -> TrainingRequest:
-    """Raise Invalid where a system of that name exists already, and as `checked_training`."""
+    """Raise Invalid if a system of that name exists already, and as `checked_training`."""
     register_unlisted_systems()
     if System.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)

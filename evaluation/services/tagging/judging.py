@@ -172,7 +172,7 @@ def _controls(
 ) -> dict[int, list[CaptionRecord]]:
     """Return images for control items: fitting tags, and others, which are marked as unrelated.
 
-    Raises InputError where too few images have captions that agree on a tag.
+    Raises InputError if too few images have captions that agree on a tag.
     """
     fitting = _fitting(request, images, progress)
     if len(fitting) < request.controls:

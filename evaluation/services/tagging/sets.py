@@ -34,7 +34,7 @@ def tag_set_summary(row: TagSet) -> TagSetSummary:
 
 
 def tag_set_named(name: str, corpus: str = "") -> TagSet:
-    """Return the published set. Raises UnknownName listing what exists, and InputError where it is of another
+    """Return the published set. Raises UnknownName listing what exists, and InputError if it is of another
     corpus than the given one."""
     rows = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
     tag_set = row_named(rows, name)

@@ -58,7 +58,7 @@ class ImportedTags(TagSetSummary):
 def import_user_tags(request: UserTagsRequest, context: OperationContext) -> ImportedTags:
     """Store the tags, in the corpus's order; repeating it changes nothing.
 
-    Raises UnknownName, Invalid, and InputError where a set of that name has other tags, two images of the
+    Raises UnknownName, Invalid, and InputError if a set of that name has other tags, two images of the
     collection are one of the corpus, or no image is in both.
     """
     name, corpus, collection = request.name, request.corpus, request.collection

@@ -107,8 +107,8 @@ def ways_to_rank_tags(system: System) -> tuple[TagScore, ...]:
 
 
 def check_tagging(request: TagRequest, context: OperationContext) -> TagRequest:
-    """Raise Invalid where the images or features do not exist, or the system has no such score, and
-    InputError where it cannot tag."""
+    """Raise Invalid if the images or features do not exist, or the system has no such score, and
+    InputError if it cannot tag."""
     system = requested_system(request, context)
     ways = ways_to_rank_tags(system)
     if not ways:
@@ -185,7 +185,7 @@ class _Tagging:
 
     @classmethod
     def of(cls, request: TagRequest, context: OperationContext, progress: PhaseProgress) -> _Tagging:
-        """Load the system and its inputs. Raises BadRecipe where the system cannot tag, and ValueError for
+        """Load the system and its inputs. Raises BadRecipe if the system cannot tag, and ValueError for
         inputs that do not fit it."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "tags")
@@ -264,8 +264,8 @@ def _candidates(
 
 
 def _word_vectors(stored: TrainedSystem) -> WordVectorTable | None:
-    """Return the word vectors of the training, None where it had none. Raises UnknownName where they were
-    removed, and InputError where they have changed."""
+    """Return the word vectors of the training, None if it had none. Raises UnknownName if they were
+    removed, and InputError if they have changed."""
     label = stored.metadata.get("words", "")
     if not label:
         return None
