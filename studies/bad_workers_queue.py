@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     """Send the images through one crowd for each seed; Django is set up and its database migrated."""
-    from annotation.moderation import discarding
+    from annotation.moderation import worker_status
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     report = Report()
@@ -46,7 +46,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         out = _count(report, campaign, f"sim{seed}-")
         answers = campaign.judgments.filter(image__isnull=False).count()
         for row in out:
-            discarding.discard_worker(campaign=campaign, worker=row.worker_id, kind=row.kind)
+            worker_status.withdraw_worker_answers(campaign=campaign, worker=row.worker_id, kind=row.kind)
         report.answers += answers
         report.withdrawn += campaign.judgments.filter(withdrawn=True).count()
         second = run_campaign_crowd(
@@ -54,7 +54,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         )
         assert second.scores is not None and not any(second.violations.values()), second.violations
         report.again += campaign.judgments.filter(image__isnull=False).count() - answers
-        report.discarded.add(second.scores)
+        report.after.add(second.scores)
         alone = _campaign(corpus, seed, name=f"alone{seed}")
         alone_scores = run_campaign_crowd(
             campaign=alone,

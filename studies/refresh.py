@@ -147,11 +147,11 @@ def _concerned() -> tuple[Any, int]:
 
 
 def _withdraw(options: argparse.Namespace) -> dict[str, Any]:
-    from annotation.moderation.discarding import discard_worker
+    from annotation.moderation.worker_status import withdraw_worker_answers
 
     campaign, worker = _concerned()
     began = time.perf_counter()
-    done = discard_worker(campaign=campaign, worker=worker)
+    done = withdraw_worker_answers(campaign=campaign, worker=worker)
     return {"images": done.images, "seconds": time.perf_counter() - began}
 
 

@@ -56,7 +56,7 @@ ON_POSTGRESQL = (
     "tests/running/test_selectors.py",
     "tests/running/test_workers.py",
     "tests/trust/test_counted_items.py",
-    "tests/trust/test_discard.py",
+    "tests/trust/test_withdrawn_answers.py",
     "tests/trust/test_control_items",
     "tests/trust/test_replay.py",
     "tests/trust/test_suspension.py",

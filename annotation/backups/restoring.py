@@ -30,7 +30,7 @@ from annotation.backups import database as databases
 from annotation.backups.making import ERASURES_MEMBER, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
 from annotation.images.withdrawn import WITHDRAWN, merge_withdrawn
-from annotation.moderation import withdrawing
+from annotation.moderation import withdrawn_pictures
 from annotation.workers import pseudonyms
 
 #: Seconds until a closed connection disappears from the server's list.
@@ -231,7 +231,7 @@ def _migrate_restored(listed: Path, about: _About) -> tuple[list[str], int]:
             # worker.
             Session.objects.all().delete()
         erased = pseudonyms.erase_again()
-        again = withdrawing.withdraw_again()
+        again = withdrawn_pictures.withdraw_again()
         record(actor=None, act="restore", made_at=about.made_at)
         databases.database().analyse()
     except Exception as error:

@@ -31,7 +31,7 @@ from annotation.models import (
     TrustState,
     Worker,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.kinds import model_kinds
@@ -168,7 +168,7 @@ def record_training(
             withdrawn_at=None,
         ):
             # Its verdicts concerned the earlier version. A researcher's decision stays.
-            discarding.reinstate_worker(
+            worker_status.reinstate_worker(
                 campaign=model_annotator.campaign, worker=model_annotator.worker_id, kind=trust.kind
             )
     model_annotator.refresh_from_db()

@@ -184,7 +184,7 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
     )
     yield ""
     yield (
-        f"{_many(campaign['discarded_answers'], 'answer')} {_were(campaign['discarded_answers'])} discarded. "
+        f"{_many(campaign['withdrawn_answers'], 'answer')} {_were(campaign['withdrawn_answers'])} withdrawn. "
         f"{_many(campaign['reviewers'], 'reviewer')} made {_many(campaign['rulings'], 'ruling')}, which "
         f"stand above answers."
     )

@@ -23,7 +23,7 @@ from annotation.common.operations import (
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_read
 from annotation.models import Campaign, Control
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.moderation.control_items.from_answers import promote
 from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol.campaign_settings import settings_of
@@ -308,7 +308,7 @@ def retire_control_item(request: RetireControlRequest, context: OperationContext
     if not Control.objects.filter(campaign=row, pk=request.item, active=True).exists():
         raise invalid("item", "unknown", kind=_("control item in use"), value=request.item)
     if request.incorrect:
-        changed = discarding.disown_control_item(campaign=row, control=request.item, actor=context.actor)
+        changed = worker_status.disown_control_item(campaign=row, control=request.item, actor=context.actor)
         return RetiredControl(workers=changed)
     controls.retire_control_items(campaign=row, controls=[request.item], actor=context.actor)
     return RetiredControl(workers=0)

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 from pydantic import Field
 
 from annotation.common.operations import Help, OperationContext
-from annotation.moderation import discarding
-from annotation.moderation.discarding import CannotDo, Done
+from annotation.moderation import worker_status
+from annotation.moderation.worker_status import CannotDo, Done
 from annotation.selectors.workers.choosing import ChosenWorkers, QuestionKind, check_kind, chosen_workers
 
 _LONGEST_REASON = 200
@@ -105,24 +105,24 @@ def name_workers(request: _R, context: OperationContext) -> _R:
 
 def suspend_workers(request: SuspendRequest, context: OperationContext) -> ChangedWorkers:
     """Suspend each worker. Raises CannotDo if all are rejected."""
-    return _act_on_workers(request, context, discarding.suspend_worker, reason=request.reason)
+    return _act_on_workers(request, context, worker_status.suspend_worker, reason=request.reason)
 
 
 def reinstate_workers(request: ReinstateRequest, context: OperationContext) -> ChangedWorkers:
     """Reinstate each worker. Raises CannotDo if all are rejected."""
-    return _act_on_workers(request, context, discarding.reinstate_worker)
+    return _act_on_workers(request, context, worker_status.reinstate_worker)
 
 
 def withdraw_answers(request: WithdrawAnswersRequest, context: OperationContext) -> RecomputedAnswers:
     """Withdraw the answers of each worker in turn. Raises CannotDo if all were restored meanwhile."""
     stopped = _("stopped, because these answers were restored meanwhile: they count again (%(kinds)s)")
-    return _recompute(request, context, discarding.discard_worker, stopped, reason=request.reason)
+    return _recompute(request, context, worker_status.withdraw_worker_answers, stopped, reason=request.reason)
 
 
 def restore_answers(request: RestoreAnswersRequest, context: OperationContext) -> RecomputedAnswers:
     """Restore the answers of each worker in turn. Raises CannotDo if all were withdrawn meanwhile."""
     stopped = _("stopped, because these answers were withdrawn meanwhile: they do not count (%(kinds)s)")
-    return _recompute(request, context, discarding.restore_worker, stopped)
+    return _recompute(request, context, worker_status.restore_worker_answers, stopped)
 
 
 def _act_on_workers(

@@ -17,7 +17,7 @@ from annotation.datasets.contents.figures import DatasetFigures
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
 from annotation.jobs.kinds import delete_corpus as deleting
-from annotation.moderation import withdrawing
+from annotation.moderation import withdrawn_pictures
 from annotation.protocol.statistics import TOTAL
 
 _WIDTH = 9
@@ -178,7 +178,7 @@ _PATH = "corpora/<slug:corpus>"
 _IMAGE = f"{_PATH}/images/<str:image>"
 
 
-def _withdrawn(result: withdrawing.PictureWithdrawal) -> str:
+def _withdrawn(result: withdrawn_pictures.PictureWithdrawal) -> str:
     corpora = list(result.corpora)
     if result.others:
         others = ngettext("%(count)d other corpus", "%(count)d other corpora", result.others)
@@ -245,7 +245,7 @@ register(
     name="withdraw_picture",
     title=_("Withdraw a picture"),
     permission=_RUNS,
-    run=withdrawing.withdraw_named_picture,
+    run=withdrawn_pictures.withdraw_named_picture,
     command=CommandLine(positional=("corpus", "image")),
     page=FormPage(done=_withdrawn, sure=_("I understand that this cannot be undone")),
 )

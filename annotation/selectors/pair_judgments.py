@@ -192,7 +192,7 @@ def judges_excluded(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]
     return excluded
 
 
-def discarded_judges(campaign: Campaign) -> dict[str, str]:
+def withdrawn_judges(campaign: Campaign) -> dict[str, str]:
     """Return the judges whose judgments in a campaign of pairs were withdrawn: pseudonym to reason ("":
     none)."""
     rows = TrustState.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from annotation import campaigns
 from annotation.common.operations import OperationContext
 from annotation.models import Control, PageControl, TrustState
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import controls
 from annotation.queue import leases, submission
@@ -154,7 +154,9 @@ class Managed:
         self.met["answers reused"] += Batch.objects.get(name="second").numbers["known"] > 0
 
     def withdraw(self, number: int, step: int) -> None:
-        done = discarding.discard_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
+        done = worker_status.withdraw_worker_answers(
+            campaign=self.batch(step).campaign, worker=self.judges[number]
+        )
         self.met["withdrawn"] += bool(done.judgments)
 
     def restore(self, number: int, step: int) -> None:
@@ -162,11 +164,11 @@ class Managed:
         campaign = self.batch(step).campaign
         gone = TrustState.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
         people = list(gone.values_list("worker", flat=True)) or self.judges
-        done = discarding.restore_worker(campaign=campaign, worker=people[number % len(people)])
+        done = worker_status.restore_worker_answers(campaign=campaign, worker=people[number % len(people)])
         self.met["restored"] += bool(done.judgments)
 
     def suspend(self, number: int, step: int) -> None:
-        changed = discarding.suspend_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
+        changed = worker_status.suspend_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
         self.met["suspended"] += bool(changed)
 
     def reinstate(self, number: int, step: int) -> None:
@@ -177,8 +179,8 @@ class Managed:
         by_rules = bool(people)
         people = people or self.judges
         try:
-            back = discarding.reinstate_worker(campaign=campaign, worker=people[number % len(people)])
-        except discarding.CannotDo:
+            back = worker_status.reinstate_worker(campaign=campaign, worker=people[number % len(people)])
+        except worker_status.CannotDo:
             return
         if back:
             self.met["reinstated after the rules" if by_rules else "reinstated"] += 1
@@ -210,7 +212,7 @@ class Managed:
         campaign = self.batch(step).campaign
         page_controls = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
         if met := list(page_controls.order_by("right", "pk").values_list("control", flat=True)):
-            changed = discarding.disown_control_item(campaign=campaign, control=met[number % len(met)])
+            changed = worker_status.disown_control_item(campaign=campaign, control=met[number % len(met)])
             self.met["disowned"] += 1
             self.met["trust states told again"] += bool(changed)
 

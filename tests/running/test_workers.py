@@ -26,7 +26,7 @@ from annotation.models import (
     TrustState,
     Worker,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.moderation.reopening import CannotReopen, change_answer
 from annotation.protocol import questions as q
 from annotation.queue import leases
@@ -329,8 +329,8 @@ def test_what_staff_typed_about_somebody_goes_on_request_and_again_after_a_resto
     about: dict[str, Any] = {"campaign": world.campaign, "actor": None}
     (bonus,) = bonuses.give_bonus(workers=[worker.pk], amount=1_000_000, reason="As Anna asked", **about)
     bonuses.withdraw_bonus(bonus=bonus.pk, reason="Anna has it", **about)
-    discarding.suspend_worker(worker=worker.pk, reason="Anna is ill", **about)
-    discarding.discard_worker(worker=worker.pk, reason="Anna said so", **about)
+    worker_status.suspend_worker(worker=worker.pk, reason="Anna is ill", **about)
+    worker_status.withdraw_worker_answers(worker=worker.pk, reason="Anna said so", **about)
     payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
     assert workers.erase_worker(worker=worker).reasons == 0 and not anna_is_nowhere()
     # Offered on the worker's page as long as anything is left, and done once.

@@ -126,7 +126,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
             kind: _question(campaign, kind, cost, agreed.get(kind))
             for kind in sorted(campaign.kinds, key=kind_order)
         },
-        "discarded_answers": Judgment.objects.filter(campaign=campaign, withdrawn=True).count(),
+        "withdrawn_answers": Judgment.objects.filter(campaign=campaign, withdrawn=True).count(),
         "rulings": rulings.count(),
         "reviewers": rulings.exclude(made_by=None).values("made_by").distinct().count(),
         "people": _people(campaign, handed_in),

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Worker
-from annotation.moderation import discarding
-from annotation.moderation.discarding import CannotDo
+from annotation.moderation import worker_status
+from annotation.moderation.worker_status import CannotDo
 from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text, payable_amount
@@ -207,7 +207,7 @@ def _worker(campaign: Campaign, pseudonym: str) -> int:
     try:
         if "\0" in pseudonym:
             raise CannotDo(pseudonym)
-        return discarding.worker_named(pseudonym, campaign)
+        return worker_status.worker_named(pseudonym, campaign)
     except CannotDo:
         raise Http404(
             _("Campaign “%(campaign)s” has no worker “%(name)s”.")

@@ -5,8 +5,8 @@ one set of judgments, so that its qrels use everything that is known. Collecting
 something changed: NAME, then NAME-2. Earlier sets stay, since qrels may be based on them.
 
 Excluded: withdrawn answers, reports, control items, and all answers of judges below the bar (the 70 % rule;
-see `annotation.selectors.pair_judgments`). Such judges are listed: discarding them puts their pages back into
-the queue (`reassignment`), so that pairs reach their number of judges.
+see `annotation.selectors.pair_judgments`). Such judges are listed: `reassignment` withdraws their answers and
+puts their pages back into the queue, so that pairs reach their number of judges.
 
 Also excluded: the answers that judges gave before the rules suspended them, where they were reinstated later.
 These judges are listed with the number of such answers, which count only for judges who are named explicitly.

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, OperationContext
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.selectors.campaign.cost import money
@@ -102,9 +102,9 @@ def reassign_answers(
         def step(done: int, total: int, number: int = number) -> None:
             report_progress("reassigning pages", (number + done / max(1, total)) / len(planned.judges))
 
-        discarding.discard_worker(
+        worker_status.withdraw_worker_answers(
             campaign=batch.campaign,
-            worker=discarding.worker_named(judge, batch.campaign),
+            worker=worker_status.worker_named(judge, batch.campaign),
             reason=why,
             actor=actor,
             progress=step,

@@ -12,7 +12,7 @@ from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.deleting import why_corpus_kept
 from annotation.models import Corpus, Image, PhraseMarks
-from annotation.moderation.withdrawing import why_picture_kept
+from annotation.moderation.withdrawn_pictures import why_picture_kept
 from annotation.web.common.access import CORPUS_OF_ADDRESS, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 

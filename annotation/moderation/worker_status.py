@@ -90,7 +90,7 @@ def worker_named(pseudonym: str, campaign: Campaign) -> int:
     return worker.pk
 
 
-def discard_worker(
+def withdraw_worker_answers(
     *,
     campaign: Campaign,
     worker: int,
@@ -115,7 +115,7 @@ def discard_worker(
             row.withdrawn_at, row.withdrawn_reason = database.now(), reason
             row.save(update_fields=["withdrawn_at", "withdrawn_reason"])
         if fresh:
-            _record("discard_worker", campaign, worker, fresh, actor, reason=reason)
+            _record("withdraw_worker_answers", campaign, worker, fresh, actor, reason=reason)
     held = Assignment.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, state=Assignment.LEASED
     ).values_list("id", flat=True)
@@ -132,7 +132,7 @@ def discard_worker(
     return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
 
 
-def restore_worker(
+def restore_worker_answers(
     *,
     campaign: Campaign,
     worker: int,
@@ -140,8 +140,8 @@ def restore_worker(
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> Done:
-    """Undo `discard_worker`: the judgments count again, in their original order, and the worker is back,
-    unless they are suspended.
+    """Undo `withdraw_worker_answers`: the judgments count again, in their original order, and the worker is
+    active again, unless they are suspended.
 
     Control items that were retired stay so; those that the judgments contradict now are retired, too.
     """
@@ -153,7 +153,7 @@ def restore_worker(
             row.withdrawn_at, row.withdrawn_reason = None, ""
             row.save(update_fields=["withdrawn_at", "withdrawn_reason"])
         if back:
-            _record("restore_worker", campaign, worker, back, actor)
+            _record("restore_worker_answers", campaign, worker, back, actor)
     marked = _mark(campaign, worker, kinds, withdrawn=False, actor=actor, progress=progress)
     raise_revision(campaign)
     return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
