@@ -33,8 +33,8 @@ from annotation.selectors.corpora import CampaignRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteCampaignRequest(CampaignRequest):
-    """Its questions, texts and control items are deleted; its entries in the audit log stay. It is refused
-    once somebody joined it: once a task was assigned, or an invitation used."""
+    """Its questions, texts and control items are deleted; its entries in the audit log stay. Rejected once
+    somebody has joined it: once a task was leased, or an invitation used."""
 
 
 def why_not_deletable(campaign: Campaign) -> str:

@@ -94,8 +94,8 @@ def model_annotator_add(*, campaign: Campaign, name: str, actor: Account | None 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddModelAnnotatorRequest(CampaignRequest):
-    """A model annotator is a worker that nobody signs in as. It proposes boxes on the share of images that
-    the campaign sets (model_annotator.share), once it has learned; people accept or refuse them."""
+    """A model annotator is a worker without an account. After training, it proposes boxes on the campaign's
+    share of images (model_annotator.share); people accept or reject them."""
 
     name: Annotated[ModelAnnotatorName, Help(gettext_lazy("Name of a new model annotator"))]
 

@@ -29,8 +29,8 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrioritiseRequest(CampaignRequest):
-    """Their questions are asked before those of other images, of every kind. Tasks that workers have stay
-    theirs."""
+    """Their questions of every kind come before those of other images. Tasks that workers have already are
+    not affected."""
 
     images: Annotated[
         tuple[Annotated[str, Field(max_length=255)], ...],

@@ -50,15 +50,15 @@ _WORKERS_SEE = _("Workers see it")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseCampaignRequest(CampaignRequest):
-    """Workers get no new tasks; answers to those that they have still count. Of one that is paused, the
-    reason changes."""
+    """Workers get no new tasks; answers to leased tasks still count. For a paused campaign, the reason
+    changes."""
 
     reason: Annotated[str, Field(max_length=LONGEST_REASON), Help(_("Reason"), _WORKERS_SEE)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeCampaignRequest(CampaignRequest):
-    """Workers get tasks again. It is refused while a stop rule holds."""
+    """Workers get tasks again. Rejected while a stop rule applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,26 +70,27 @@ class CloseCampaignRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveCampaignRequest(CampaignRequest):
-    """Lists leave out what is archived, unless they are asked for it. An open campaign is not archived."""
+    """Lists omit archived campaigns, unless requested. An open campaign cannot be archived."""
 
     archived: Annotated[bool, Help(_("Archived"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenToAllRequest(CampaignRequest):
-    """Every annotator of the server may work on it, or only who was invited, sent or granted a role."""
+    """Whether every annotator of the server may work on it, or only those who were invited or have a role for
+    it."""
 
     open_to_all: Annotated[bool, Help(_("Open to every annotator"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropPlannedRequest(CampaignRequest):
-    """Images that were to be opened as others are finished are not opened; those that are open stay."""
+    """Planned images are not opened; open ones stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRulesRequest(CampaignRequest):
-    """When one is reached, the campaign is paused, never closed. A rule that is left out is removed."""
+    """When one is reached, the campaign is paused, never closed. A missing rule is removed."""
 
     budget: Annotated[
         MoneyAmount | None,

@@ -51,8 +51,8 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformListRequest(CampaignRequest):
-    """A crowd platform's ids of submissions to approve, or of people with what they are due, as its pages
-    take them. They lead to people, so the audit log notes each list that is drawn up."""
+    """A crowd platform's ids of submissions to approve, or of people with their amounts due, in the format of
+    its pages. The ids identify people, so the audit log records each list."""
 
     platform: Annotated[PlatformName, Help(gettext_lazy("Platform"))]
     list: Annotated[ListName, Help(gettext_lazy("List"))]

@@ -35,7 +35,7 @@ class BonusesRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BonusRequest(ChosenWorkers):
-    """Each of the workers gets a bonus: it is due from now on, and they read what for."""
+    """Each of the workers gets a bonus: it is due from now on, and they see the reason."""
 
     amount: Annotated[
         str, Field(max_length=20), Help(gettext_lazy("Amount"), gettext_lazy("For each, as 1.50"))
@@ -45,7 +45,7 @@ class BonusRequest(ChosenWorkers):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawBonusRequest(CampaignRequest):
-    """A bonus that has not been paid is due no more."""
+    """An unpaid bonus is no longer due."""
 
     bonus: Annotated[RowNumber, Help(gettext_lazy("Bonus"), gettext_lazy("Its number"))]
     reason: Annotated[Reason, Help(gettext_lazy("Why"), gettext_lazy("It stays in the history"))]

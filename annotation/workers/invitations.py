@@ -67,7 +67,7 @@ class MakeInvitationRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeInvitationRequest(CampaignRequest):
-    """An invitation link lets nobody in any more; people who came by it stay."""
+    """An invitation link admits nobody any more; people who came by it stay."""
 
     invitation: Annotated[
         int, Field(ge=1), Help(gettext_lazy("Invitation"), gettext_lazy("The number of a link"))

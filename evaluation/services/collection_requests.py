@@ -61,13 +61,13 @@ class StoredParses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeakCollectionsRequest:
-    """Weak collections, by name: images with titles, tags or descriptions, which systems learn from and no
-    annotator sees."""
+    """Weak collections, by name: images with titles, tags or descriptions for training systems, which
+    annotators never see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionSummary:
-    """A weak collection: how many images it has, the kinds of their texts, and their feature sets."""
+    """A weak collection: its number of images, the kinds of their texts, and their feature sets."""
 
     name: str
     rows: int

@@ -25,7 +25,7 @@ SetField = Annotated[str, Field(pattern=r"^([-a-zA-Z0-9_]+(:\d{1,9})?)?$", max_l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionRequest:
-    """What every such request names. `set_name` is what the new set is called."""
+    """The common fields of such requests. `set_name` is the name of the new set."""
 
     system: Annotated[str, Named(SYSTEMS), Help(_("System"))]
     name: Annotated[

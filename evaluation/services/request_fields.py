@@ -98,8 +98,8 @@ class IntervalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureRequest(IntervalRequest):
-    """Figures of some images, of those of a set where nothing is said of them. `images` names them as
-    `subset_named` does, None for those of the set."""
+    """Figures of a part of the images, by default of those of a set. `images` names them as in
+    `subset_named`; None: those of the set."""
 
     split: Annotated[
         str,

@@ -39,8 +39,8 @@ def _tasks() -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCampaignRequest:
-    """What is missing, and what it would take in hours and money, with intervals. Nothing is opened. Of
-    questions about chains the protocol is rehearsed on some images."""
+    """What is missing, and the estimated hours and money, with intervals. Nothing is opened. For questions
+    about chains, the protocol is rehearsed on some images."""
 
     name: Annotated[str, Named(), Help(_("Name"), _("Its layer gets the same name"))]
     corpus: Annotated[

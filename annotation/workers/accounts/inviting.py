@@ -35,7 +35,7 @@ STAFF_INVITATIONS = StoredKind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InviteStaffRequest(ScopeRequest):
-    """Somebody who has no account gets a link, and with it an account and a role. It can be used once, within
+    """A link by which somebody without an account gets an account and a role. It can be used once, within
     seven days."""
 
     email: Annotated[str, Field(min_length=1, max_length=LONGEST_EMAIL), Help(gettext_lazy("Email"))]
@@ -52,7 +52,7 @@ class InviteStaffRequest(ScopeRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeStaffInvitationRequest:
-    """Nobody can use its link any more."""
+    """The link becomes invalid."""
 
     invitation: Annotated[int, Named(STAFF_INVITATIONS), Help(gettext_lazy("Invitation"))]
 

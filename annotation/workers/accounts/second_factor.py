@@ -70,8 +70,8 @@ _CODE = re.compile(r"[0-9]{6}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetFactorRequest:
-    """Forget the second factor and the recovery codes of an account: it is signed out everywhere, its tokens
-    are void, and it signs in by its password."""
+    """Delete the second factor and the recovery codes of an account: it is signed out everywhere, its tokens
+    become invalid, and it signs in by its password."""
 
     account: AccountName
 
@@ -86,8 +86,8 @@ class FactorReset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorRuleRequest:
-    """Ask all staff, admins, or nobody for a second factor. Those who must have one and have none are
-    signed out, and their tokens are void: they set one up when they sign in next."""
+    """Require a second factor of all staff, of admins, or of nobody. Those who need one and have none are
+    signed out, and their tokens become invalid: they set one up at their next sign-in."""
 
     who: Annotated[str, OneOf(FACTOR_RULES.copy), Help(gettext_lazy("Who must have a second factor"))]
 

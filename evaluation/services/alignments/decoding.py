@@ -58,9 +58,9 @@ _TOGETHER = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeRequest:
-    """Each word of a caption gets the region that it tells of. Words beside each other with the same region
-    become a mention with its box, in a layer of the corpus. With a layer of people's boxes the result says
-    how many of its mentions are found, on images where beta was not chosen."""
+    """Each word of a caption gets the region that matches it best. Consecutive words with the same region
+    become a mention with its box, in a layer of the corpus. With a layer of people's boxes the result
+    contains the share of its mentions that are localized, on images where beta was not chosen."""
 
     system: Annotated[str, Named(SYSTEMS), Help(_("System"), _("A trained alignment, as one of recipe BRNN"))]
     layer: Annotated[str, Named(max_length=90), Help(_("Name of the layer"))]

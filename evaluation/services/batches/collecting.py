@@ -70,8 +70,8 @@ class Collected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectRequest:
-    """The answers of a batch, with those of batches before it and the files it reused, become judgments; the
-    same answers are collected once."""
+    """The answers of a batch, with those of batches before it and of the files it reused, become judgments;
+    the same answers are collected once."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     count: Annotated[

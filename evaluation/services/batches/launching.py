@@ -113,8 +113,8 @@ def launch(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBatchRequest(BatchRequest):
-    """The best pairs of the runs are pooled, originals, unlikely pairs and pairs that were judged before are
-    left out, and a campaign asks people about the others."""
+    """The best pairs of the runs are pooled; originals, unlikely pairs and pairs that were judged before are
+    removed, and the others become the questions of a campaign."""
 
     name: Annotated[str, Named(max_length=90), Help(_("Name"), _("The campaign gets the same name"))]
     begin: Annotated[

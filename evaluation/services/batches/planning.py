@@ -208,7 +208,7 @@ def _orders() -> Mapping[str, Any]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
     """The best pairs of the runs are pooled, in both directions; originals, unlikely pairs and pairs that
-    were judged before are left out, and people are asked about the others."""
+    were judged before are removed, and people judge the others."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     runs: Annotated[

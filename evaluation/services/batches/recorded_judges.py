@@ -36,9 +36,9 @@ from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateJudgesRequest:
-    """An open batch is answered with the votes of existing judgments: each judge gives one recorded answer of
-    every pair; a pair without one is answered as unrelated. With a mix so many people come, who answer what
-    most people said, with their errors: so one sees what bad judges would do to a batch."""
+    """Simulate the judges of an open batch with the votes of existing judgments: each judge gives one
+    recorded answer of every pair; a pair without one is answered as unrelated. With a mix, this number of
+    simulated people gives the majority's answers, with their errors, to show the effect of bad judges."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     recorded: Annotated[str, Named(JUDGMENT_SETS), Help(_("Judgments"), _("Of the batch’s corpus"))]

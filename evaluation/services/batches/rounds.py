@@ -66,8 +66,8 @@ class RoundStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextRoundRequest:
-    """Once all that was asked is answered, the next round is asked, or the batch ends: where the order of the
-    systems is stable, and where every pair was asked."""
+    """When all questions are answered, the next round is asked, or the batch ends: if the order of the
+    systems is stable, and if every pair was asked."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     round: Annotated[

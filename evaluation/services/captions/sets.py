@@ -33,7 +33,7 @@ class CaptionSetSummary(PredictionSet):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadCaptionSetRequest:
-    """Captions that a system wrote, as COCO results."""
+    """The captions of a system, as COCO results."""
 
     caption_set: Annotated[str, Named(CAPTION_SETS), Help(_("Caption set"))]
 

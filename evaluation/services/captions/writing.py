@@ -57,8 +57,8 @@ _TOGETHER = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionsRequest(PredictionRequest):
-    """A trained system writes a caption of each image, or of each of the regions. A captioner writes its own
-    sentences; an alignment takes that part of a training caption which fits a region best."""
+    """A trained system writes a caption of each image, or of each of the regions. A captioner generates
+    sentences; an alignment selects the part of a training caption that fits a region best."""
 
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of drawn words and of folds"))] = 0
     features: Annotated[SetField, Help(_("Features of images"), _("A feature set; else the training's"))] = ""

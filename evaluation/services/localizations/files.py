@@ -109,8 +109,8 @@ class ImportedLocalizations(LocalizationSetSummary):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationsImport:
     """Predictions made elsewhere: a line of JSON for each mention with its regions, and lines with the
-    detections of phrases. All of them are stored, or none. Without a system one of the set's name is entered
-    where it is said what that was trained on."""
+    detections of phrases. All of them are stored, or none. Without a system, one with the set's name is
+    created, with a declaration of its training data."""
 
     name: Annotated[str, Named(), Help(_("Name of the set"))]
     file: Annotated[

@@ -36,7 +36,7 @@ TrainingProgress = Callable[[str, int, int], object]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainProposerRequest:
     """A proposer learns from the phrases and boxes of a layer where boxes are and which of them people
-    accept, and is stored; a campaign names it in its settings."""
+    accept, and is stored; a campaign refers to it in its settings."""
 
     name: Annotated[str, Named(max_length=60), Help(_("Name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]

@@ -33,7 +33,7 @@ class QueriesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """One query with the ten best items of the run, and what was judged of each."""
+    """One query with the ten best items of the run, and the judgments of each."""
 
     run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
     query: Annotated[int, Field(ge=0), Help(_("Query"), _("Its number"))]

@@ -69,9 +69,9 @@ def _protocols() -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRunsRequest:
-    """Images are ranked for captions, and captions for images, by a stored system: two runs, called by their
-    name with the direction behind. Without a split all images that it can rank: those with captions, and with
-    what the system needs of them. What is not said of features is as in the system's training."""
+    """Images are ranked for captions, and captions for images, by a stored system: two runs, named after
+    their name and the direction. Without a split all images that it can rank: those with captions, and with
+    the features that the system needs. Missing fields about features are as in the system's training."""
 
     system: Annotated[str, Named(SYSTEMS), Help(_("System"))]
     split: Annotated[

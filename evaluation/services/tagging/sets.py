@@ -23,7 +23,7 @@ _ROWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSetSummary(PredictionSet):
-    """Ranked tags of images: from a system, or from the collection that is their `source`."""
+    """Ranked tags of images: from a system, or from the weak collection in `source`."""
 
     source: str
 
@@ -66,7 +66,7 @@ def tag_scores_of(tag_set: TagSet) -> tuple[list[int], NDArray[np.float32]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSetDetail(TagSetSummary):
-    """Ranked tags with how they were chosen, and the figures that were last stored with them."""
+    """Ranked tags with their settings, and the figures that were last stored with them."""
 
     settings: dict[str, Any]
     figures: dict[str, Any]

@@ -38,8 +38,8 @@ _KIND = "tags"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserTagsRequest:
-    """Tags that users gave images of a weak collection become a tag set of the images that a corpus has
-    too."""
+    """Tags that users assigned to images of a weak collection become a tag set of the images that are also in
+    a corpus."""
 
     name: Annotated[str, Named(), Help(_("Name of the set"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]

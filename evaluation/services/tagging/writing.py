@@ -65,8 +65,8 @@ def tag_scores() -> Mapping[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagRequest(PredictionRequest):
-    """A trained system tags images. One that learned from word vectors can choose among tags that it never
-    saw."""
+    """A trained system tags images. One that was trained with word vectors can also choose tags outside its
+    training data."""
 
     vocabulary: Annotated[
         Annotated[str, _TAG_FILES] | None,

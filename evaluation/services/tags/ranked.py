@@ -57,7 +57,7 @@ def _places() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagsRequest:
-    """The nouns of each image's captions are ranked as its tags, by their place and their frequency."""
+    """The nouns of each image's captions are ranked as its tags, by position and frequency."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     unit: Annotated[TagUnit, OneOf(_units), Help(_("Tags"))] = "nouns"
