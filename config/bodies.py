@@ -3,10 +3,10 @@
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.http import HttpRequest
-from rest_framework.authtoken.models import Token
 
 from annotation.common.session_store import SessionStore
-from annotation.workers.api_tokens import token_of_secret
+from annotation.models import WorkerToken
+from annotation.workers.api_tokens import digest_of_secret, token_of_secret
 
 #: Largest body in bytes: the files of a form, 64 MiB in all, and its fields.
 LARGEST_BODY = 68 * 2**20
@@ -39,9 +39,9 @@ def sender_of(request: HttpRequest) -> int | None:
         token = token_of_secret(header.removeprefix(_BEARER).strip())
         return None if token is None else token.account_id
     if header.startswith(_TOKEN):
-        key = header.removeprefix(_TOKEN).strip()
-        keys = Token.objects.filter(key=key.replace("\0", ""), user__is_active=True)
-        return keys.values_list("user", flat=True).first()
+        digest = digest_of_secret(header.removeprefix(_TOKEN).strip())
+        tokens = WorkerToken.objects.filter(digest=digest, account__is_active=True)
+        return tokens.values_list("account", flat=True).first()
     asking = HttpRequest()
     asking.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     user = get_user(asking)

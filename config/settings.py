@@ -134,7 +134,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "rest_framework",
-    "rest_framework.authtoken",
     "drf_spectacular",
     "drf_spectacular_sidecar",  # the scripts of its pages, so that no other server is needed
     # For signing in by OpenID Connect. None of allauth's own addresses is served

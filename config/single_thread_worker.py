@@ -6,10 +6,11 @@ connection, with its own plans and caches in the database: eight threads take tw
 the same calls (docs/queue.md). Workers' calls are short, so they run one after the other; pages and pictures,
 which may wait for a slow client, use the server's threads. For more concurrent calls, run more processes.
 
-A response to a worker is sent at a multiple of STEP after the call arrived. Selecting, grading and following
-a control item takes other statements than a question, and a few milliseconds more or less: without the step,
-a program with a clock could distinguish them. The thread of calls does not wait for it. The step is longer
-for changes of answers: for a question, the image is computed again.
+A response to a worker is sent at a multiple of a step after the call arrived. Selecting, grading and
+following a control item takes other statements than a question, and a few milliseconds more or less: without
+the step, a program with a clock could distinguish them. The thread of calls does not wait for it. The step
+is twice the time of a call on a busy machine: longer for requests of a task alone, and for changes of
+answers, since for a question the image is computed again.
 """
 
 import io
@@ -26,6 +27,8 @@ CALLS = ("/api/tasks", "/api/assignments/")
 #: seconds.
 HANDED = (*CALLS, "/tasks/")
 STEP_SECONDS = 0.02
+#: The address of requests of a task alone, and their step.
+TAKES, TAKE_STEP_SECONDS = "/api/tasks/next", 0.04
 #: Parts of addresses that change answers, and their step.
 CHANGES, CHANGE_STEP_SECONDS = ("/change", "/answers/"), 0.25
 #: Maximum size of a worker's call; a larger one is rejected by its view, in another thread.
@@ -76,8 +79,8 @@ class SingleThreadWorker:
         path = environ.get("PATH_INFO", "")
         if path.startswith(HANDED):
             changes = environ.get("REQUEST_METHOD") == "POST" and any(name in path for name in CHANGES)
-            step = CHANGE_STEP_SECONDS if changes else STEP_SECONDS
-            time.sleep((came - time.monotonic()) % step)
+            step = TAKE_STEP_SECONDS if path == TAKES else STEP_SECONDS
+            time.sleep((came - time.monotonic()) % (CHANGE_STEP_SECONDS if changes else step))
         return answer
 
     def _submit_and_wait(

@@ -38,7 +38,7 @@ PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "menti
 #: words of a dictionary that the corpus does not use; they repeat what was taken; their images were not
 #: requested, or have no reference; they rank below the depth that is stored; they only fill up pages.
 PROBLEM, OF_LEFT, CLUTTER, COMPANION = "problem", "of_left", "clutter", "companion"
-OUTSIDE, NOT_NEEDED, REPEATED = "outside", "not_needed", "repeated"
+OUTSIDE, NOT_NEEDED, DUPLICATE = "outside", "not_needed", "repeated"
 NOT_REQUESTED, WITHOUT_REFERENCE = "not_requested", "without_reference"
 BELOW_DEPTH, FILLING = "below_depth", "filling"
 #: Reasons why things that could have a meaning are not used: nothing reads them; they are in an archive
@@ -56,7 +56,7 @@ UNUSED_REASONS = frozenset(
 )
 LEFT_REASONS = frozenset(
     {
-        *(PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, NOT_NEEDED, REPEATED),
+        *(PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, NOT_NEEDED, DUPLICATE),
         *(NOT_REQUESTED, WITHOUT_REFERENCE, BELOW_DEPTH, FILLING),
         *UNUSED_REASONS,
     }

@@ -177,8 +177,8 @@ def markdown(report: Report, *, good: str) -> str:
     )
     if report.images:
         text += (
-            f" In {report.same} of {report.images} images the state after withdrawing is the one in which the "
-            "suspended had given other answers, drawn at random."
+            f" In {report.same} of {report.images} images the state after withdrawing is that with "
+            "other answers of the suspended, drawn at random."
         )
     return text
 

@@ -113,10 +113,10 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[TrustSta
 def _suspended_at(row: TrustState, settings: TrustSettings) -> int | None:
     """Return after how many items a trust state was suspended, from its stored events; None if it was not."""
     from annotation.moderation import trust_replay
-    from annotation.protocol.trust import Entered, trust_after, trust_after_or_same
+    from annotation.protocol.trust import WorkerJoined, trust_after, trust_after_or_same
     from annotation.protocol.trust import WorkerTrust as Pure
 
-    trust = trust_after(Pure(row.kind), Entered(), settings)
+    trust = trust_after(Pure(row.kind), WorkerJoined(), settings)
     for _, _, event in sorted(trust_replay.events_of(row), key=lambda numbered: numbered[0]):
         trust = trust_after_or_same(trust, event, settings)
         if trust.state == SUSPENDED:

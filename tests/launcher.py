@@ -54,7 +54,7 @@ LIBRARIES = """
     kombu.transport.redis billiard.pool billiard.popen_fork
     gunicorn.app.base gunicorn.arbiter gunicorn.glogging gunicorn.sock gunicorn.workers.gthread
     whitenoise.middleware whitenoise.runserver_nostatic rest_framework rest_framework.apps
-    rest_framework.authtoken.apps rest_framework.compat rest_framework.fields rest_framework.serializers
+    rest_framework.compat rest_framework.fields rest_framework.serializers
     rest_framework.authentication rest_framework.exceptions rest_framework.status
     django.apps.registry django.core.management.commands.migrate django.core.management.commands.shell
     django.core.management.commands.makemigrations

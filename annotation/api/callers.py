@@ -24,6 +24,7 @@ from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account
 from annotation.workers import pseudonyms, sessions
+from annotation.workers.api_tokens import digest_of_secret
 
 _SCHEME = "Token "
 #: Maximum number of characters of a token.
@@ -80,9 +81,10 @@ def _by_token(header: str, about: int | None) -> _Row:
     token = header.removeprefix(_SCHEME).strip()
     row = None
     if token.isascii() and token.isprintable() and len(token) <= _LONGEST_TOKEN:
-        row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [about, token])
+        which = "JOIN annotation_workertoken t ON t.account_id = a.id WHERE t.digest = %s"
+        row = _row(which, [about, digest_of_secret(token)])
     if row is None or not row.is_active:
-        raise _signed_out(_("This token is not valid: create another, or ask an admin of this server."))
+        raise _signed_out(_("This token is not valid: ask an admin of this server for another."))
     return row
 
 

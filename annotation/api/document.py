@@ -76,7 +76,7 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
         "type": "apiKey",
         "in": "header",
         "name": "Authorization",
-        "description": "Token KEY: a token of an annotator, made by `manage.py drf_create_token`.",
+        "description": "Token KEY: a token of an annotator, made by `manage.py make_worker_token`.",
     }
     return document
 

@@ -20,7 +20,7 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ ITEMS, VALUE, END, TOO_LARGE, OUT_OF_MEMORY, RAISED, MISTAKE = b"i", b"v", b"z",
 COUNTED = b"c"
 #: Maximum bytes of a message, and approximate bytes of a batch of items.
 LARGEST_MESSAGE, _BATCH = 16 * 2**20, 64 * 2**10
+#: Values of a message, at most: `[]` takes two bytes of a file, and thirty times as many of memory.
+MOST_VALUES = 400_000
 #: Why a child died.
 MEMORY, TIME, CRASH = "memory", "time", "crash"
 #: Seconds without work after which a server ends, and seconds between two checks of children's resources.
@@ -197,6 +199,8 @@ def _child(connection: socket.socket, limits: Limits) -> None:
             items = inspect.isgenerator(result) or isinstance(result, Iterator)
             if items:
                 _send_items(result, answer)
+        if not items and _values(result) > MOST_VALUES:
+            raise _TooLarge
         value = (END,) if items else (VALUE, pickle.dumps(result, 5))
         answer.send(COUNTED, pickle.dumps(tally.sheet(), 5))
         answer.send(*value)
@@ -226,11 +230,29 @@ def _send_items(items: Iterator[Any], answer: _Answer) -> None:
 def _send_batch(batch: list[Any], answer: _Answer) -> int:
     """Send items, split if they are too large together; return their bytes."""
     data = pickle.dumps(batch, 5)
-    if len(data) > LARGEST_MESSAGE and len(batch) > 1:
+    if len(data) > LARGEST_MESSAGE or (len(data) > 2 * _BATCH and _values(batch) > MOST_VALUES):
+        if len(batch) == 1:
+            raise _TooLarge
         middle = len(batch) // 2
         return _send_batch(batch[:middle], answer) + _send_batch(batch[middle:], answer)
     answer.send(ITEMS, data)
     return len(data)
+
+
+def _values(data: Any) -> int:
+    """How many values data consist of; not counted further once they are too many. An array is one."""
+    waiting, number = [data], 0
+    while waiting and number <= MOST_VALUES:
+        value = waiting.pop()
+        number += 1
+        if isinstance(value, (list, tuple, set, frozenset)):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value)
+            waiting.extend(value.values())
+        elif is_dataclass(value):
+            waiting.extend(getattr(value, field.name) for field in fields(value))
+    return number
 
 
 def _described(error: Exception) -> tuple[bytes, bytes]:

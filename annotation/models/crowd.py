@@ -247,6 +247,17 @@ class ApiToken(models.Model):
         return Scope(self.corpus_id, self.campaign_id)
 
 
+class WorkerToken(models.Model):
+    """What a program sends to work as an account. Of the secret only a digest is stored."""
+
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="worker_tokens")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret, in hexadecimal")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"worker token {self.pk} of account {self.account_id}"
+
+
 class RepeatableCall(models.Model):
     """A call of the API with an idempotency key, and its response.
 

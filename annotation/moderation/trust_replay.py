@@ -26,10 +26,10 @@ from annotation.protocol.trust import QUALIFICATION as BEFORE
 from annotation.protocol.trust import (
     BoxJudged,
     ControlGraded,
-    Entered,
     Event,
-    Examined,
-    ItemDone,
+    QualificationTaken,
+    TaskAnswered,
+    WorkerJoined,
     WorkerTrust,
     admitted,
     trust_after_or_same,
@@ -47,8 +47,10 @@ def replay_row(row: Row) -> WorkerTrust:
     campaign = row.campaign
     trust = WorkerTrust(
         row.kind,
-        entered=Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
-        examined=Examined(row.examined_right or 0, row.examined_items) if row.examined_items else None,
+        entered=WorkerJoined(row.entered_tasks, row.entered_approved) if row.entered else None,
+        examined=QualificationTaken(row.examined_right or 0, row.examined_items)
+        if row.examined_items
+        else None,
     )
     if row.state != BEFORE:
         trust = admitted(trust)
@@ -79,7 +81,7 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
     columns = ("id", "assignment__settings_version", "role", "assignment__right")
     for id, version, role, right in judgments.values_list(*columns):
         # A control item whose answer was withdrawn counts like any other.
-        yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
+        yield id, version, TaskAnswered() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
         is_model = row.worker.kind == Worker.MODEL
         # Verdicts on boxes from before a model annotator's last training do not count.
@@ -102,7 +104,7 @@ def _of_pages(judgments: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]
     for id, assignment, version, content in judgments.values_list(*columns):
         for block in (content or {})["blocks"]:
             right = rights.get((assignment, block.get("control", 0)))
-            yield id, version, ItemDone() if right is None else ControlGraded(right)
+            yield id, version, TaskAnswered() if right is None else ControlGraded(right)
 
 
 def replay_rows(rows: Iterable[int]) -> list[int]:

@@ -43,8 +43,8 @@ from annotation.protocol.questions import CONTROL
 from annotation.protocol.trust import (
     QUALIFICATION,
     SUSPENDED,
-    Entered,
-    Examined,
+    QualificationTaken,
+    WorkerJoined,
     trust_after,
     trust_after_or_same,
 )
@@ -213,9 +213,9 @@ def reinstate_worker(
                 trust = Pure(row.kind)
                 rules = _rules(campaign, row, settings)
                 if row.entered:
-                    trust = trust_after(trust, Entered(row.entered_tasks, row.entered_approved), rules)
+                    trust = trust_after(trust, WorkerJoined(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_items and not failed:
-                    result = Examined(row.examined_right or 0, row.examined_items)
+                    result = QualificationTaken(row.examined_right or 0, row.examined_items)
                     trust = trust_after_or_same(trust, result, rules)
                 worker_trust.store_trust(row, trust, since=newest or 0, blocked=False, reason="")
             elif row.blocked:

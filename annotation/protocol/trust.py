@@ -34,15 +34,15 @@ READINGS = (QUALIFICATION, UNCHECKED, WARM_UP, TRUSTED, SUSPENDED)
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
-    """A worker entered, with the reputation that their source reports; None if it reports none."""
+class WorkerJoined:
+    """A worker joined; the reputation that their platform reports, or None."""
 
     tasks: int | None = None
     approved: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class QualificationTaken:
     """A qualification test was submitted: `right` of `items` answers."""
 
     right: int
@@ -56,8 +56,8 @@ class Examined:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemDone:
-    """An ordinary item was answered; whether rightly is unknown."""
+class TaskAnswered:
+    """A task was answered that is no control item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class BoxJudged:
     good: bool
 
 
-Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
+Event = WorkerJoined | QualificationTaken | TaskAnswered | ControlGraded | BoxJudged
 
 
 class InvalidEvent(ValueError):
@@ -96,8 +96,8 @@ class WorkerTrust:
 
     kind: str
     state: str = QUALIFICATION
-    entered: Entered | None = None
-    examined: Examined | None = None
+    entered: WorkerJoined | None = None
+    examined: QualificationTaken | None = None
     items: int = 0
     known: int = 0
     right: int = 0
@@ -116,9 +116,9 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
     suspension: a second chance requires a new trust state. If relaxed settings leave no requirement, the next
     event admits.
     """
-    if isinstance(event, Entered):
+    if isinstance(event, WorkerJoined):
         return _admitted(replace(trust, entered=event), settings)
-    if isinstance(event, Examined):
+    if isinstance(event, QualificationTaken):
         if trust.state != QUALIFICATION:
             raise InvalidEvent(trust, event, "the test is behind them")
         passed = trust.examined is not None and _passed(trust.examined, trust.kind, settings)
@@ -126,7 +126,7 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
     trust = _admitted(trust, settings)
     if trust.state == QUALIFICATION:
         raise InvalidEvent(trust, event, "nobody works before they are admitted")
-    if isinstance(event, ItemDone):
+    if isinstance(event, TaskAnswered):
         return _judge(replace(trust, items=trust.items + 1), settings)
     source = MEASURED_ON_CONTROLS if isinstance(event, ControlGraded) else MEASURED_ON_VERDICTS
     if (measured_on := kind_of(trust.kind).measured_on) != source:
@@ -180,7 +180,7 @@ def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> Worke
     return trust
 
 
-def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
+def _passed(test: QualificationTaken, kind: str, settings: TrustSettings) -> bool:
     return test.right / test.items >= settings.bar_of(kind)
 
 

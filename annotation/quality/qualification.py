@@ -30,7 +30,7 @@ from annotation.models import Assignment, Campaign, Control, TrustState, Worker
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.controls import PooledControl as Item
 from annotation.protocol.controls import test_items
-from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, trust_after_or_same, why_not
+from annotation.protocol.trust import QUALIFICATION, QualificationTaken, Refusal, trust_after_or_same, why_not
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from annotation.quality import worker_trust
 from annotation.quality.controls import control_pool, qualification_pools, trust_rules_in_force
@@ -183,7 +183,7 @@ def lease_test_item(
 
 def record_test_answer(
     *, assignment: int, campaign: Campaign, settings: CampaignSettings, right: bool
-) -> Examined | None:
+) -> QualificationTaken | None:
     """Record that an item of the test was graded; return the result of the test, if that was its last item.
 
     Updates the trust state with the result. `assignment` need not be written as submitted yet. Call inside
@@ -194,7 +194,7 @@ def record_test_answer(
     others = list(_items(row).exclude(pk=assignment).values_list("state", "right"))
     if any(state != Assignment.SUBMITTED for state, _ in others):
         return None
-    result = Examined(right + sum(bool(result_row) for _, result_row in others), 1 + len(others))
+    result = QualificationTaken(right + sum(bool(result_row) for _, result_row in others), 1 + len(others))
     # A worker who took a test is judged by it, even if its items were retired meanwhile.
     worker_trust.store_trust(
         row, trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)

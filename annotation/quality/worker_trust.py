@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from annotation.common import database
 from annotation.models import Campaign, Identity
 from annotation.models import TrustState as Row
-from annotation.protocol.trust import Entered, Event, Examined, WorkerTrust, trust_after
+from annotation.protocol.trust import Event, QualificationTaken, WorkerJoined, WorkerTrust, trust_after
 from annotation.protocol.trust_settings import TrustSettings
 
 
@@ -35,7 +35,7 @@ def trust_from_row(row: Row | TrustStateColumns) -> WorkerTrust:
     return WorkerTrust(
         row.kind,
         row.state,
-        Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
+        WorkerJoined(row.entered_tasks, row.entered_approved) if row.entered else None,
         _examined(row),
         row.items,
         row.known,
@@ -44,10 +44,10 @@ def trust_from_row(row: Row | TrustStateColumns) -> WorkerTrust:
     )
 
 
-def _examined(row: Row | TrustStateColumns) -> Examined | None:
+def _examined(row: Row | TrustStateColumns) -> QualificationTaken | None:
     if not row.examined_items or row.examined_right is None:
         return None
-    return Examined(row.examined_right, row.examined_items)
+    return QualificationTaken(row.examined_right, row.examined_items)
 
 
 def _values_of(trust: WorkerTrust) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: Trust
     if existing is not None:
         return existing
     identity = Identity.objects.filter(worker_id=worker).first()
-    entered = Entered(identity.tasks, identity.approved) if identity else Entered()
+    entered = WorkerJoined(identity.tasks, identity.approved) if identity else WorkerJoined()
     first = trust_after(WorkerTrust(kind), entered, settings)
     row, _ = Row.objects.get_or_create(
         campaign=campaign,

@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.addresses import full_address
 from annotation.models import Account
 from annotation.web.common import sign_in
 
@@ -96,6 +97,12 @@ class SignInElsewhere(DefaultSocialAccountAdapter):
         )
         return [app]
 
+    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> Any:
+        """The one server, asked as `WhoSomebodyIs` asks it."""
+        server = super().get_provider(request, provider, client_id)
+        server.oauth2_adapter_class = WhoSomebodyIs
+        return server
+
     def on_authentication_error(
         self,
         request: HttpRequest,
@@ -116,6 +123,10 @@ class SignInElsewhere(DefaultSocialAccountAdapter):
 
 class WhoSomebodyIs(OpenIDConnectOAuth2Adapter):
     """Reads the other server's signed identity token; nothing else of it is stored."""
+
+    def get_callback_url(self, request: HttpRequest, app: Any) -> str:
+        """The way back, whatever host a request names."""
+        return full_address("openid_connect_callback", [provider_id()])
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
         """Return the login. Raises OAuth2Error if the token is missing, from another server, or without a

@@ -20,9 +20,9 @@ from annotation.protocol.trust import (
     WARM_UP,
     BoxJudged,
     ControlGraded,
-    Entered,
     Event,
-    ItemDone,
+    TaskAnswered,
+    WorkerJoined,
     WorkerTrust,
     trust_after,
 )
@@ -87,7 +87,7 @@ class Gate:
         """Return a worker's trust state for a kind of question; a new worker is admitted by this call."""
         trust = self._trust.get((worker, kind))
         if trust is None:
-            trust = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))
+            trust = trust_after(WorkerTrust(kind), WorkerJoined(), self.rules(kind))
             self._trust[worker, kind] = trust
         return trust
 
@@ -129,7 +129,7 @@ class Gate:
 
     def done(self, judgment: Judgment, drawer: str | None) -> None:
         """Count an answered item; an answer on box quality is also a verdict on the drawer."""
-        self.note(judgment.worker, judgment.question, ItemDone())
+        self.note(judgment.worker, judgment.question, TaskAnswered())
         judged = kind_of(judgment.question).judges
         if judged and drawer is not None and self._pools.get(judgment.question):
             self.note(drawer, judged, BoxJudged(judgment.answer == "good"))

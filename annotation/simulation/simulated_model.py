@@ -29,8 +29,8 @@ from annotation.protocol.trust import (
     TRUSTED,
     WARM_UP,
     BoxJudged,
-    Entered,
-    ItemDone,
+    TaskAnswered,
+    WorkerJoined,
     WorkerTrust,
     refuse_drawing_ahead,
     trust_after,
@@ -113,7 +113,7 @@ class SimulatedModel:
         self._tried[truth.image, question.key] += 1
         self._waiting += 1
         self.drawn += 1
-        self._trust_by_kind[question.kind] = trust_after(trust, ItemDone(), self._trust_settings)
+        self._trust_by_kind[question.kind] = trust_after(trust, TaskAnswered(), self._trust_settings)
         return ModelAnswer(proposal.box, attempt)
 
     def looked_at(self, question: Question, truth: Truth, *, good: bool) -> None:
@@ -139,7 +139,7 @@ class SimulatedModel:
 
     def _trust_of(self, kind: str) -> WorkerTrust:
         if kind not in self._trust_by_kind:
-            self._trust_by_kind[kind] = trust_after(WorkerTrust(kind), Entered(), self._trust_settings)
+            self._trust_by_kind[kind] = trust_after(WorkerTrust(kind), WorkerJoined(), self._trust_settings)
         return self._trust_by_kind[kind]
 
     def _left(self, kind: str) -> frozenset[str]:

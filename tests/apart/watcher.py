@@ -18,12 +18,12 @@ from django.middleware.csrf import CSRF_SECRET_LENGTH
 from django.test import Client
 from django.utils.crypto import get_random_string
 from django.utils.http import urlencode
-from rest_framework.authtoken.models import Token
 
 from annotation.common import database
 from annotation.models import Account
 from annotation.selectors.workers import own_data
 from annotation.simulation.workers import SimulatedWorker as Simulated
+from annotation.workers import api_tokens
 from config import single_thread_worker
 from config.wsgi import application
 from tests.apart.campaigns import WatchedCampaign, answer_fields
@@ -231,8 +231,7 @@ class Program:
             self._headers["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
             self._headers["HTTP_X_CSRFTOKEN"] = secret
         else:
-            token, _ = Token.objects.get_or_create(user=account)
-            self._headers["HTTP_AUTHORIZATION"] = f"Token {token.key}"
+            self._headers["HTTP_AUTHORIZATION"] = f"Token {api_tokens.make_worker_token(account)}"
 
     def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
         """Send JSON; return the response, and its seconds."""

@@ -23,7 +23,6 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from PIL import Image as Pillow
-from rest_framework.authtoken.models import Token
 
 from annotation import campaigns, instructions
 from annotation.campaigns.drafts import keeping, posing
@@ -64,7 +63,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.workers import invitations
+from annotation.workers import api_tokens, invitations
 from annotation.workers.accounts import inviting, second_factor
 from annotation.workers.picture_addresses import signed_picture_address
 from evaluation.models import System
@@ -198,8 +197,7 @@ def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], me
         args, data = make(at)
         call = Call(method, reverse(route, args=args), json=data if method == "POST" else None)
         if at.role != STRANGER and at.rng.random() < 0.4:
-            token, _ = Token.objects.get_or_create(user=at.account)
-            call.headers["Authorization"] = f"Token {token.key}"
+            call.headers["Authorization"] = f"Token {api_tokens.make_worker_token(at.account)}"
         return call
 
     _register(route, called, SIGNED_IN, created)

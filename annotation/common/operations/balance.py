@@ -58,7 +58,7 @@ LEFT_IN_WORDS = {
     balance.COMPANION: _("%(count)s that other imports read"),
     balance.OUTSIDE: _("%(count)s outside of their picture"),
     balance.NOT_NEEDED: _("%(count)s of words that the corpus does not use"),
-    balance.REPEATED: _("%(count)s that repeat another"),
+    balance.DUPLICATE: _("%(count)s that repeat another"),
     balance.NOT_REQUESTED: _("%(count)s of images that were not requested"),
     balance.WITHOUT_REFERENCE: _("%(count)s of images without a caption to compare with"),
     balance.BELOW_DEPTH: _("%(count)s below the depth that is stored"),

@@ -202,9 +202,8 @@ def _messages(
                 return
             case server.TOO_LARGE:
                 size = filesizeformat(server.LARGEST_MESSAGE).replace("\xa0", " ")
-                raise FormatError(
-                    f"holds an entry of more than {size}", file=file, expected="smaller entries"
-                )
+                problem = f"holds an entry of more than {size} or {server.MOST_VALUES:,} values"
+                raise FormatError(problem, file=file, expected="smaller entries")
             case server.OUT_OF_MEMORY:
                 _refuse(server.MEMORY, file, limits)
             case server.COUNTED:

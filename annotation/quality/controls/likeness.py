@@ -8,6 +8,7 @@ the looks, the mixture would reveal them. An image of the worker's own test is n
 items about it come last.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -16,7 +17,8 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from annotation.models import Assignment, Control, Item, PageControl
+from annotation.common import database
+from annotation.models import Assignment, Control
 from annotation.protocol.kinds import is_page
 
 #: Number of a worker's last assignments that are considered.
@@ -126,17 +128,34 @@ def _alone(worker: int, campaign: int) -> list[tuple[int, str]]:
 
 def _on_pages(worker: int, campaign: int, but: int) -> list[tuple[int, str]]:
     """Return the images on a worker's last pages, the newest page first, each with the page's role."""
-    last = Assignment.objects.filter(campaign=campaign, worker=worker).exclude(state=Assignment.PLANNED)
-    last = last.exclude(pk=but)
-    pages = list(last.order_by("-pk").values_list("pk", "role", "task", "control__image")[:LOOK_BACK])
     of_task: dict[int, list[int]] = defaultdict(list)
-    items = Item.objects.filter(task__in={task for _, _, task, _ in pages if task})
-    for task, content in items.values_list("task", "content"):
-        of_task[task].append(content["image"])
     put_on: dict[int, list[int]] = defaultdict(list)
-    known = PageControl.objects.filter(assignment__in=[page for page, *_ in pages])
-    for page, image in known.values_list("assignment", "control__image"):
-        put_on[page].append(image)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT a.id, a.role, a.task_id, k.image_id FROM annotation_assignment a
+                LEFT JOIN annotation_control k ON k.id = a.control_id
+                WHERE a.campaign_id = %s AND a.worker_id = %s AND a.state <> '{Assignment.PLANNED}'
+                    AND a.id <> %s ORDER BY a.id DESC LIMIT %s""",
+            [campaign, worker, but, LOOK_BACK],
+        )
+        pages = cursor.fetchall()
+        if tasks := [task for _, _, task, _ in pages if task]:
+            cursor.execute(
+                f"""SELECT i.task_id, i.content FROM annotation_item i
+                    WHERE i.task_id IN ({database.parameters(tasks)})""",
+                tasks,
+            )
+            for task, content in cursor.fetchall():
+                of_task[task].append(json.loads(content)["image"])
+        if pages:
+            cursor.execute(
+                f"""SELECT p.assignment_id, k.image_id FROM annotation_pagecontrol p
+                    JOIN annotation_control k ON k.id = p.control_id
+                    WHERE p.assignment_id IN ({database.parameters(pages)})""",
+                [page for page, *_ in pages],
+            )
+            for page, image in cursor.fetchall():
+                put_on[page].append(image)
     images: list[tuple[int, str]] = []
     for page, role, task, image in pages:
         images_of_task = [*of_task.get(task or 0, ()), *put_on[page]]

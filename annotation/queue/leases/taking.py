@@ -272,6 +272,7 @@ def take_next_lease(
                 holder=holder,
                 revision=terms.revision,
                 assignment=assignment,
+                task=claim.task,
                 count=known,
             )
     return _with_content(_lease(assignment, claim, kind, expires, terms), terms)
