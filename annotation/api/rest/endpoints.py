@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.urls import URLPattern, path
@@ -14,15 +15,14 @@ from annotation.common.operations import File, Operation, Rest, all_operations
 ROUTE_PREFIX = "v1_"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Endpoint:
     """An operation as the API serves it; what follows from its declaration is worked out once.
 
     `name` is how the OpenAPI document calls it, and `route` names its address, which several methods may
     share. It `reads` where it changes nothing, and `takes_key` where it is done once under a key: a file is
     not, for no answer with a file is kept. `status` is that of its answer, `media_type` the type of the file
-    that it answers with, "" where it answers with none. `uploads` are the fields of a form that carry files;
-    where all of them can be left out, it `takes_json`.
+    that it answers with, "" where it answers with none.
     """
 
     operation: Operation
@@ -33,8 +33,17 @@ class Endpoint:
     takes_key: bool
     status: int
     media_type: str
-    uploads: tuple[str, ...]
-    takes_json: bool
+
+    @cached_property
+    def uploads(self) -> tuple[str, ...]:
+        """The fields of a form that carry files. Worked out when first needed: to read the fields of every
+        request would take a third of a server's start."""
+        return tuple(field.name for field in upload_fields(self.operation))
+
+    @cached_property
+    def takes_json(self) -> bool:
+        """Whether every file can be left out."""
+        return not any(field.required for field in upload_fields(self.operation))
 
 
 def endpoints() -> list[Endpoint]:
@@ -43,7 +52,6 @@ def endpoints() -> list[Endpoint]:
 
 
 def _endpoint(operation: Operation, rest: Rest) -> Endpoint:
-    files = upload_fields(operation)
     media_type = operation.result.media_type if isinstance(operation.result, File) else ""
     return Endpoint(
         operation=operation,
@@ -54,8 +62,6 @@ def _endpoint(operation: Operation, rest: Rest) -> Endpoint:
         takes_key=rest.method == "POST" and not media_type,
         status=202 if operation.as_job else 201 if rest.creates else 200 if operation.result else 204,
         media_type=media_type,
-        uploads=tuple(field.name for field in files),
-        takes_json=not any(field.required for field in files),
     )
 
 
