@@ -17,7 +17,7 @@ from annotation.models import (
     Task,
     TrustState,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.moderation.trust_replay import replay_rows
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -200,11 +200,11 @@ def test_a_model_that_is_suspended_tries_nothing(tries: list[object]) -> None:
 def test_a_model_that_is_reinstated_begins_again() -> None:
     world = World(settings=WITH_MODEL)
     model_annotator = a_model(world)
-    discarding.suspend_worker(campaign=world.campaign, worker=model_annotator.worker.pk, reason="look")
+    worker_status.suspend_worker(campaign=world.campaign, worker=model_annotator.worker.pk, reason="look")
     assert model_at_work(world.campaign.pk) is None
-    discarding.reinstate_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    worker_status.reinstate_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
     assert model_at_work(world.campaign.pk) == model_annotator
-    with pytest.raises(discarding.CannotDo, match="a model annotator answers coref_link, box_drawing"):
-        discarding.suspend_worker(
+    with pytest.raises(worker_status.CannotDo, match="a model annotator answers coref_link, box_drawing"):
+        worker_status.suspend_worker(
             campaign=world.campaign, worker=model_annotator.worker.pk, kind=q.BOX_QUALITY
         )

@@ -1,4 +1,4 @@
-"""The addresses of the REST API: every operation that declares how it is served has one."""
+"""The addresses of the REST API: one for every operation that declares them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -11,18 +11,18 @@ from django.urls import URLPattern, path
 from annotation.common.files import upload_fields
 from annotation.common.operations import File, Operation, Rest, all_operations
 
-#: How the name of every route of this API begins.
+#: Prefix of the name of every route of this API.
 ROUTE_PREFIX = "v1_"
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An operation as the API serves it; what follows from its declaration is worked out once.
+    """An operation as served by the API; computed once from its declaration.
 
-    `name` is how the OpenAPI document calls it, and `route` names its address, which several methods may
-    share. It `reads` where it changes nothing, and `takes_key` where it is done once under a key: a file is
-    not, for no answer with a file is kept. `status` is that of its answer, `media_type` the type of the file
-    that it answers with, "" where it answers with none.
+    `name` is its name in the OpenAPI document, and `route` that of its address, which several methods may
+    share. It `reads` if it changes nothing, and `takes_key` if an idempotency key is supported: not for
+    responses with a file, which are not stored. `status` is that of its response, `media_type` the type of
+    its file, "" without one.
     """
 
     operation: Operation
@@ -36,18 +36,18 @@ class Endpoint:
 
     @cached_property
     def uploads(self) -> tuple[str, ...]:
-        """The fields of a form that carry files. Worked out when first needed: to read the fields of every
-        request would take a third of a server's start."""
+        """The form fields with files; computed on first use, since the fields of all requests take a third of
+        a server's start."""
         return tuple(field.name for field in upload_fields(self.operation))
 
     @cached_property
     def takes_json(self) -> bool:
-        """Whether every file can be left out."""
+        """Whether all files are optional."""
         return not any(field.required for field in upload_fields(self.operation))
 
 
 def endpoints() -> list[Endpoint]:
-    """Every operation that the API serves, by name."""
+    """Return every operation that the API serves, by name."""
     return [_endpoint(operation, operation.rest) for operation in all_operations() if operation.rest]
 
 
@@ -68,7 +68,7 @@ def _endpoint(operation: Operation, rest: Rest) -> Endpoint:
 def operation_patterns(
     view: Callable[[str, Mapping[str, Endpoint]], Any], served: Iterable[Endpoint]
 ) -> list[URLPattern]:
-    """The addresses of what is served; `view` makes what answers at a route, by method."""
+    """Return the URL patterns; `view` returns the view of a route, by method."""
     routes: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     for endpoint in served:
         methods = routes[endpoint.route]
