@@ -1,10 +1,10 @@
-"""`studies.bad_workers` once more, through the queue: leases, refusals, misconduct and all.
+"""`studies.bad_workers` through the queue, with leases, refusals and misconduct.
 
     [DATABASE_URL=...] python -m studies.bad_workers_queue [--images N] [--seeds N] [--workers N]
 
-Each seed has a campaign of its own over the same generated scenes. When the crowd is done, everybody
-suspended is withdrawn for that kind, and the same crowd goes on where it was. Without DATABASE_URL the
-rows are in a SQLite that is gone afterwards. Rulings that a reviewer had made stay in force.
+Each seed has a campaign of its own over the same generated scenes. When the crowd is done, the answers of
+suspended workers to that kind are withdrawn, and the same crowd continues. Without DATABASE_URL the rows are
+in a temporary SQLite database. A reviewer's earlier rulings stay in force.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
 
 
 def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
-    """An open campaign over all images but the first KNOWN_FROM, which make its control items."""
+    """Return an open campaign over all images except the first KNOWN_FROM, from which its control items are
+    made."""
     from annotation.moderation import control_items
 
     settings = settings_of({"trust": {"qualification": False}})
@@ -85,7 +86,7 @@ def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
 
 
 def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[TrustState]:
-    """Count the fates of the campaign's trust states; those that are suspended."""
+    """Count the outcomes of the campaign's trust states; return the suspended ones."""
     from annotation.models import TrustState
 
     settings = TrustSettings(qualification=False)
@@ -110,7 +111,7 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[TrustSta
 
 
 def _suspended_at(row: TrustState, settings: TrustSettings) -> int | None:
-    """After how many items a trust state was suspended, told from its stored events; None where it is not."""
+    """Return after how many items a trust state was suspended, from its stored events; None if it was not."""
     from annotation.moderation import trust_replay
     from annotation.protocol.trust import WorkerJoined, trust_after, trust_after_or_same
     from annotation.protocol.trust import WorkerTrust as Pure

@@ -71,16 +71,16 @@ from models_core.estimators.neural.proposer.training import ProposerSettings
 from phrasebox.device import CPU
 from scenes.generate import generate_scene
 
-#: The seed of the scenes that are annotated, and of those that a model annotator is trained on.
+#: The seed of the annotated scenes, and of those that a model annotator is trained on.
 ANNOTATED, TRAINED = 1, 7
 _SETTINGS = ModelAnnotatorSettings(share=1.0)
-#: Share of the chains whose phrases are made to name a wrong number.
+#: Share of the chains whose phrases are changed to name a wrong number.
 WRONG_COUNTS = 0.3
 ScenePicture = tuple[Gold, NDArray[np.uint8]]
 
 
 def scene(index: int, seed: int, side: int) -> ScenePicture:
-    """A generated scene with its gold, and its picture as a square."""
+    """Return a generated scene with its gold, and its picture as a square."""
     drawn = generate_scene(index, seed=seed)
     record = record_of(drawn.image)
     assert record.layer is not None
@@ -89,7 +89,7 @@ def scene(index: int, seed: int, side: int) -> ScenePicture:
 
 
 def training_picture(scene_picture: ScenePicture, layer: LayerRecord | None = None) -> TrainingPicture:
-    """What a model annotator learns of a scene: the boxes of `layer`, or of its gold."""
+    """Return a scene as training data of a model annotator, with the boxes of `layer`, or of its gold."""
     (_, (width, height), gold), colours = scene_picture
     layer = layer or gold
     depicted = layer.depicted()
@@ -106,7 +106,7 @@ def training_picture(scene_picture: ScenePicture, layer: LayerRecord | None = No
 
 
 def proposed(proposer: BoxProposer, scenes: Sequence[ScenePicture]) -> dict[str, Proposals]:
-    """What a proposer would draw for every mention of these scenes."""
+    """Return a proposer's boxes for every mention of these scenes."""
     mentions = [gold.mentions for (_, _, gold), _ in scenes]
     boxes_of_scenes = proposer.propose(
         [colours for _, colours in scenes],
@@ -139,8 +139,8 @@ def arm_a(
     say: Callable[[str], object],
     device: str = CPU,
 ) -> Callable[[int], Any]:
-    """A model annotator that learns from what is finished, and says then what it would draw until the next
-    training run."""
+    """Return a model annotator that is trained on finished images, and proposes with this training until the
+    next one."""
 
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
@@ -173,7 +173,8 @@ def arm_a(
 
 @contextmanager
 def wrong_counts(share: float) -> Iterator[None]:
-    """Meanwhile the phrases of this share of the chains name one thing more than there is, or one fewer."""
+    """Within the context, the phrases of this share of the chains name one thing more or fewer than there
+    are."""
 
     def count(mentions: Iterable[Mention]) -> int:
         phrases = list(mentions)
@@ -191,7 +192,7 @@ def wrong_counts(share: float) -> Iterator[None]:
 
 
 def run_savings(images: Sequence[Gold], chances: LinkChances, seeds: range) -> Iterator[StudiedArm]:
-    """People alone with each saving, with all, and with coverage by count where counts are wrong."""
+    """Yield people alone with each saving, with all, and with coverage by count for wrong counts."""
     arms = saving_arms(chances)
     for name, settings in arms.items():
         yield run_arm(name, images, people_alone, seeds=seeds, settings=settings)
@@ -231,7 +232,7 @@ def from_nothing(
     device: str,
     processes: int,
 ) -> StudiedArm:
-    """Arm a, so many seeds side by side: in each the model annotator learns for itself."""
+    """Run arm a for a number of seeds in parallel: in each the model annotator is trained separately."""
     if processes == 1:
         images = [gold for gold, _ in scenes]
         arm = arm_a(scenes, model_settings, lambda line: print(line, flush=True), device)
@@ -255,7 +256,7 @@ def _one_seed(
 
 
 def load_kinds() -> None:
-    """Know the task types, and how a simulated worker answers each."""
+    """Load the task types, and their simulated workers."""
     discovery.load_kind_modules("rules")
     discovery.load_kind_modules("simulate")
 

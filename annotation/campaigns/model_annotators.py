@@ -94,8 +94,8 @@ def model_annotator_add(*, campaign: Campaign, name: str, actor: Account | None 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddModelAnnotatorRequest(CampaignRequest):
-    """A model annotator is a worker that nobody signs in as. It proposes boxes on the share of images that
-    the campaign sets (model_annotator.share), once it has learned; people accept or refuse them."""
+    """A model annotator is a worker without an account. After training, it proposes boxes on the campaign's
+    share of images (model_annotator.share); people accept or reject them."""
 
     name: Annotated[ModelAnnotatorName, Help(gettext_lazy("Name of a new model annotator"))]
 
@@ -184,7 +184,7 @@ def newest_jobs(campaign: Campaign, model_annotator: str) -> dict[str, Job]:
 
 
 def refuse_busy(model_annotator: ModelAnnotator) -> None:
-    """Raise CampaignError where a job about this model annotator runs or waits."""
+    """Raise CampaignError if a job about this model annotator runs or waits."""
     if any(
         job.state in Job.LIVE for job in newest_jobs(model_annotator.campaign, model_annotator.name).values()
     ):
@@ -198,7 +198,7 @@ def refuse_busy(model_annotator: ModelAnnotator) -> None:
 
 
 def refuse_closed(campaign: Campaign) -> None:
-    """Raise CampaignError where the campaign is closed: training has no purpose."""
+    """Raise CampaignError if the campaign is closed: training has no purpose."""
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
             _("campaign %(campaign)s is closed: its model annotators learn no more")
@@ -227,7 +227,7 @@ def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
     """Context in which a model annotator gets proposals, and nobody else gives it any.
 
     Proposals that this training run, or an earlier one, stored are removed if it does not finish. Raises
-    Busy, and CampaignError where the campaign is closed.
+    Busy, and CampaignError if the campaign is closed.
     """
     refuse_closed(model_annotator.campaign)
     busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"

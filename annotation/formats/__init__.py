@@ -1,5 +1,8 @@
-"""Corpus formats: one file each, and those that a site adds. Taking `FORMATS` from here imports all of them;
-code that needs `base` alone loads no parser."""
+"""Corpus formats: one module each, all in FORMATS, with those that a site adds.
+
+They are imported on first access to FORMATS: code that only needs `base` or `text` loads no parser of JSON or
+XML.
+"""
 
 import sys
 from typing import TYPE_CHECKING, Any

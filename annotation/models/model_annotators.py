@@ -1,4 +1,4 @@
-"""Model annotators that work on a campaign, and the boxes that they would draw."""
+"""Model annotators of campaigns, and the boxes that they propose."""
 
 from django.db import models
 
@@ -8,12 +8,12 @@ from annotation.models.work import Campaign
 
 
 class ModelAnnotator(models.Model):
-    """A model annotator of a campaign. It answers as its worker; the campaign's settings say on what
+    """A model annotator of a campaign. It answers as its worker; the campaign's settings limit its work
     (`model_annotator`).
 
-    `version` counts how often it learned; `learned` are the finished images that it last learned from, None
-    before the first time and where its boxes are a file's. `source` says in words what it last learned from.
-    `from_file`: its boxes come from a file, so it does not learn by itself.
+    `version` is the number of trainings; `learned` is the number of finished images of the last one, None
+    before the first and if its boxes come from a file. `source` describes the last training data in words.
+    `from_file`: its boxes come from a file, so it is never trained.
     """
 
     campaign = models.ForeignKey(
@@ -40,12 +40,11 @@ class ModelAnnotator(models.Model):
 
 
 class ModelProposals(models.Model):
-    """What a model annotator would draw in an image: {phrase: [[xmin, ymin, xmax, ymax, chance], ...]}, best
+    """A model annotator's proposals in an image: {phrase: [[xmin, ymin, xmax, ymax, chance], ...]}, best
     first.
 
-    A phrase is a mention's id; `chance` is that of being accepted, as the model annotator rates it (0..1).
-    Those of the model annotator's version count; a training run under way stores its own beside them, as of
-    the next version.
+    A phrase is a mention's id; `chance` is the estimated probability of being accepted (0..1). Those of the
+    model annotator's version count; a running training stores its own beside them, as the next version.
     """
 
     model_annotator = models.ForeignKey(

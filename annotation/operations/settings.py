@@ -1,4 +1,4 @@
-"""The settings of campaigns, and their texts: what workers are told, and what they agree to."""
+"""Operations on the settings of campaigns, and their texts: instructions and consent."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,19 @@ _EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRequest:
-    """The table by which the questions about boxes follow each other, and its drawing in Mermaid."""
+    """The transition table of questions about boxes, and its diagram in Mermaid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxProtocol:
-    """The table, and its drawing as a Mermaid state diagram."""
+    """The transition table, and its diagram as a Mermaid state diagram."""
 
     rows: tuple[Transition, ...]
     mermaid: str
 
 
 def show_protocol(request: ProtocolRequest, context: OperationContext) -> BoxProtocol:
-    """The table that runs the box loop."""
+    """Return the transition table of the box loop."""
     return BoxProtocol(rows=TRANSITIONS, mermaid=mermaid())
 
 

@@ -89,7 +89,7 @@ class AnswerContent(NamedTuple):
 
 
 def answer_content(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerContent:
-    """Return an answer's content as it is stored. Raises BadJudgment where it does not match the question."""
+    """Return an answer's content as it is stored. Raises BadJudgment if it does not match the question."""
     if is_page(held.kind):
         return _ticked(held, terms, answer)
     if answer.flag or answer.content is None:

@@ -189,7 +189,7 @@ def _why_nothing(
     held: Mapping[tuple[int, str], int],
     tests: Container[tuple[int, str]],
 ) -> dict[tuple[int, str], NoTask | None]:
-    """Return (campaign, kind) -> why the worker would get nothing there now, None where there is something;
+    """Return (campaign, kind) -> why the worker would get nothing there now, None if there is something;
     with the same number of queries for any number of entries."""
     campaigns = {work_kind.campaign.pk for work_kind in places}
     unagreed = instructions.consents_needed(worker=worker.pk, campaigns=campaigns)

@@ -1,10 +1,9 @@
 """A model annotator in the simulated crowd: it proposes boxes, and is judged by the rules of model
 annotators.
 
-It answers a drawing question before people are asked, at most `model_tries` times, by the boxes
-that its proposals have for the phrase shown. People are asked at once where it is not sure enough, where it
-is suspended, where people draw that category again, and while too many of its first boxes wait for verdicts
-(as `queue.model_answers`).
+It answers a drawing question before people, at most `model_tries` times, with its proposals for the shown
+phrase. People answer directly if it is not confident enough, if it is suspended, if people draw that category
+again, and while too many of its first boxes wait for verdicts (as in `queue.model_answers`).
 """
 
 from collections import Counter
@@ -47,10 +46,10 @@ class ModelAnswer(NamedTuple):
 
 
 class SimulatedModel:
-    """`proposals(image)` are its proposals for the image of that name, None where it has none.
+    """`proposals(image)` returns its proposals for the image of that name, None if it has none.
 
-    The images have the default limits. `drawn` counts its boxes, `good` those that were accepted;
-    `suspended_after` is how many it had drawn when its verdicts suspended it, None while they have not.
+    The images have the default limits. `drawn` counts its boxes, `good` the accepted ones; `suspended_after`
+    is how many it had drawn when its verdicts suspended it, None if they have not.
     """
 
     name = "model_annotator"
@@ -76,14 +75,15 @@ class SimulatedModel:
         self.suspended_after: int | None = None
 
     def learned(self) -> None:
-        """It has learned again: what was said of its boxes by category counts no more, nor a suspension."""
+        """It was trained again: earlier verdicts on its boxes by category no longer count, nor does a
+        suspension."""
         self._verdicts.clear()
         self._trust_by_kind = {
             kind: trust for kind, trust in self._trust_by_kind.items() if trust.state != SUSPENDED
         }
 
     def answer(self, question: Question, truth: Truth) -> ModelAnswer | None:
-        """The box that it draws; None where people are to be asked."""
+        """Return its box; None if people must answer."""
         attempt = self._tried[truth.image, question.key]
         if not draws(question.kind) or attempt >= self._tries:
             return None
@@ -117,7 +117,7 @@ class SimulatedModel:
         return ModelAnswer(proposal.box, attempt)
 
     def looked_at(self, question: Question, truth: Truth, *, good: bool) -> None:
-        """A person has said of a box, of this model annotator or of another person, whether it is good."""
+        """Record a person's verdict on a box of this model annotator or of another person."""
         assert question.pending is not None
         about = frozenset(question.mentions)
         if good:
@@ -126,7 +126,7 @@ class SimulatedModel:
             self._rejected.setdefault((truth.image, about), set()).add(question.pending)
 
     def judged(self, question: Question, truth: Truth, *, good: bool) -> None:
-        """A person has said of its box whether it is good."""
+        """Record a person's verdict on its box."""
         kind = kind_of(question.kind).judges
         self._waiting -= 1
         self.good += good

@@ -48,7 +48,7 @@ API_TOKENS = StoredKind(gettext_lazy("token"), tokens_of, column="pk")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokensRequest:
-    """Your tokens, the newest first; by a token for a corpus or a campaign, that token alone."""
+    """Your tokens, the newest first; with a token for a corpus or a campaign, only that token."""
 
 
 def _access() -> dict[str, Promise]:
@@ -57,7 +57,7 @@ def _access() -> dict[str, Promise]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeTokenRequest(ScopeRequest):
-    """With a token, a program of yours can do what you can do: never more than your roles allow at that
+    """With a token, a program of yours can do what you can do: never more than your roles permit at that
     time."""
 
     name: Annotated[str, Field(min_length=1, max_length=100), Help(gettext_lazy("What it is for"))]
@@ -79,7 +79,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeTokenRequest:
-    """A token of yours is void at once; by a token for a corpus or a campaign, that token alone."""
+    """A token of yours becomes invalid at once; with a token for a corpus or a campaign, only that token."""
 
     token: Annotated[int, Named(API_TOKENS), Help(gettext_lazy("Token"), gettext_lazy("Its number"))]
 

@@ -103,10 +103,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A run against the first, on one measure; p is None where `reason` says why.
+    """A run against the first, on one measure; p is None if `reason` says why.
 
     `difference` is the run's figure minus the first's, and `adjusted` is p after Holm. `preference` is on how
-    many queries the run is better; None where no query has a value.
+    many queries the run is better; None if no query has a value.
     """
 
     run: str

@@ -35,7 +35,7 @@ class BatchNumbers:
     every answer submitted, including control items and later withdrawals. `askable` is the number of pairs
     that could be asked where a batch asks in rounds, else None. `filling` is how full the pages are, as
     `protocol.paging.Filling`; empty for graded pairs. `loss` is what the filter loses, as
-    `pooling.unlikely.FilterLoss`, None where it is unknown.
+    `pooling.unlikely.FilterLoss`, None if it is unknown.
     """
 
     batch: str

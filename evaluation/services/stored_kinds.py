@@ -54,7 +54,7 @@ class _Versions(StoredKind):
     """Versioned objects: NAME is the newest version, NAME:VERSION a specific one."""
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """Return the version; None where there is none that the account may use."""
+        """Return the version; None if there is none that the account may use."""
         if not re.fullmatch(self.pattern, name):
             return None
         called, _colon, version = name.partition(":")
@@ -72,7 +72,7 @@ class _OfOneCorpus(StoredKind):
     it."""
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """Return the row; None where there is none that the account may use, or several."""
+        """Return the row; None if there is none that the account may use, or several."""
         corpus, _colon, called = name.rpartition(":")
         rows = self.rows(account, *roles).filter(name=called)
         matches = list((rows.filter(corpus__name=corpus) if corpus else rows)[:2])

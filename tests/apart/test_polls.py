@@ -1,6 +1,7 @@
-"""Every address that a worker may open says the same of a control item and of any other, at any time.
+"""Every address that a worker may open responds the same for control items as for others, at any time.
 
-`python -m tests.apart` asks a learner; here is that nothing is left out, and that it finds what is put there.
+`python -m tests.apart` uses a learner; these tests check that no address is missing, and that the learner
+detects a planted difference.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from tests.apart.watcher import Watcher
 from tests.web.test_roles import ROWS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-#: Calls that a worker makes about their account or a visit, and not about what they are asked.
+#: Calls about a worker's account or a visit, not about questions.
 OF_ACCOUNTS = {
     *("POST account_mail", "POST erase_me", "POST set_up_second_factor", "POST renew_recovery_codes"),
     *("POST remove_second_factor", "POST connect_oidc", "POST disconnect_oidc", "POST finish_visit"),
     *("POST v1_read_message", "DELETE v1_token"),
 }
-#: What is read and agreed to before the work.
+#: What is read and confirmed before the work.
 BEFORE = {"POST task_consent", "POST api_consent", "POST task_practice"}
 
 
@@ -95,7 +96,7 @@ CHANNELS = (one_byte, one_header, one_status_late)
 
 
 def seen_rows(channel: Any, seed: int = 7) -> Rows:
-    """Items of which two addresses tell nothing but by a channel: pages as long as their captions are."""
+    """Items for which two addresses differ only by a channel: pages as long as their captions."""
     rng, rows = Random(seed), []
     words = ["a man", "two dogs", "walks", "by the water", "hat", "in a red coat", "and"]
     for worker in range(12):
@@ -131,13 +132,13 @@ def test_of_several_seeds_each_is_tried_by_what_was_learned_of_the_others():
     result = separation_by_learner([seen_rows(one_byte, seed) for seed in (7, 8)], seed=1)
     assert len(result.areas) == 2 and min(result.areas) > 0.9
     result = separation_by_learner([seen_rows(no_channel, 7), seen_rows(one_byte, 8)], seed=1)
-    assert abs(result.areas[0] - 0.5) < 0.1  # its own channel, which no other seed has, is none
+    assert abs(result.areas[0] - 0.5) < 0.1  # a channel of one seed is none
 
 
 SMALL = Sizes(unknown=40, known=40, workers=6, items=20)
 
 
-@pytest.mark.slow  # half a minute each: by default with polls that are made up
+@pytest.mark.slow  # half a minute each: by default with synthetic polls
 @pytest.mark.django_db(transaction=True)  # calls are answered in a thread of their own
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_an_artificial_channel_in_a_real_campaign_is_caught(channel: Any, monkeypatch: pytest.MonkeyPatch):

@@ -46,8 +46,8 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReassignRequest:
-    """Judges who are suspended, or had fewer than the bar of their control items right, are discarded: their
-    answers are withdrawn, stored and paid, and others are asked."""
+    """The answers of judges who are suspended, or below the bar on control items, are withdrawn; they stay
+    stored and paid, and other judges are asked."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
 

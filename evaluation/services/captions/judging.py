@@ -36,8 +36,8 @@ _Number = Annotated[int, Field(ge=0, le=10**6)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixRequest:
-    """A corpus of candidates is made, in which nothing says who wrote a caption, and a run for each system. A
-    batch of these runs, with grades and depth 1, asks people about each different caption once."""
+    """Create a corpus of candidates, which does not reveal who wrote a caption, and a run for each system. A
+    batch of these runs, with grades and depth 1, asks people about each distinct caption once."""
 
     name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
     sets: Annotated[
@@ -65,7 +65,7 @@ class Mixed:
 
 
 def check_mixing(request: MixRequest, context: OperationContext) -> MixRequest:
-    """Raise Invalid where a corpus of that name exists already."""
+    """Raise Invalid if a corpus of that name exists already."""
     if Corpus.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
     return request

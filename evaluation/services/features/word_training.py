@@ -55,7 +55,7 @@ def train_word_vectors(
 
     The set's origin says whose captions were read (`split`), and how many. Training uses one thread, so that
     the same captions and settings give the same vectors. Raises UnknownName, BadField, BadSubset, FormatError
-    for a file of names, InputError where no word occurs often enough and for a corpus whose splits do not
+    for a file of names, InputError if no word occurs often enough and for a corpus whose splits do not
     include "train", OSError and Busy; an exception of `progress` ends the training.
     """
     Word2Vec = load_extra("gensim.models").Word2Vec  # an import of a second, which few callers need

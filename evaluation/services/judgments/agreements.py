@@ -62,9 +62,9 @@ class MeasuredJudgments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementRequest(IntervalRequest, MeasuredJudgments):
-    """Of one set of judgments, how far its judges agree: Krippendorff's alpha, Fleiss' and Cohen's kappa. Of
-    two, Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or judgments that were
-    imported. Intervals draw whole images (keywords, if these are judged). Nothing is stored."""
+    """Agreement of the judges of one set of judgments: Krippendorff's alpha, Fleiss' and Cohen's kappa.
+    Agreement of two sets: Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or
+    imported judgments. Intervals resample whole images (keywords, if these are judged). Nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

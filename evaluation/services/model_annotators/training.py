@@ -98,7 +98,7 @@ def train_model_annotator(
 
     Training continues from its last result; with `restart` it starts from the stored proposer that the
     campaign names, or from scratch. The run counts once its proposals are stored: until then the model
-    annotator is unchanged. Pictures that cannot be read are skipped and counted. Raises CampaignError where
+    annotator is unchanged. Pictures that cannot be read are skipped and counted. Raises CampaignError if
     too few images are finished and the campaign names no stored proposer, and for a model annotator whose
     boxes come from a file unless `replaces_file`; InputError for a proposer that is not stored,
     NothingToLearn, NoDevice, and Busy.
@@ -200,7 +200,7 @@ def _take_turns(annotator: ModelAnnotator) -> int:
 
 class _Beginning(NamedTuple):
     """The stored proposer from which a model annotator's training starts: its name ("": from scratch), and
-    its digest ("" where it is unknown, or nothing is stored)."""
+    its digest ("" if it is unknown, or nothing is stored)."""
 
     name: str
     digest: str
@@ -228,7 +228,7 @@ def _save_proposer(
 
 def _began_with(annotator: ModelAnnotator, begun: _Beginning) -> bool | None:
     """Whether the model annotator's training started there: from a proposer of this name that, as far as both
-    digests are known, was not replaced since. None where that is unknown."""
+    digests are known, was not replaced since. None if that is unknown."""
     metadata = _metadata(annotator)
     if metadata.get("begun_from") is None:
         return None

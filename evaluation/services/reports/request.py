@@ -46,7 +46,7 @@ class ReportError(PhraseboxError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
     """Tables and figures of runs, for a paper, as HTML, JSON, LaTeX, CSV, SVG and PDF. Runs of both
-    directions go together. A report that is there already, made from the same, stays as it is."""
+    directions are combined. An existing report from the same inputs is unchanged."""
 
     name: Annotated[str, Named(), Help(_("Name"))]
     qrels: Annotated[str, Named(QRELS), Help(_("Qrels"), _("NAME, the newest version, or NAME:VERSION"))]

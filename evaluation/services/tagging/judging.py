@@ -53,7 +53,7 @@ _Number = Annotated[int, Field(ge=0, le=10**6)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagMixRequest:
-    """A corpus of candidates is made, in which nothing says which system gave a tag, and a run for each
+    """Create a corpus of candidates, which does not reveal which system assigned a tag, and a run for each
     system. A batch of these runs asks people."""
 
     name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
@@ -172,7 +172,7 @@ def _controls(
 ) -> dict[int, list[CaptionRecord]]:
     """Return images for control items: fitting tags, and others, which are marked as unrelated.
 
-    Raises InputError where too few images have captions that agree on a tag.
+    Raises InputError if too few images have captions that agree on a tag.
     """
     fitting = _fitting(request, images, progress)
     if len(fitting) < request.controls:

@@ -1,5 +1,4 @@
-"""Valid calls of workers, in the world of `tests.hostile.world`, by the names that the OpenAPI document
-has."""
+"""Valid calls of workers, in the world of `tests.hostile.world`, by their names in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ _KIND = {"campaign": "quay", "kind": q.COREF_LINK}
 
 
 def worker_headers(role: str) -> dict[str, str]:
-    """What a worker's program sends; a stranger's sends nothing."""
+    """Return the headers of a worker's client; none for a stranger's."""
     account = Account.objects.filter(username=role).first()
     return {"Authorization": f"Token {worker_tokens.make_worker_token(account)}"} if account else {}
 
