@@ -10,7 +10,7 @@ from django.test import Client
 
 from annotation import instructions
 from annotation.models import Account, Identity, Worker
-from annotation.workers import api_tokens
+from annotation.workers.accounts import worker_tokens
 from tests import worlds
 from tests.queue.world import World
 from tests.web import world as web
@@ -20,7 +20,7 @@ class Program:
     """A client that sends JSON with an account's token and returns the response unchanged."""
 
     def __init__(self, account: Account) -> None:
-        self.secret = api_tokens.make_worker_token(account)
+        self.secret = worker_tokens.make_worker_token(account)
         self.client = Client(headers={"Authorization": f"Token {self.secret}"}, enforce_csrf_checks=True)
 
     def get(self, path: str) -> tuple[int, Any]:

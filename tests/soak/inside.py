@@ -26,7 +26,7 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
     from django.db import transaction
 
     from annotation.models import Account, Identity, RoleGrant, Worker
-    from annotation.workers import api_tokens
+    from annotation.workers.accounts import worker_tokens
 
     password = secrets.token_urlsafe(16)
     hashed = make_password(password)
@@ -38,7 +38,7 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
             RoleGrant.objects.create(account=account, role="annotator")
             worker = Worker.objects.create(pseudonym=name)
             Identity.objects.create(worker=worker, account=account)
-            token = "" if number < sessions else api_tokens.make_worker_token(account)
+            token = "" if number < sessions else worker_tokens.make_worker_token(account)
             people.append({"name": name, "token": token})
         Account.objects.create(username="staff", password=hashed, is_superuser=True, is_staff=True)
         RoleGrant.objects.create(account=Account.objects.get(username="staff"), role="admin")

@@ -18,6 +18,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.paging import Pair
 from annotation.task_types.base import TASK_TYPES
 from annotation.workers import api_tokens
+from annotation.workers.accounts import worker_tokens
 from tests.queue.world import TRUSTING, World
 from tests.web import world as web
 
@@ -51,7 +52,7 @@ def arguments(everything: None, live_server: Any, tmp_path: Path) -> list[str]:
     campaigns.open_pairs(campaign=campaign, pairs=pairs)
     campaigns.begin_campaign(campaign=campaign)
     instructions_of("tags")
-    annotator = api_tokens.make_worker_token(Account.objects.get(username="annotator"))
+    annotator = worker_tokens.make_worker_token(Account.objects.get(username="annotator"))
     researcher = Account.objects.get(username="researcher")
     run = tmp_path / "run.trec"
     images = Corpus.objects.get(name="quay").images.order_by("position")

@@ -7,7 +7,7 @@ from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
-from annotation.workers import api_tokens
+from annotation.workers.accounts import worker_tokens
 from tests.api.v1.valid import Make, ValidCall, at, nothing, with_body
 
 _KIND = {"campaign": "quay", "kind": q.COREF_LINK}
@@ -16,7 +16,7 @@ _KIND = {"campaign": "quay", "kind": q.COREF_LINK}
 def worker_headers(role: str) -> dict[str, str]:
     """Return the headers of a worker's client; none for a stranger's."""
     account = Account.objects.filter(username=role).first()
-    return {"Authorization": f"Token {api_tokens.make_worker_token(account)}"} if account else {}
+    return {"Authorization": f"Token {worker_tokens.make_worker_token(account)}"} if account else {}
 
 
 def _assignment() -> ValidCall:
