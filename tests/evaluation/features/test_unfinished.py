@@ -144,7 +144,7 @@ def test_a_set_is_not_removed_while_a_system_is_trained_on_it(
         remove_unused(result)
     assert result.folder.is_dir() and not AuditEntry.objects.filter(act="remove_features").exists()
 
-    # By command nobody is asked: the training says so at its end, and not at the first ranking.
+    # A command does not check: the training reports the problem at its end, not at the first ranking.
     fit = training.fit
 
     def removing(*arguments: Any, **more: Any) -> Any:
