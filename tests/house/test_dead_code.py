@@ -31,7 +31,7 @@ NAMED_BY_NOBODY = {
     ),
     **dict.fromkeys(
         (
-            *("authenticate_by_email", "is_open_for_signup", "list_apps"),
+            *("authenticate_by_email", "get_callback_url", "is_open_for_signup", "list_apps"),
             *("on_authentication_error", "pre_social_login"),
         ),
         "allauth calls it",
