@@ -65,9 +65,10 @@ LEFT_REASONS = frozenset(
 
 #: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too
 #: small to ask about; images have no picture; sizes and boxes of images were those of the picture before it
-#: was turned, and were turned with it.
+#: was turned, and were turned with it; boxes without a size were taken as of the upright picture.
 TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME = "turned", "too_small", "no_picture", "raw_frame"
-SHEET_NOTES = frozenset({TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME})
+UPRIGHT_FRAME = "upright_frame"
+SHEET_NOTES = frozenset({TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME, UPRIGHT_FRAME})
 
 #: Names of things that a sheet has for each reason, at most.
 EXAMPLES = 5
