@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command that the arguments name; exits with a line where it cannot."""
+    """Run the command in the arguments; exit with one line if that is impossible."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         from django.core.exceptions import ImproperlyConfigured
@@ -18,7 +18,7 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        # The operator's to mend, not ours: what is wrong, without our insides.
+        # An operator's error: without a traceback.
         sys.exit(str(error))
 
 

@@ -1,4 +1,4 @@
-"""Django's handle on the annotation app."""
+"""Django app configuration of annotation."""
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -13,19 +13,19 @@ from annotation.task_types import discovery
 
 
 class AnnotationConfig(AppConfig):
-    """Annotation as Django starts it: its models, its checks, and the language of its sentences."""
+    """The annotation app: its models, its checks, and the language of its sentences."""
 
     name = "annotation"
     verbose_name = "Annotation"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Once the models are there: kinds of questions, what `manage.py check` looks at, and translation."""
+        """Register kinds of questions, system checks, and translation, after the models are loaded."""
         from annotation import checks  # noqa: F401
         from annotation.management.operations import offer_operations
         from annotation.web.common import parts
 
-        FORMAT_FOLDERS.add_packages(settings.FORMAT_PACKAGES)  # loaded with FORMATS, not before
+        FORMAT_FOLDERS.add_packages(settings.FORMAT_PACKAGES)  # loaded with FORMATS
         discovery.add_packages(settings.TASK_TYPE_PACKAGES)
         discovery.load_kind_modules("rules")
         discovery.load_kind_modules("type")

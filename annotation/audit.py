@@ -1,4 +1,4 @@
-"""Who did what: one line for each act of a reviewer, researcher or admin."""
+"""The audit log: one line for each act of a reviewer, researcher or admin."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from annotation.models import Account, AuditEntry, Campaign
 
 
 def record(*, actor: Account | None, act: str, campaign: Campaign | None = None, **about: Any) -> None:
-    """Write that `actor` (None: the command line) did `act`; `about` is plain data.
+    """Record that `actor` (None: the command line) did `act`; `about` is plain data.
 
-    Names stand in the line itself, and stay when the account or the campaign is deleted. Call it within the
-    act's own transaction.
+    Names are part of the line, and stay when the account or the campaign is deleted. Call it within the act's
+    own transaction.
     """
     AuditEntry.objects.create(
         actor=actor,
@@ -22,8 +22,8 @@ def record(*, actor: Account | None, act: str, campaign: Campaign | None = None,
 
 
 def audit_values(act: str, key: str, beginning: str) -> list[str]:
-    """What the lines of an act say under `key`, where that begins so."""
+    """Return the values of `key` in the lines of an act that start with `beginning`."""
     lines = AuditEntry.objects.filter(**{"act": act, f"about__{key}__startswith": beginning})
     values = map(str, lines.values_list(f"about__{key}", flat=True))
-    # SQLite's own comparison takes capitals for small letters.
+    # SQLite's own comparison ignores case.
     return [value for value in values if value.startswith(beginning)]

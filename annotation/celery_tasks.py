@@ -1,7 +1,7 @@
-"""What Celery's workers do: run jobs by their ids, and the periodic work by its names.
+"""Celery tasks: run jobs by id, and the periodic work by name.
 
-Celery delivers; whether there is anything to do is told by the rows, so that every task may
-come twice, late, or never.
+Celery delivers; the rows determine whether there is anything to do, so that every task may come twice, late,
+or never.
 """
 
 import multiprocessing
@@ -17,11 +17,11 @@ from annotation.common.outages import LONGEST_WAIT
 from annotation.jobs import schedule
 from annotation.jobs.rows import RUN_JOB
 
-#: Seconds that one run of the periodic work may take.
+#: Maximum seconds of one run of the periodic work.
 RUN_LIMIT = 600
 
-# Shared with the processes of the pool, which are forked from this one; without a lock, which a
-# killed process would keep.
+# Shared with the processes of the pool, which are forked from this one; without a lock, since a killed
+# process would never release it.
 _stopping = multiprocessing.RawValue("b", 0)
 
 
@@ -32,9 +32,9 @@ def _stop(**kwargs: Any) -> None:
 
 @shared_task(name=RUN_JOB, bind=True, max_retries=30)
 def run_job(self: Any, job_id: int, claimed: str | None = None) -> None:
-    """Run a job, if it is queued. Tried again, ever less often, while the database cannot be reached.
+    """Run a job, if it is queued. Retried at growing intervals while the database cannot be reached.
 
-    The next try takes over what an earlier one `claimed` (ISO 8601), and could not end in its row.
+    The next try takes over a job that an earlier one `claimed` (ISO 8601), and could not end in its row.
     """
     try:
         jobs.run_queued_job(
@@ -50,12 +50,12 @@ def run_job(self: Any, job_id: int, claimed: str | None = None) -> None:
 
 @shared_task(name="annotation.periodic", soft_time_limit=RUN_LIMIT, time_limit=RUN_LIMIT + 60)
 def do_periodic(name: str) -> None:
-    """One turn of the periodic work `name`."""
+    """Run the periodic work `name` once."""
     schedule.do(name)
 
 
 for _entry in schedule.PERIODIC.values():
-    # A turn that nobody took is no use later: the next comes.
+    # A missed run is not repeated: the next one follows.
     current_app.add_periodic_task(
         _entry.every,
         do_periodic.s(_entry.name),

@@ -1,10 +1,10 @@
-"""System checks: what would break only when somebody met it.
+"""System checks for errors that would otherwise appear only in use.
 
-A kind of question is whole where its folder has every part (`annotation.task_types.discovery`); so is a
-corpus format that a site adds (`annotation.formats.base`). What formats and kinds of jobs say of themselves
-must be so, too. Each missing part is an error of its own id, which names the file to write.
+A kind of question is complete if its folder has every part (`annotation.task_types.discovery`); likewise a
+corpus format that a site adds (`annotation.formats.base`). Declarations of formats and kinds of jobs must be
+true. Each missing part is an error with its own id, which names the file to write.
 
-`manage.py check --tag registries` runs these checks alone, and those of `evaluation.checks`.
+`manage.py check --tag registries` runs only these checks, and those of `evaluation.checks`.
 """
 
 import inspect
@@ -30,27 +30,27 @@ from annotation.task_types.files import SIGN
 from annotation.task_types.practice import PRACTICE
 from phrasebox.registry import Registry
 
-#: Modules that register something under the kind's name when Django starts: where, the error's id, and what
-#: they hold.
+#: Modules that register something under the kind's name when Django starts: the registry, the error's id, and
+#: a description.
 MODULES: dict[str, tuple[Registry[Any], str, str]] = {
     "rules": (KINDS, "E001", "its answers, and how they are graded"),
     "type": (TASK_TYPES, "E002", "what it shows, and how it reads an answer"),
     "practice": (PRACTICE, "E003", "items to practise on, a good and a bad example"),
 }
-#: What a task type says in words.
+#: Labels that a task type must have.
 LABELS = ("title", "summary", "name", "question_words")
-#: The tag of the checks that walk registries.
+#: The tag of the checks of registries.
 REGISTRIES = "registries"
-#: What a plug-in is, does and follows, in words.
+#: The description of a plug-in and its sources.
 README = "README.md"
-#: Images that are read of a sample.
+#: Maximum number of images that are read of a sample.
 MOST_OF_SAMPLE = 100
 _FORMAT, _JOB = "format", "job kind"
 
 
 @register(Tags.templates, REGISTRIES)
 def task_types(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
-    """Every kind of question has all its parts, in a folder of its name."""
+    """Check that every kind of question has all its parts, in a folder of its name."""
     folders = {name.rpartition(".")[2]: path for name, path in discovery.folders()}
     messages: list[CheckMessage] = []
     for kind in sorted({*folders, *names(), *TASK_TYPES.keys()}):
@@ -85,7 +85,7 @@ def _lacking(kind: str, folder: Path) -> Iterator[Error]:
 
 
 def _template(kind: str, folder: Path) -> Iterator[Error]:
-    """An error where the template is not there, or does not parse."""
+    """Yield an error if the template is missing or invalid."""
     name = TASK_TYPES.get(kind).template if kind in TASK_TYPES else f"task_types/{kind}/task.html"
     try:
         get_template(name)
@@ -95,7 +95,7 @@ def _template(kind: str, folder: Path) -> Iterator[Error]:
 
 
 def _labels(kind: str, folder: Path) -> Iterator[Error]:
-    """An error where the type does not say in words what it is, asks and was answered."""
+    """Yield an error for each missing label of the type."""
     if kind not in TASK_TYPES:
         return
     type = TASK_TYPES.get(kind)
@@ -110,7 +110,8 @@ def _labels(kind: str, folder: Path) -> Iterator[Error]:
 
 @register(REGISTRIES)
 def corpus_formats(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
-    """Every corpus format reads or writes what it says, and a format of a site's own has all its parts."""
+    """Check that every corpus format reads or writes as declared, and that a site's own format has all its
+    parts."""
     folders = {name.rpartition(".")[2]: path for name, path in FORMAT_FOLDERS.folders()}
     known = formats.FORMATS
     messages: list[CheckMessage] = []
@@ -124,7 +125,7 @@ def corpus_formats(app_configs: Sequence[Any] | None, **options: Any) -> list[Ch
 
 
 def _lacking_of_format(key: str, format: Format | None, folder: Path) -> Iterator[Error]:
-    """Errors for the parts that the folder of a format lacks."""
+    """Yield errors for the parts that the folder of a format lacks."""
     file, sample = folder / f"{FORMAT_FOLDERS.module}.py", folder / SAMPLE_FOLDER
     if not file.is_file():
         yield _error("E010", key, f"has no {file.name}", f"write {file}: how it is read and written", _FORMAT)
@@ -142,14 +143,15 @@ def _lacking_of_format(key: str, format: Format | None, folder: Path) -> Iterato
             read = format.read if format.reads else format.read_layer
             images = list(islice(read(sample), MOST_OF_SAMPLE))
             problem = "" if images else "it holds no image"
-        except Exception as error:  # whatever a format that is being written may raise
+        except Exception as error:  # a format under development may raise anything
             problem = f"{type(error).__name__}: {error}"
         if problem:
             yield _error("E014", key, f"has a {SAMPLE_FOLDER} that cannot be read: {problem}", hint, _FORMAT)
 
 
 def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
-    """Errors where a format has no title, is found by another name, or does another thing than it says."""
+    """Yield errors if a format has no title, is registered under another name, or differs from its
+    declaration."""
     where = f"in {source_of(type(format))}"
     if getattr(format, "key", "") != key:
         hint = f"register it under its key, {where}"
@@ -177,20 +179,21 @@ def _unsaid_by_format(key: str, format: Format) -> Iterator[Error]:
 
 
 def _has_read_layer(format: Format) -> bool:
-    """Whether a format has a `read_layer`: its own, or that of all which read corpora with layers."""
+    """Whether a format has a `read_layer`: its own, or the default of formats that read corpora with
+    layers."""
     own = type(format).read_layer is not Format.read_layer
     return own or (format.reads_layers and format.reads)
 
 
 @register(REGISTRIES)
 def job_kinds(app_configs: Sequence[Any] | None, **options: Any) -> list[CheckMessage]:
-    """Every kind of job, of every app, has a title, can be called, and refuses by exceptions."""
+    """Check that every kind of job, in every app, has a title, can be called, and rejects by exceptions."""
     known = jobs.every_job_kind()
     return [error for key in known.keys() for error in _lacking_of_job(key, known.get(key))]
 
 
 def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
-    """Errors of one kind of job; `kind` is a `jobs.registry.Kind`."""
+    """Yield errors of one kind of job; `kind` is a `jobs.registry.Kind`."""
     where = f"in {source_of(kind.work)}"
     if not str(kind.title).strip():
         yield _error("E019", key, "has no title", f"say what pages call it, {where}", _JOB)
@@ -208,7 +211,7 @@ def _lacking_of_job(key: str, kind: Any) -> Iterator[Error]:
 
 
 def _signature_error_of_work(kind: Any) -> str:
-    """Why the work of a kind of job cannot be called as its registry does, or ""."""
+    """Return why the work of a kind of job cannot be called by its registry, or ""."""
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     placed = [
         parameter.name
@@ -221,7 +224,8 @@ def _signature_error_of_work(kind: Any) -> str:
 
 
 def source_of(thing: Any) -> str:
-    """The file that defines a class or function; the module's name, or what it is, where no file is known."""
+    """Return the file that defines a class or function; the module's name, or its repr, if no file is
+    known."""
     try:
         return inspect.getsourcefile(thing) or thing.__module__
     except TypeError:
@@ -229,7 +233,7 @@ def source_of(thing: Any) -> str:
 
 
 def holds_text(file: Path) -> bool:
-    """Whether a file is there and says something."""
+    """Whether a file exists and is not empty."""
     return file.is_file() and bool(file.read_text(encoding="utf-8").strip())
 
 

@@ -1,12 +1,12 @@
-"""Gunicorn's worker process that waits for no client: one loop receives and sends, threads compute.
+"""Gunicorn worker process that waits for no client: one loop receives and sends, threads compute.
 
-A thread sees a request once all of it is there, and is free again once it has computed the response. So a
-client that sends or reads a byte every few seconds holds up nobody, and whoever is slower than SLOWEST is cut
-off. The bytes of a body are counted as they come; more than anybody may send is received only from an
-account. Each account has so many requests at a time, and so much CPU: the others do not wait for one that
+A thread gets a request when all of it has been received, and is free again when the response is computed. So
+a client that sends or reads a byte every few seconds blocks nobody, and one slower than SLOWEST is
+disconnected. The bytes of a body are counted as they arrive; large bodies are received only from an account.
+Each account has a maximum number of concurrent requests, and of CPU time: others do not wait for one that
 sends on sixteen connections (`RequestLimits`).
 
-Requests are read and responses are framed by Gunicorn's own classes.
+Gunicorn's own classes parse requests and frame responses.
 """
 
 import errno
@@ -37,23 +37,24 @@ from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY, sender_of
 from config.outgoing import Outgoing
 from config.request_limits import CALLER, RequestLimits, RequestSlot, slot_of
 
-#: Seconds in which the head of a request has come; and how much longer a body or a response may take that
-#: goes at SLOWEST, in bytes a second.
+#: Seconds in which the head of a request must arrive; and minimum speed of a body or a response in bytes a
+#: second.
 HEAD_SECONDS, SLOWEST = 10.0, 16 * 2**10
-#: Seconds for which a refused client is heard out: cut off in the midst of sending, it may never read why.
+#: Seconds for which a rejected client may continue to send: disconnected while sending, it might not read the
+#: reason.
 HEARD_OUT = 5.0
-#: Bytes of the longest head; and of a body, from which it waits on the disk.
+#: Maximum bytes of a head; and bytes of a body from which it is stored on disk.
 LONGEST_HEAD, IN_MEMORY = 2**16, 2**18
-#: Bytes received at once; seconds between two looks for clients that are too slow.
+#: Bytes received at a time; seconds between two checks for slow clients.
 _AT_ONCE, _LOOK = 2**18, 0.5
-#: Seconds after which a thread that computes lets others do so too; Python's own are five times as many.
+#: Seconds after which a computing thread yields to others; Python's default is five times as long.
 _SWITCH = 0.001
-#: Files that are open beside connections, at most.
+#: Maximum number of open files besides connections.
 _OTHER_FILES = 192
 
 
 class ClientConnection:
-    """A client's connection: a request comes, is computed, its response goes, and the next one comes."""
+    """A client's connection: a request is received, computed, its response sent, and the next one begins."""
 
     def __init__(self, connection: socket.socket, client: Any, server: Any, call_loop: Any) -> None:
         self.connection, self.client, self.server = connection, client, server
@@ -64,9 +65,9 @@ class ClientConnection:
         self.missing = 0
         self.body: IO[bytes] = io.BytesIO()
         self.slot: RequestSlot | None = None
-        #: What the application says of the caller (`CALLER`).
+        #: The application's information about the caller (`CALLER`).
         self.caller: dict[str, Any] = {}
-        #: When it is cut off; None while a thread computes.
+        #: When it is disconnected; None while a thread computes.
         self.deadline: float | None = None
         self.registered = 0
         self.computing = self.lingers = self.closed = False
@@ -74,7 +75,7 @@ class ClientConnection:
 
 
 class BufferedWorker(ThreadWorker):
-    """See above. Of Gunicorn's worker with threads it has the pool, the queue of calls and the signals."""
+    """See the module. It uses the pool, the queue of calls and the signals of Gunicorn's threaded worker."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -87,11 +88,11 @@ class BufferedWorker(ThreadWorker):
     # The loop -----------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Serve until the master says that it is enough; then answer what has begun to come."""
+        """Serve until the master stops it; then finish the requests that have begun."""
         queue = self.method_queue
         self.poller.register(queue.fileno(), selectors.EVENT_READ, queue.run_callbacks)
         self.set_accept_enabled(True)
-        # Where a page computes, a call gets the interpreter back after each statement of SQL this soon.
+        # While a page computes, a call gets the interpreter back this soon after each SQL statement.
         sys.setswitchinterval(_SWITCH)
         while self.alive and self.is_parent_alive():
             self._turn()
@@ -99,7 +100,7 @@ class BufferedWorker(ThreadWorker):
         until = time.monotonic() + self.cfg.graceful_timeout
         for connection in list(self.connections):
             if not (connection.received or connection.request):
-                connection.deadline = time.monotonic() + _LOOK  # a request may be under way
+                connection.deadline = time.monotonic() + _LOOK  # a request may be running
         while self.connections and time.monotonic() < until:
             self._turn()
         for connection in list(self.connections):
@@ -115,7 +116,7 @@ class BufferedWorker(ThreadWorker):
             self._cut_off()
 
     def _cut_off(self) -> None:
-        """End the connections that took too long."""
+        """Close the connections that took too long."""
         now = self._looked = time.monotonic()
         for connection in list(self.connections):
             outgoing = connection.sock
@@ -129,7 +130,7 @@ class BufferedWorker(ThreadWorker):
                 self._close(connection)
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a connection; where there are too many, that one ends for it which is to end first anyway."""
+        """Accept a connection; if there are too many, close the one that would time out first."""
         try:
             taken, client = listener.accept()
         except OSError as error:
@@ -154,7 +155,7 @@ class BufferedWorker(ThreadWorker):
         return bool(waiting)
 
     def _watch(self, connection: ClientConnection, event: int) -> None:
-        """Call us when `connection` can be read from or written to; 0: not at all."""
+        """Watch `connection` for reading or writing; 0: not at all."""
         if connection.registered == event:
             return
         if connection.registered:
@@ -166,7 +167,7 @@ class BufferedWorker(ThreadWorker):
         connection.registered = event
 
     def _do(self, connection: ClientConnection, step: Callable[[], None]) -> None:
-        """Whatever goes wrong with one connection (a full disk, a fault) ends that one alone."""
+        """Run a step; an error (a full disk, a bug) ends only this connection."""
         try:
             step()
         except Exception:
@@ -203,7 +204,7 @@ class BufferedWorker(ThreadWorker):
             self._read(connection)
 
     def _read(self, connection: ClientConnection) -> None:
-        """Read a request from the received bytes: its head, then its body; then queue it."""
+        """Parse a request from the received bytes: its head, then its body; then queue it."""
         if connection.request is None:
             searched = connection.received.find(b"\r\n\r\n")
             if searched < 0 and len(connection.received) <= LONGEST_HEAD:
@@ -211,7 +212,7 @@ class BufferedWorker(ThreadWorker):
                 return
             try:
                 self._read_head(connection, searched + 4 if searched >= 0 else len(connection.received))
-            except Exception as error:  # whatever Gunicorn finds wrong with it
+            except Exception as error:  # any error of Gunicorn's parser
                 self._refuse(connection, self._problem(connection, error))
             return
         if connection.missing:
@@ -234,7 +235,7 @@ class BufferedWorker(ThreadWorker):
         request = Request(self.cfg, IterUnreader([head]), connection.client, connection.requests)
         del connection.received[:end]
         connection.request, connection.keeps = request, True
-        # We tell its sender to go on, not Gunicorn.
+        # This worker sends the interim response, not Gunicorn.
         connection.expects, request._expected_100_continue = request._expected_100_continue, False
         if isinstance(request.body.reader, ChunkedReader):
             detail = _("Say how long the body is: Content-Length.")
@@ -247,12 +248,12 @@ class BufferedWorker(ThreadWorker):
             self._receive_body(connection)
 
     def _ask_for_account(self, connection: ClientConnection) -> Callable[[], None]:
-        """In a thread: who sends so large a body. Where nobody may, the application says why."""
+        """Determine, in a thread, who sends a large body. If nobody may, the application responds."""
         _response, environ = wsgi.create(
             connection.request, connection.sock, connection.client, connection.server, self.cfg
         )
         account = None
-        with suppress(Exception):  # the application meets the same error
+        with suppress(Exception):  # the application gets the same error
             account = sender_of(WSGIRequest(environ))
         connection.caller["account"] = account
         if account is None or connection.missing > LARGEST_BODY:
@@ -261,7 +262,7 @@ class BufferedWorker(ThreadWorker):
         return partial(self._receive_large_body, connection)
 
     def _receive_large_body(self, connection: ClientConnection) -> None:
-        """As soon as it is the sender's turn."""
+        """Receive a large body as soon as the sender's limits permit it."""
         self._release(connection)
         connection.slot = slot_of(connection.request, connection.client, large=True)
         self.request_limits.take(connection.slot, partial(self._receive_body, connection))
@@ -280,7 +281,7 @@ class BufferedWorker(ThreadWorker):
     def _enqueue(
         self, connection: ClientConnection, work: Callable[[ClientConnection], Callable[[], None]]
     ) -> None:
-        """Let a thread do `work`, and then the loop what that returns, as soon as it is the caller's turn."""
+        """Run `work` in a thread, and its result in the loop, as soon as the caller's limits permit it."""
         self._watch(connection, 0)
         connection.deadline, connection.computing = None, True
         start = partial(self._start, connection, work)
@@ -323,7 +324,7 @@ class BufferedWorker(ThreadWorker):
     # Responses go -------------------------------------------------------------------------------
 
     def _respond(self, connection: ClientConnection) -> Callable[[], None]:
-        """In a thread: compute the response."""
+        """Compute the response, in a thread."""
         request, outgoing = connection.request, connection.sock
         outgoing.begin()
         keeps = False
@@ -342,7 +343,7 @@ class BufferedWorker(ThreadWorker):
         return partial(self._computed, connection, keeps)
 
     def _run_application(self, connection: ClientConnection) -> bool:
-        """Whether the connection may have a further request."""
+        """Run the application; return whether the connection stays open."""
         response, environ = wsgi.create(
             connection.request, connection.sock, connection.client, connection.server, self.cfg
         )
@@ -376,7 +377,7 @@ class BufferedWorker(ThreadWorker):
         self._go_on(connection)
 
     def _go_on(self, connection: ClientConnection) -> None:
-        """After a response, or a part of it."""
+        """Continue after a response, or a part of it."""
         if connection.sock.broken:
             if not connection.computing:
                 self._close(connection)
@@ -394,7 +395,7 @@ class BufferedWorker(ThreadWorker):
             self._linger(connection)
 
     def _linger(self, connection: ClientConnection) -> None:
-        """Our half of the connection ends; for a moment what still comes is dropped."""
+        """Shut down our side of the connection; for a moment incoming data is dropped."""
         connection.lingers = True
         connection.deadline = time.monotonic() + (HEARD_OUT if self.alive else _LOOK)
         try:
@@ -405,7 +406,7 @@ class BufferedWorker(ThreadWorker):
         self._watch(connection, selectors.EVENT_READ)
 
     def _refuse(self, connection: ClientConnection, problem: Problem) -> None:
-        """Answer with a problem that the application need not be asked about, and end the connection."""
+        """Respond with a problem without the application, and close the connection."""
         connection.keeps, connection.request, connection.deadline = False, None, time.monotonic() + HEARD_OUT
         connection.received.clear()
         connection.sock.begin()
@@ -416,7 +417,7 @@ class BufferedWorker(ThreadWorker):
         self._go_on(connection)
 
     def _problem(self, connection: ClientConnection, error: Exception, request: Any = None) -> Problem:
-        """What Gunicorn says of an error, as problem details."""
+        """Return Gunicorn's error as problem details."""
         written = _Written()
         self.handle_error(request, written, connection.client, error)
         status = HTTPStatus(int(written.data[9:12] or b"500"))
@@ -425,7 +426,7 @@ class BufferedWorker(ThreadWorker):
 
 
 class _Written:
-    """Where Gunicorn writes what it says of an error."""
+    """Captures what Gunicorn writes about an error."""
 
     data = b""
 
@@ -437,7 +438,7 @@ class _Written:
 
 
 def _bytes_of(problem: Problem) -> bytes:
-    """A problem as a whole response, after which the connection ends."""
+    """Return a problem as a complete response, after which the connection closes."""
     response = problem.response()
     head = [f"HTTP/1.1 {problem.status.value} {problem.status.phrase}", "Connection: close"]
     head += [f"Content-Length: {len(response.content)}", f"Content-Type: {response['Content-Type']}"]

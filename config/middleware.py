@@ -1,5 +1,5 @@
-"""What requests pass through before a view, in the order of `MIDDLEWARE`: the log, forms read once, the short
-way of workers' calls, and the sign-in."""
+"""Middleware, in the order of `MIDDLEWARE`: the log, form parsing, the short path of workers' calls, and the
+sign-in."""
 
 import logging
 import time
@@ -43,19 +43,20 @@ from config.single_thread_worker import CALLS
 access = logging.getLogger("phrasebox.access")
 UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, OSError, ValueError, LookupError)
 Answering = Callable[[HttpRequest], HttpResponse]
-#: They put the same headers on every response, but for what depends on TLS.
+#: They set the same headers on every response, except for those that depend on TLS.
 GUARDS = (SecurityMiddleware, CSPMiddleware, XFrameOptionsMiddleware)
 
 
 class RequestLog:
-    """Names every request (header X-Request-ID, made here unless a proxy gave it) and logs how it ended."""
+    """Gives every request an id (header X-Request-ID, created here unless a proxy set it) and logs its
+    result."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         received = request.headers.get("X-Request-ID", "")
-        # Anything else could forge lines of the log that it ends up in.
+        # Anything else could forge lines of the log.
         name = (
             received
             if received.isascii() and received.replace("-", "").isalnum() and len(received) <= 64
@@ -81,26 +82,25 @@ class RequestLog:
 
 
 def _account_of(request: HttpRequest) -> int | None:
-    """The account that sent a request, where somebody had to know; nobody is asked again."""
+    """Return the account of a request, if it was determined; without a query."""
     known = vars(request)
     user = known.get("_cached_user") or known.get("user")
-    # `user` may be what asks for it on use.
+    # `user` may be a lazy object.
     return known.get("account_id") or (user.pk if type(user) is Account else None)
 
 
 class ReadableForms:
-    """Reads every form before anybody else does, and leaves null characters out of it and of what the address
-    asks for: no database stores them. A call of the API carries no form, and says itself what it takes.
+    """Parses every form first, and removes null characters from it and from the query string: no database
+    stores them. API calls have no form, and validate themselves.
 
-    Requests that cannot be read are refused with 400, those that are too large with 413, before anything
-    looks into them. Django reads a form when somebody first asks for it, which its own pages of errors do
-    too: where a form cannot be read, they fail as the view did. And it decodes an address by whatever the
-    body's type calls its charset.
+    Unparsable requests are rejected with 400, too large ones with 413, before anything reads them. Django
+    parses a form on first access, also in its error pages: with an unparsable form, they fail like the view
+    did. And it decodes an address by the charset of the body's type.
 
-    It writes the files of a form to the disk however large they are, and views look at their size afterwards.
-    So nothing is read of a body that says that it is larger than anything that a page or a call takes;
-    without an account that is a short form. A body that does not say how long it is counts as empty: no
-    server of ours hands on more than was said.
+    It writes the files of a form to disk whatever their size, and views check the size afterwards. So nothing
+    is read of a body whose declared length exceeds the maximum of all pages and calls; without an account
+    that is a short form. A body without a declared length counts as empty: none of our servers passes on more
+    than was declared.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -122,7 +122,7 @@ class ReadableForms:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_about: object) -> HttpResponseBase | None:
-        """Before all checks of other layers, so that the page of the error has their headers."""
+        """Before all checks of other middleware, so that the error page has their headers."""
         error = getattr(request, "unreadable", None)
         if error is None:
             return None
@@ -132,7 +132,7 @@ class ReadableForms:
 
 
 class TooLarge(RequestDataTooBig):
-    """A body that says that it is larger than `most` bytes."""
+    """A body whose declared length exceeds `most` bytes."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"more than {most} bytes")
@@ -140,7 +140,7 @@ class TooLarge(RequestDataTooBig):
 
 
 def _too_large(request: HttpRequest, most: int) -> HttpResponse:
-    """To programs as problem details, to people as a page."""
+    """Return problem details for programs, a page for people."""
     if most < LARGEST_BODY:
         why = _("Without signing in, a request may have %(most)s at most. Sign in, then send it again.")
     else:
@@ -172,12 +172,11 @@ def _without_nulls(query: QueryDict) -> QueryDict:
 
 
 class WorkerCalls:
-    """Answers calls of workers past the middleware that only pages need; hands everything else on.
+    """Responds to workers' calls without the middleware that only pages need; passes everything else on.
 
-    Eleven layers, most of them with nothing to do for a call, were a quarter of a cycle's Python. What they
-    say about every response (policies, which do not differ from call to call) is asked of them once;
-    sessions, hosts and cookies are seen to as they do it. Whatever is not plain takes the long way through
-    all of them.
+    Eleven layers, most of them without effect on a call, took a quarter of a cycle's Python time. The headers
+    that they set on every response (policies, equal for all calls) are determined once; sessions, hosts and
+    cookies are handled in the same way. Any unusual request goes through all of them.
     """
 
     def __init__(self, get_response: Answering) -> None:
@@ -185,7 +184,7 @@ class WorkerCalls:
         self._sessions, self._csrf = SessionMiddleware(get_response), CsrfViewMiddleware(get_response)
         self._common, self._locale = CommonMiddleware(get_response), LocaleMiddleware(get_response)
         self._guards = [guard(get_response) for guard in GUARDS]
-        #: The headers that the guards set, by whether the request came by TLS.
+        #: The headers of the guards, by whether the request used TLS.
         self._guard_headers: dict[bool, Mapping[str, str]] = {}
         self._answered = cast(Answering, convert_exception_to_response(_answered))
 
@@ -216,17 +215,17 @@ class WorkerCalls:
 
 
 def _worker_call_match(request: HttpRequest) -> ResolverMatch | None:
-    """The view of a call that may skip the middleware; None for any other request."""
+    """Return the view of a call that may skip the middleware; None for any other request."""
     if not request.path_info.startswith(CALLS) or (settings.SECURE_SSL_REDIRECT and not request.is_secure()):
         return None
-    if hasattr(request, "unreadable"):  # which `ReadableForms` tells
+    if hasattr(request, "unreadable"):  # set by `ReadableForms`
         return None
     try:
         request.get_host()
         match = resolve(request.path_info)
     except (DisallowedHost, Resolver404):
         return None
-    # It looks itself who calls and whether the call is theirs; for any other view the layers do so.
+    # It checks the caller and the permission itself; for any other view the middleware does.
     alone = getattr(match.func, "csrf_exempt", False) and not getattr(match.func, "login_required", True)
     return match if alone else None
 
@@ -239,10 +238,10 @@ def _answered(request: HttpRequest) -> HttpResponse:
 
 
 class SignInRequired(LoginRequiredMiddleware):
-    """Django's own, but it looks at the view first.
+    """Like Django's, but checks the view first.
 
-    Django 5.2 asks who is there even where the view does not want to know: two queries for each
-    picture of a page, and for each question of a supervisor.
+    Django 5.2 loads the user even if the view needs none: two queries for each picture of a page, and for
+    each health check.
     """
 
     def process_view(
@@ -252,7 +251,7 @@ class SignInRequired(LoginRequiredMiddleware):
         view_args: tuple[Any, ...],
         view_kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
-        """Lead to the sign-in who must sign in; refuse who came by a platform and may only work."""
+        """Redirect to the sign-in if required; reject sessions from a platform that may only work."""
         if not getattr(view_func, "login_required", True):
             return None
         asking: Any = request
@@ -263,7 +262,7 @@ class SignInRequired(LoginRequiredMiddleware):
         return shut if shut is not None else set_up_first(request, view_func)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
-        """Who asks for a page in the moment in which they become another worker (`joining`) asks again."""
+        """Reload a page that is requested while its worker is merged into another (`joining`)."""
         moved = isinstance(exception, IntegrityError | Worker.DoesNotExist)
         if not moved or request.method != "GET" or not sessions.by_address(request.session):
             return None
@@ -271,8 +270,8 @@ class SignInRequired(LoginRequiredMiddleware):
         return None if account.exists() else HttpResponseRedirect(request.get_full_path())
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Neither the browser nor anything before it keeps what only somebody signed in may see, so that the
-        way back shows nothing to the next person at a machine."""
+        """Forbid caching of what only signed-in users may see, so that "back" shows nothing to the next user
+        of a machine."""
         if getattr(request, "asks_for_sign_in", False) and not response.has_header("Cache-Control"):
             add_never_cache_headers(response)
         return response

@@ -1,4 +1,4 @@
-"""A response on its way to a client that may be slow: what a thread writes to, and a loop sends from."""
+"""A response to a possibly slow client: a thread writes to it, and a loop sends from it."""
 
 import errno
 import os
@@ -9,14 +9,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import IO, NamedTuple
 
-#: Bytes of a response that gather before they are sent; and that may wait for their reader.
+#: Bytes of a response that are collected before they are sent; and that may wait for the client.
 GATHERED, UNSENT = 2**16, 2**22
-#: Seconds after which gathered bytes are sent in any case; parts that are sent by one call.
+#: Seconds after which collected bytes are sent in any case; parts that are sent by one call.
 _GATHERING, _PARTS = 0.05, 64
 
 
 class _Piece(NamedTuple):
-    """A part of a file that is to be sent, by a handle of its own."""
+    """A part of a file to be sent, with its own handle."""
 
     handle: int
     offset: int
@@ -24,7 +24,8 @@ class _Piece(NamedTuple):
 
 
 class Outgoing:
-    """What Gunicorn takes for the socket of a response: the loop sends what the client does not take now."""
+    """Used by Gunicorn as the socket of a response: the loop sends what the client does not accept at
+    once."""
 
     def __init__(self, connection: socket.socket, call_loop: Callable[[], None]) -> None:
         self._connection, self._call_loop = connection, call_loop
@@ -32,19 +33,19 @@ class Outgoing:
         self._parts: deque[bytes | _Piece] = deque()
         self._waiting = 0
         self._pushed = 0.0
-        #: Since when something waits for its reader, and how many bytes were sent since.
+        #: Since when something waits for the client, and how many bytes were sent since.
         self.since, self.sent, self.broken = 0.0, 0, False
 
     def __bool__(self) -> bool:
-        """Whether something is to be sent yet."""
+        """Whether something remains to be sent."""
         return bool(self._parts)
 
     def begin(self) -> None:
-        """A new response."""
+        """Begin a new response."""
         self._pushed, self.since, self.sent = time.monotonic(), 0.0, 0
 
     def sendall(self, data: bytes) -> None:
-        """Take a part of a response; wait where the client has not read what came before it."""
+        """Add a part of a response; wait if the client has not read the earlier ones."""
         with self._lock:
             self._parts.append(data)
             self._waiting += len(data)
@@ -58,22 +59,22 @@ class Outgoing:
                 raise BrokenPipeError(errno.EPIPE, "the client is gone, or too slow")
 
     def sendfile(self, file: IO[bytes], offset: int, count: int) -> None:
-        """Take a part of a file. Nobody waits for its reader."""
+        """Add a part of a file, without waiting for the client."""
         with self._lock:
             self._parts.append(_Piece(os.dup(file.fileno()), offset, count))
 
     def shutdown(self, _how: int) -> None:
-        """Gunicorn may not end the connection, the loop does."""
+        """Do nothing: the loop closes the connection, not Gunicorn."""
         raise OSError(errno.ENOTCONN, "the loop ends connections")
 
     def push(self) -> None:
-        """Send what the client takes now."""
+        """Send what the client accepts now."""
         with self._lock:
             self._push()
             self._lock.notify_all()
 
     def fail(self) -> None:
-        """Nothing more is sent."""
+        """Drop everything unsent."""
         with self._lock:
             self.broken, self._waiting = True, 0
             while self._parts:
@@ -99,7 +100,7 @@ class Outgoing:
         if isinstance(first, _Piece):
             sent = os.sendfile(self._connection.fileno(), first.handle, first.offset, first.left)
             self._parts.popleft()
-            if sent in (0, first.left):  # 0: the file was cut short
+            if sent in (0, first.left):  # 0: the file was truncated
                 os.close(first.handle)
             else:
                 self._parts.appendleft(_Piece(first.handle, first.offset + sent, first.left - sent))

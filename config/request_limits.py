@@ -2,7 +2,7 @@
 
 A worker answers one question at a time, so requests about tasks of an account run one after the other, APART
 seconds apart if several arrive together. Pages and pictures load on a few connections. A caller that uses
-more CPU than PACE waits, LONGEST_DEBT seconds at most.
+more CPU than PACE waits, at most LONGEST_DEBT seconds.
 """
 
 import heapq
@@ -18,14 +18,14 @@ from django.conf import settings
 
 from config.single_thread_worker import HANDED
 
-#: Where the application puts the number of the account that called, under "account".
+#: WSGI key under which the application stores the number of the calling account, under "account".
 CALLER = "phrasebox.caller"
-#: Seconds of CPU that an account may take for each second in each process; how many it may save up; and for
-#: how many seconds it waits at most where it took more.
+#: Seconds of CPU per second that an account may use in each process; how many it may save up; and for how
+#: many seconds it waits at most after using more.
 PACE, SAVED, LONGEST_DEBT = 0.15, 1.0, 2.0
 #: Seconds between two requests about tasks of an account that sends several at a time.
 APART = 0.1
-#: Sessions and tokens whose account is remembered.
+#: Number of cached accounts of sessions and tokens.
 REMEMBERED = 4096
 
 
@@ -74,14 +74,14 @@ def _session_in(cookies: str) -> str:
 
 
 class RequestLimits:
-    """The requests of one process that wait for a limit; used by the thread of its loop alone."""
+    """The requests of one process that wait for a limit; used only by the thread of its loop."""
 
     def __init__(self) -> None:
         self._running: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._waiting: dict[tuple[str, str], deque[Callable[[], None]]] = {}
         self._later: list[tuple[float, int, Callable[[], None]]] = []
         self._number = count()
-        #: Seconds of CPU that an account has saved up, and at what time.
+        #: An account's saved seconds of CPU, and the time of this value.
         self._saved: dict[str, tuple[float, float]] = {}
 
     def take(self, slot: RequestSlot, start: Callable[[], None]) -> None:
@@ -131,7 +131,7 @@ class RequestLimits:
             yield heapq.heappop(self._later)[2]
 
     def seconds_until_next(self, most: float) -> float:
-        """Return the seconds until the next delayed start, `most` at most."""
+        """Return the seconds until the next delayed start, at most `most`."""
         return max(min(most, self._later[0][0] - time.monotonic()), 0) if self._later else most
 
     def _savings(self, caller: str, now: float) -> float:

@@ -20,7 +20,7 @@ def sample_records(
     """Yield the first `number` images of the sample corpus `seed`; their pictures are written to `out`, and
     the parses of their captions as CoNLL-U to `parses`, if given.
 
-    Raises ValueError where `number` is negative, OSError where `out` cannot be written.
+    Raises ValueError if `number` is negative, OSError if `out` cannot be written.
     """
     for image in generate(number, seed=seed, out=out, parses=parses):
         yield record_of(image, images=out)

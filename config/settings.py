@@ -1,8 +1,8 @@
 """All settings, read from the environment. Nothing else in the project reads it.
 
-`DATABASE_URL`, `REDIS_URL` and `DATA_DIR` say where things are; without them the product runs
-embedded: SQLite under `var/`, no Redis, one machine. `PHRASEBOX_ENV=production` turns the strict
-half on and refuses to start where something is left open. docs/operation.md lists every name.
+`DATABASE_URL`, `REDIS_URL` and `DATA_DIR` are the locations of services and data; without them the product
+runs embedded: SQLite under `var/`, no Redis, one machine. `PHRASEBOX_ENV=production` enables strict checks,
+and prevents starting with unsafe settings. docs/operation.md lists every name.
 """
 
 import json
@@ -19,7 +19,7 @@ from django.core.validators import validate_email
 
 
 def _one_of(name: str, allowed: tuple[str, ...]) -> str:
-    """The variable `name`, which must be one of `allowed`; the first of them where it is unset."""
+    """Return the variable `name`, which must be one of `allowed`; by default the first of them."""
     value = os.environ.get(name) or allowed[0]
     if value not in allowed:
         raise ImproperlyConfigured(f"{name}={value!r} is unknown; use one of: {', '.join(allowed)}")
@@ -27,7 +27,7 @@ def _one_of(name: str, allowed: tuple[str, ...]) -> str:
 
 
 def _number(name: str, usual: int) -> int:
-    """The variable `name`, a whole number from 0 on; `usual` where it is unset."""
+    """Return the variable `name`, a whole number from 0 on; `usual` if it is unset."""
     value = os.environ.get(name) or str(usual)
     if not (value.isascii() and value.isdigit()):
         raise ImproperlyConfigured(f"{name}={value!r} is not a number; use digits only, as in {name}={usual}")
@@ -36,14 +36,14 @@ def _number(name: str, usual: int) -> int:
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 _VERSION = re.search(r'^__version__ = "(.+)"$', (BASE_DIR / "phrasebox" / "__init__.py").read_text(), re.M)
-#: The version of the product, as the library says it, which is not to be imported here.
+#: The version of the product, from the library, which must not be imported here.
 PRODUCT_VERSION = _VERSION.group(1) if _VERSION is not None else ""
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
-# Nobody but our user reads what we write (annotation/common/private_files.py).
+# Only our user may read what we write (annotation/common/private_files.py).
 os.umask(0o077)
-# matplotlib remembers which fonts there are, and would do so in a home that a server need not have.
+# matplotlib caches the list of fonts, by default in the home folder, which a server need not have.
 os.environ.setdefault("MPLCONFIGDIR", str(DATA_DIR / "matplotlib"))
-# numba keeps what it has compiled, and would do so beside the code, where a server need not be let write.
+# numba caches compiled code, by default beside the source, which may be read-only.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(DATA_DIR / "numba"))
 PRODUCTION = _one_of("PHRASEBOX_ENV", ("development", "production")) == "production"
 
@@ -53,12 +53,12 @@ DEFAULT_SECRET = "insecure-key-for-development-only"
 SHORTEST_SECRET = 50
 SECRET_KEY = os.environ.get("SECRET_KEY") or DEFAULT_SECRET
 DEBUG = _one_of("DEBUG", ("0", "1")) == "1"
-#: Where `manage.py serve` listens unless told otherwise.
+#: Default address of `manage.py serve`.
 DEFAULT_SITE_URL = "http://127.0.0.1:8000"
 
 
 def _site_url() -> str:
-    """How every address of this server begins that it writes into e-mails, webhooks and invitations."""
+    """Return the prefix of every address of this server in e-mails, webhooks and invitations."""
     value = os.environ.get("SITE_URL", "").strip().rstrip("/") or DEFAULT_SITE_URL
     host = urlsplit(value).netloc.rpartition("@")[2]
     if not host or value not in (f"http://{host}", f"https://{host}"):
@@ -68,22 +68,22 @@ def _site_url() -> str:
     return value
 
 
-#: In development, `manage.py serve` puts here where it listens.
+#: In development, `manage.py serve` sets its own address.
 SITE_URL = _site_url()
-#: Whether browsers reach us by TLS. A proxy ends it and says so in X-Forwarded-Proto.
+#: Whether browsers reach us by TLS. A proxy terminates it and sets X-Forwarded-Proto.
 HTTPS = SITE_URL.startswith("https://")
-#: The host of SITE_URL and others; requests that name none of them are refused.
+#: The host of SITE_URL and others; requests to other hosts are rejected.
 ALLOWED_HOSTS = [
     re.sub(r":\d+$", "", urlsplit(SITE_URL).netloc),
     *filter(None, map(str.strip, os.environ.get("ALLOWED_HOSTS", "").split(","))),
     *(() if PRODUCTION else ("127.0.0.1", "localhost", "[::1]")),
 ]
-#: Whether webhooks may lead to this machine: for trials alone.
+#: Whether webhooks may call this machine: only for tests.
 WEBHOOKS_TO_LOOPBACK = _one_of("WEBHOOKS_TO_LOOPBACK", ("0", "1")) == "1"
 
 
 def _contact() -> str:
-    """The address to which workers write, as their consent says; "" where nobody has said it."""
+    """Return the contact address of the consent text; "" if it is unset."""
     value = os.environ.get("CONTACT_EMAIL", "").strip()
     try:
         if value:
@@ -99,7 +99,7 @@ CONTACT_EMAIL = _contact()
 
 
 def _problems() -> list[str]:
-    """What must not be so in production, one line each with its remedy."""
+    """Return settings that are invalid in production, one line each with its remedy."""
     problems = []
     if SECRET_KEY == DEFAULT_SECRET:
         problems.append("SECRET_KEY is not set; set it to a long random string and keep it")
@@ -134,10 +134,10 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "rest_framework",
-    "rest_framework.authtoken",
     "drf_spectacular",
-    "drf_spectacular_sidecar",  # the scripts of its pages, so that no other server is asked for them
-    # Signing in by OpenID Connect. None of allauth's own addresses is served (annotation.recruitment.oidc).
+    "drf_spectacular_sidecar",  # the scripts of its pages, so that no other server is needed
+    # For signing in by OpenID Connect. None of allauth's own addresses is served
+    # (annotation.recruitment.oidc).
     "allauth",
     "allauth.account",
     "allauth.socialaccount",
@@ -159,7 +159,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    # Every view asks for a sign-in unless it says otherwise.
+    # Every view requires a sign-in by default.
     "config.middleware.SignInRequired",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -186,7 +186,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            # What templates load: these lie with the pages, not at an app's root.
+            # Template libraries: these are with the pages, not at an app's root.
             "libraries": {
                 **{
                     name: f"annotation.web.tags.{name}"
@@ -208,14 +208,14 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
-#: Nobody gets an account through another server, or one that bears the same e-mail address.
+#: Nobody gets an account through another server, or by an equal e-mail address.
 ACCOUNT_ADAPTER = "annotation.recruitment.sign_in_elsewhere.NoSignUp"
 SOCIALACCOUNT_ADAPTER = "annotation.recruitment.sign_in_elsewhere.SignInElsewhere"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False
 SOCIALACCOUNT_AUTO_SIGNUP = False
 SOCIALACCOUNT_STORE_TOKENS = False
 ACCOUNT_EMAIL_VERIFICATION = SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
-#: Seconds. A server that is away must not hold up a page for longer.
+#: In seconds. A server that is away must not delay a page for longer.
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "home"
@@ -225,7 +225,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def _oidc() -> dict[str, str] | None:
-    """The server by which people may sign in (OpenID Connect); None where OIDC_ISSUER is unset."""
+    """Return the server for signing in (OpenID Connect); None if OIDC_ISSUER is unset."""
     issuer = os.environ.get("OIDC_ISSUER", "").strip()
     client = os.environ.get("OIDC_CLIENT_ID", "").strip()
     secret = os.environ.get("OIDC_CLIENT_SECRET", "").strip()
@@ -255,11 +255,11 @@ def _oidc() -> dict[str, str] | None:
     }
 
 
-#: By whom people may sign in beside their password. Its pages widen the policy below, for the redirect.
+#: Another way of signing in, besides passwords. Its pages widen the policy below, for the redirect.
 OIDC = _oidc()
 
 LANGUAGE_CODE = "en"
-#: What pages can be read in, each by its own name: the reader's choice, else what their browser asks for.
+#: Languages of pages, each by its own name: the reader's choice, else the browser's.
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_I18N = True
 LOCALE_PATHS = [BASE_DIR / "locale"]
@@ -272,7 +272,7 @@ SQLITE, POSTGRESQL = "django.db.backends.sqlite3", "django.db.backends.postgresq
 
 
 def _database() -> dict[str, object]:
-    """The database of DATABASE_URL, or SQLite in DATA_DIR, which is made where it is not there yet."""
+    """Return the database of DATABASE_URL, or SQLite in DATA_DIR, created if missing."""
     url = os.environ.get("DATABASE_URL")
     if not url:
         try:
@@ -281,7 +281,7 @@ def _database() -> dict[str, object]:
             raise ImproperlyConfigured(f"DATA_DIR={DATA_DIR} cannot be created: {error.strerror}") from error
         url = f"sqlite:///{DATA_DIR / 'phrasebox.sqlite3'}"
     try:
-        # Threads keep their connection; a dead one is noticed before it is used again.
+        # Threads reuse their connection; a dead one is noticed before it is used again.
         database = dict(dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True))
     except ValueError:
         database = {"ENGINE": None}
@@ -291,8 +291,8 @@ def _database() -> dict[str, object]:
         )
     if database["ENGINE"] == SQLITE:
         database["OPTIONS"] = {
-            # A transaction that will write takes its lock at once, and waits for it, instead of
-            # failing half-way when a reader tries to become a writer.
+            # A transaction that will write waits for its lock at the beginning, instead of failing half-way
+            # when a reader tries to become a writer.
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,  # seconds
             # In WAL mode NORMAL loses no committed transaction when the process dies.
@@ -306,33 +306,33 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 
 def _packages(variable: str) -> list[str]:
-    """Names of Python packages, separated by commas."""
+    """Return names of Python packages, separated by commas."""
     return [name.strip() for name in os.environ.get(variable, "").split(",") if name.strip()]
 
 
-#: Further packages of task types (`annotation.task_types.discovery`), of corpus formats and of measures
-#: (`phrasebox.plug_ins`), and of methods that rank (`models_core.estimators.discovery`).
+#: Packages with additional task types (`annotation.task_types.discovery`), corpus formats and measures
+#: (`phrasebox.plug_ins`), and ranking methods (`models_core.estimators.discovery`).
 TASK_TYPE_PACKAGES = _packages("TASK_TYPE_PACKAGES")
 FORMAT_PACKAGES = _packages("FORMAT_PACKAGES")
 METRIC_PACKAGES = _packages("METRIC_PACKAGES")
 METHOD_PACKAGES = _packages("METHOD_PACKAGES")
 OPERATION_PACKAGES = _packages("OPERATION_PACKAGES")
 
-#: Nothing under DATA_DIR has an address: pictures go through a view that asks who wants them.
+#: Nothing under DATA_DIR has an address: pictures are served by a view that checks permissions.
 MEDIA_ROOT = DATA_DIR / "media"
-#: Bytes that must be free there, else /readyz says that we cannot do our work.
+#: Bytes that must be free there; otherwise /readyz fails.
 DISK_RESERVE = _number("DISK_RESERVE", 100) * 10**6
-#: Bytes that the uploads of one account may take, for new corpora (UPLOAD_QUOTA, in MB).
+#: Maximum bytes of one account's uploads for new corpora (UPLOAD_QUOTA, in MB).
 UPLOAD_QUOTA = _number("UPLOAD_QUOTA", 20_000) * 10**6
-#: What a process may take that reads a file of a user: megabytes, and seconds between two signs of life.
+#: Limits of a process that reads a user's file: megabytes, and seconds between two messages.
 READER_MEMORY, READER_SECONDS = _number("READER_MEMORY", 1_500), _number("READER_SECONDS", 120)
-#: What it knows of the environment; nothing of it is secret.
+#: Its environment, without secrets.
 READER_ENVIRONMENT = {
     name: os.environ[name]
     for name in ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
     if name in os.environ
 }
-#: Where the proxy serves DATA_DIR to us alone (X-Accel-Redirect); empty where we send files ourselves.
+#: Prefix under which the proxy serves DATA_DIR for us (X-Accel-Redirect); empty if we send files ourselves.
 PICTURE_PROXY_PREFIX = os.environ.get("PICTURE_PROXY_PREFIX", "")
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -341,9 +341,9 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "annotation.task_types.files.Signs",
 ]
-#: The documentation, which `make docs` builds and the server shows under /docs/.
+#: The documentation, built by `make docs` and shown under /docs/.
 DOCS_SITE = BASE_DIR / "build" / "docs"
-#: Where `collectstatic` puts what production serves. Embedded, files are served from where they lie.
+#: Where `collectstatic` puts the files for production. Embedded, files are served from their sources.
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT") or DATA_DIR / "static") if PRODUCTION else None
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -378,7 +378,7 @@ SESSION_ENGINE = "annotation.common.session_store"
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
-# Lax: a link in an e-mail or on a crowd platform may lead in; a foreign form may not.
+# Lax permits links from e-mails and crowd platforms, but no forms from other sites.
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
 CSRF_COOKIE_SECURE = HTTPS
@@ -389,21 +389,21 @@ LANGUAGE_COOKIE_SECURE = HTTPS
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600  # seconds
-#: In which accounts have signed in: who waits less after what others tried.
+#: In which accounts have signed in: these wait less after others' attempts.
 KNOWN_BROWSER_COOKIE_NAME = "__Host-known" if HTTPS else "known"
-#: Half of the code with which somebody comes back; the session has the other.
+#: Half of the code for coming back; the session has the other.
 RETURN_CODE_COOKIE_NAME = "__Host-return-code" if HTTPS else "return-code"
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
-# Whether the names below ours, and browsers' built-in lists, follow is for the domain's owner to say.
+# Whether subdomains and browsers' built-in lists are included is the domain owner's decision.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    # No browsable pages: they bring inline code, which the policy above forbids.
+    # No browsable pages: they contain inline code, which the policy above forbids.
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -425,18 +425,18 @@ SPECTACULAR_SETTINGS = {
     ],
     "DESCRIPTION": "Everything a page can do, for programs. [How to begin](/docs/api.html).",
 }
-#: Calls of the REST API that an account may make in a minute: reads (in each process), and writes.
+#: Calls of the REST API per account and minute: reads (in each process), and writes.
 API_READS_A_MINUTE = _number("API_READS_A_MINUTE", 1200)
 API_WRITES_A_MINUTE = _number("API_WRITES_A_MINUTE", 240)
 
 # E-mail and platforms --------------------------------------------------------------------------
 
-#: How EMAIL_URL may begin, and the port where it names none.
+#: Schemes of EMAIL_URL, and their default ports.
 MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
 def _mail(address: str) -> SplitResult:
-    """EMAIL_URL in its parts; where it is unset they are empty."""
+    """Return the parts of EMAIL_URL; empty if it is unset."""
     parts = urlsplit(address)
     try:
         if not address or (parts.scheme in MAIL_PORTS and parts.hostname and parts.port != 0):
@@ -449,7 +449,7 @@ def _mail(address: str) -> SplitResult:
 
 
 _MAIL = _mail(os.environ.get("EMAIL_URL", ""))
-#: Whether e-mail can be sent. In development it appears in the terminal.
+#: Whether e-mail can be sent. In development it is printed on the terminal.
 SENDS_MAIL = bool(_MAIL.scheme) or not PRODUCTION
 EMAIL_BACKEND = "django.core.mail.backends." + (
     "smtp.EmailBackend" if _MAIL.scheme else "console.EmailBackend" if SENDS_MAIL else "dummy.EmailBackend"
@@ -460,19 +460,19 @@ EMAIL_HOST_USER = unquote(_MAIL.username or "")
 EMAIL_HOST_PASSWORD = unquote(_MAIL.password or "")
 EMAIL_USE_TLS = _MAIL.scheme == "smtp+tls"
 EMAIL_USE_SSL = _MAIL.scheme == "smtps"
-#: Seconds. A mail server that is away must not hold up the jobs that send e-mail.
+#: In seconds. A mail server that is away must not delay the jobs that send e-mail.
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "phrasebox@localhost"
-#: What Prolific signs its webhooks with.
+#: The secret of Prolific's webhook signatures.
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
-#: With what we ask Prolific's API who a submission is of.
+#: The token for asking Prolific's API about a submission's participant.
 PROLIFIC_API_TOKEN = os.environ.get("PROLIFIC_API_TOKEN", "")
-#: Whether Prolific signs the links of our studies: then nobody comes by one that it has not signed.
+#: Whether Prolific signs the links of our studies: then links without its signature are rejected.
 PROLIFIC_SIGNED_LINKS = _one_of("PROLIFIC_SIGNED_LINKS", ("0", "1")) == "1"
 
 
 def _key_set(path: str) -> dict[str, object] | None:
-    """The public keys in the file PROLIFIC_JWKS; None where it is unset and they are fetched."""
+    """Return the public keys in the file PROLIFIC_JWKS; None if it is unset and they are fetched."""
     if not path:
         return None
     try:
@@ -496,9 +496,10 @@ CELERY_BROKER_URL = REDIS_URL
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
-# A Job's row is the truth about it; the broker only delivers its id.
+# A Job's row is authoritative; the broker only delivers its id.
 CELERY_TASK_IGNORE_RESULT = True
-# A delivery is done when its work is: a killed worker's task comes again, and tasks are idempotent.
+# A delivery is acknowledged after its work: a killed worker's task is delivered again, and tasks are
+# idempotent.
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -506,15 +507,14 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_SOFT_TIME_LIMIT = 2 * 3600  # seconds
 CELERY_TASK_TIME_LIMIT = CELERY_TASK_SOFT_TIME_LIMIT + 300
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # Longer than any task may take, else Redis would deliver it a second time while it runs.
+    # Longer than the limit of any task, or else Redis would deliver it a second time while it runs.
     "visibility_timeout": CELERY_TASK_TIME_LIMIT + 600,
-    # The person who asks for a job is not kept waiting by a broker that is away: the sweep sends it later.
+    # A request for a job does not wait for a broker that is away: the sweep sends it later.
     "socket_connect_timeout": 2,
     "socket_timeout": 10,
 }
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}
-# A worker takes from both unless told otherwise (--queues). Apart, a long job cannot hold up what is
-# due every minute.
+# A worker consumes both by default (--queues). Separated, a long job cannot delay the periodic work.
 CELERY_TASK_QUEUES: dict[str, dict[str, object]] = {"jobs": {}, "periodic": {}}
 CELERY_TASK_DEFAULT_QUEUE = "jobs"
 CELERY_TASK_ROUTES = {"annotation.periodic": {"queue": "periodic"}}
@@ -522,7 +522,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
 
-#: METEOR, a measure of captions, is a Java program of its authors'; empty names leave both to be found.
+#: For METEOR, a measure of captions in Java; empty: searched automatically.
 JAVA_HOME = os.environ.get("JAVA_HOME", "")
 METEOR_JAR = os.environ.get("METEOR_JAR", "")
 
@@ -541,7 +541,7 @@ LOGGING = {
     },
     "root": {"handlers": ["console"], "level": "INFO" if PRODUCTION else "WARNING"},
     "loggers": {
-        # These two come with handlers of their own; here everything goes one way.
+        # These two have handlers of their own; here all logs go through the root.
         "django": {"handlers": [], "propagate": True},
         "django.server": {"handlers": [], "propagate": True},
         "gunicorn.error": {"handlers": [], "propagate": True},

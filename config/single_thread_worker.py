@@ -1,16 +1,16 @@
-"""What a WSGI server calls, around Django: UTF-8 alone; and answers and hand-outs in one thread of a process,
-all other requests in the server's threads.
+"""The WSGI application around Django: UTF-8 only; workers' calls run in one thread of a process, all other
+requests in the server's threads.
 
-Threads that run the same Python at once hand the interpreter to and fro at every statement, and each has
-its own connection, with plans and caches of its own in the database: eight threads cost twice the CPU of
-one for the same calls (docs/queue.md). The calls of workers are short, so that one goes after the other;
-pages and pictures, which may have to wait for a slow client, keep the server's threads. More calls
-at a time: more processes.
+Threads that run Python at the same time switch the interpreter at every statement, and each has its own
+connection, with its own plans and caches in the database: eight threads take twice the CPU time of one for
+the same calls (docs/queue.md). Workers' calls are short, so they run one after the other; pages and pictures,
+which may wait for a slow client, use the server's threads. For more concurrent calls, run more processes.
 
-An answer to a worker leaves at a multiple of STEP after the call came. A control item is found, graded and
-followed by other statements than a question, which takes some milliseconds more or less: without the
-step, a program with a clock could tell them apart. Nobody waits for it in the thread of calls. The step is
-longer where an answer is changed: of a question the image is computed again.
+A response to a worker is sent at a multiple of a step after the call arrived. Selecting, grading and
+following a control item takes other statements than a question, and a few milliseconds more or less: without
+the step, a program with a clock could distinguish them. The thread of calls does not wait for it. The step
+is twice the time of a call on a busy machine: longer for requests of a task alone, and for changes of
+answers, since for a question the image is computed again.
 """
 
 import io
@@ -21,14 +21,17 @@ from typing import Any
 
 from django.utils.http import parse_header_parameters
 
-#: Where workers' calls begin.
+#: Prefixes of workers' calls.
 CALLS = ("/api/tasks", "/api/assignments/")
-#: Where what workers are handed begins, by calls and by pages; and the step in which it leaves, in seconds.
+#: Prefixes of addresses that return tasks, by calls and by pages; and the step of their responses, in
+#: seconds.
 HANDED = (*CALLS, "/tasks/")
 STEP_SECONDS = 0.02
-#: What changes an answer has in its address, and its step.
+#: The address of requests of a task alone, and their step.
+TAKES, TAKE_STEP_SECONDS = "/api/tasks/next", 0.04
+#: Parts of addresses that change answers, and their step.
 CHANGES, CHANGE_STEP_SECONDS = ("/change", "/answers/"), 0.25
-#: No call of a worker carries more; what does is refused by its view, in another thread.
+#: Maximum size of a worker's call; a larger one is rejected by its view, in another thread.
 LARGEST_CALL = 65_536
 
 UTF_8 = ("", "utf-8", "utf8")
@@ -37,7 +40,7 @@ Started = tuple[Any, ...]
 
 
 class Utf8Only:
-    """A WSGI application that is asked nothing in any charset but UTF-8."""
+    """A WSGI application that only gets requests in UTF-8."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
         self.application = application
@@ -53,7 +56,7 @@ class Utf8Only:
 
 
 def in_utf_8(content_type: str) -> bool:
-    """Whether a body of this type, and the address that it came to, are to be read as UTF-8."""
+    """Return whether a body of this type, and its address, are UTF-8."""
     if "charset" not in content_type.lower():
         return True
     try:
@@ -64,7 +67,7 @@ def in_utf_8(content_type: str) -> bool:
 
 
 class SingleThreadWorker:
-    """A WSGI application whose workers' calls go one after the other, each read whole before its turn."""
+    """A WSGI application that runs workers' calls one after the other, each received before its turn."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
         self.application = application
@@ -76,8 +79,8 @@ class SingleThreadWorker:
         path = environ.get("PATH_INFO", "")
         if path.startswith(HANDED):
             changes = environ.get("REQUEST_METHOD") == "POST" and any(name in path for name in CHANGES)
-            step = CHANGE_STEP_SECONDS if changes else STEP_SECONDS
-            time.sleep((came - time.monotonic()) % step)
+            step = TAKE_STEP_SECONDS if path == TAKES else STEP_SECONDS
+            time.sleep((came - time.monotonic()) % (CHANGE_STEP_SECONDS if changes else step))
         return answer
 
     def _submit_and_wait(
@@ -88,7 +91,7 @@ class SingleThreadWorker:
         length = environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > LARGEST_CALL:
             return self.application(environ, start_response)
-        # Read here: in the thread of calls, a slow client would hold everybody up.
+        # Read here: in the thread of calls, a slow client would block all others.
         body_file = io.BytesIO(environ["wsgi.input"].read(int(length)))
         started, body = self._thread.submit(self._answered, {**environ, "wsgi.input": body_file}).result()
         start_response(*started)

@@ -45,7 +45,7 @@ class BadField(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """The constraints of a field, and one line of help ("" where there is none).
+    """The constraints of a field, and one line of help ("" if there is none).
 
     `sort`: JSON schema's type ("integer", "number", "boolean", "string", "array", "object"), or its format
     ("date"). Numbers are from `least` to `most`, inclusive, and greater than `above`; for lists these apply
@@ -97,7 +97,7 @@ class CheckedRecord:
 
 
 def check_fields(record: Any) -> None:
-    """Raise BadField where a field of a dataclass has a value that its annotation does not allow."""
+    """Raise BadField if a field of a dataclass has a value that its annotation does not allow."""
     checker = _checker(type(record))
     values = checker.values_of(record)
     try:
@@ -121,7 +121,7 @@ def read_fields(kind: type[Any], document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_value(name: str, value: object, annotation: Any) -> None:
-    """Raise BadField with the name `name` where the annotation does not allow `value`."""
+    """Raise BadField with the name `name` if the annotation does not allow `value`."""
     adapter = _adapter(annotation)
     try:
         adapter.validate_python(value)

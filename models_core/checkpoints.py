@@ -58,7 +58,7 @@ class Checkpoints:
         self._saved_at = self._clock()
 
     def latest(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
-        """Return the arrays and settings of this training's last complete checkpoint; None where there is
+        """Return the arrays and settings of this training's last complete checkpoint; None if there is
         none."""
         for number in sorted(self._numbers(), reverse=True):
             try:

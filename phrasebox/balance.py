@@ -1,7 +1,7 @@
-"""Balance sheets: what a source has, what an import took of it, and what it left, with a reason for each.
+"""Balance sheets: what a source has, what an import took, and what it left, with a reason for each.
 
-Things are counted by kind, as pictures, captions or columns, and of every kind found = taken + left. Readers
-count what they pass over where they pass it over; who stores things counts those.
+Things are counted by kind, such as pictures, captions or columns; for every kind found = taken + left.
+Readers count what they skip; the code that stores things counts what it stores.
 
 >>> tally = Tally()
 >>> tally.count("pictures", 3); tally.take("pictures", 2); tally.leave("pictures", UNCAPTIONED, 1, "c.jpg")
@@ -25,7 +25,7 @@ from itertools import islice
 SOURCE_FILES, PICTURES, NAMED_IMAGES, CAPTIONS = "files", "pictures", "images", "captions"
 ROWS, TABLE_COLUMNS, NAMES = "rows", "columns", "names"
 BOXES, BOX_LABELS, OUTLINES = "boxes", "labels", "outlines"
-#: What other tools have beside boxes: shapes; what is said of a box, of an image, of a reference.
+#: Shapes of other tools besides boxes; attributes of a box, of an image, and of a reference.
 MASKS, LINES, POINTS, ELLIPSES = "masks", "lines", "points", "ellipses"
 CUBOIDS, SKELETONS, TRACKS, CROWDS = "cuboids", "skeletons", "tracks", "crowds"
 ROTATIONS, ATTRIBUTES, GROUPS, RELATIONS = "rotations", "attributes", "groups", "relations"
@@ -33,19 +33,18 @@ IMAGE_LABELS, REFERENCE_SPLITS = "image_labels", "reference_splits"
 FURTHER_ANNOTATIONS, PREDICTIONS = "further_annotations", "predictions"
 PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "mentions", "queries"
 
-#: Reasons why things are left: they are among the problems that are listed; they follow from what was left
-#: before; they are what systems and tools put beside data; other imports read them; they lie outside of their
-#: picture; they are words of a dictionary that the corpus does not use; they say again what was taken; they
-#: are of images that were not requested, or that have no reference; they rank below the depth that is stored;
-#: they only fill up pages.
+#: Reasons why things are left: they are among the listed problems; they belong to something that was left;
+#: systems and tools put them beside data; other imports read them; they lie outside their picture; they are
+#: words of a dictionary that the corpus does not use; they repeat what was taken; their images were not
+#: requested, or have no reference; they rank below the depth that is stored; they only fill up pages.
 PROBLEM, OF_LEFT, CLUTTER, COMPANION = "problem", "of_left", "clutter", "companion"
-OUTSIDE, NOT_NEEDED, REPEATED = "outside", "not_needed", "repeated"
+OUTSIDE, NOT_NEEDED, DUPLICATE = "outside", "not_needed", "repeated"
 NOT_REQUESTED, WITHOUT_REFERENCE = "not_requested", "without_reference"
 BELOW_DEPTH, FILLING = "below_depth", "filling"
-#: Reasons why things that could mean something are not used: nothing reads them; they are within an archive
-#: that lies in the source; no caption is of them; they name nothing that is there; they are of a caption with
-#: other words; no layer can hold them; the corpus has their images in another size; they are boxes without an
-#: area, or phrases without a box.
+#: Reasons why things that could have a meaning are not used: nothing reads them; they are in an archive
+#: within the source; no caption describes them; they name nothing that exists; they belong to a caption with
+#: other words; no layer can store them; the corpus has their images in another size; they are boxes without
+#: an area, or phrases without a box.
 NOT_READ, PACKED_INSIDE, UNCAPTIONED = "not_read", "packed", "no_caption"
 UNKNOWN, OTHER_WORDS, NOT_KEPT = "unknown", "other_words", "not_kept"
 OTHER_SIZE, NO_AREA, WITHOUT_BOX = "other_size", "no_area", "without_box"
@@ -57,20 +56,20 @@ UNUSED_REASONS = frozenset(
 )
 LEFT_REASONS = frozenset(
     {
-        *(PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, NOT_NEEDED, REPEATED),
+        *(PROBLEM, OF_LEFT, CLUTTER, COMPANION, OUTSIDE, NOT_NEEDED, DUPLICATE),
         *(NOT_REQUESTED, WITHOUT_REFERENCE, BELOW_DEPTH, FILLING),
         *UNUSED_REASONS,
     }
 )
 
-#: What is said of things that were taken: pictures were turned upright as their EXIF data says, or are too
-#: small to ask about; images have no picture; sizes and boxes of images were those of the picture before it
-#: was turned, and were turned with it; boxes without a size were taken as of the upright picture.
+#: Notes on things that were taken: pictures were rotated by their EXIF data, or are too small for questions;
+#: images have no picture; sizes and boxes were those of the picture before its rotation, and were rotated
+#: with it; boxes without a size were taken as those of the rotated picture.
 TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME = "turned", "too_small", "no_picture", "raw_frame"
 UPRIGHT_FRAME = "upright_frame"
 SHEET_NOTES = frozenset({TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME, UPRIGHT_FRAME})
 
-#: Names of things that a sheet has for each reason, at most.
+#: Maximum number of examples for each reason on a sheet.
 EXAMPLES = 5
 
 
@@ -84,13 +83,13 @@ class Remainder:
 
     @property
     def unused(self) -> bool:
-        """Whether they could mean something, and are not used."""
+        """Whether they could have a meaning and are not used."""
         return self.reason in UNUSED_REASONS
 
 
 @dataclass(frozen=True, slots=True)
 class SheetLine:
-    """How many things of a kind a source has, how many were taken, and what was left."""
+    """Number of things of a kind that a source has, that were taken, and that were left."""
 
     kind: str
     found: int
@@ -99,13 +98,13 @@ class SheetLine:
 
     @property
     def balanced(self) -> bool:
-        """Whether each thing was taken, or has a reason why it was not."""
+        """Whether each thing was taken or has a reason."""
         return self.found == self.taken + sum(remainder.count for remainder in self.left)
 
 
 @dataclass(frozen=True, slots=True)
 class SheetNote:
-    """One of SHEET_NOTES: how many things that were taken it is said of, with the names of some."""
+    """One of SHEET_NOTES, with the number of things that it is about and the names of some."""
 
     note: str
     count: int
@@ -114,19 +113,20 @@ class SheetNote:
 
 @dataclass(frozen=True, slots=True)
 class BalanceSheet:
-    """What an import found, took and left: a line for each kind of thing, and notes on what was taken."""
+    """Everything that an import found, took and left: a line for each kind of thing, and notes on what was
+    taken."""
 
     lines: tuple[SheetLine, ...] = ()
     notes: tuple[SheetNote, ...] = ()
 
     @property
     def balanced(self) -> bool:
-        """Whether every line is."""
+        """Whether every line is balanced."""
         return all(line.balanced for line in self.lines)
 
     @property
     def unused(self) -> tuple[tuple[str, Remainder], ...]:
-        """What was found and is not used: the kind of things, and which."""
+        """The remainders that could have a meaning and are not used, each with its kind of thing."""
         return tuple((line.kind, rest) for line in self.lines for rest in line.left if rest.unused)
 
 
@@ -141,15 +141,15 @@ class Tally:
         self._notes: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     def count(self, kind: str, number: int = 1) -> None:
-        """So many things of a kind are there."""
+        """Count `number` things of a kind as found."""
         self._found[kind] += number
 
     def take(self, kind: str, number: int = 1) -> None:
-        """So many of those that are there were taken."""
+        """Count `number` things of a kind as taken."""
         self._taken[kind] += number
 
     def leave(self, kind: str, reason: str, number: int = 1, *examples: str) -> None:
-        """So many of those that are there were left; raises ValueError for a reason that is not declared."""
+        """Count `number` things of a kind as left. Raises ValueError for an undeclared reason."""
         if reason not in LEFT_REASONS:
             raise ValueError(f"{reason!r} is no reason of a balance sheet")
         if number:
@@ -157,13 +157,13 @@ class Tally:
             self._left[kind, reason] = count + number, (*names, *examples)[:EXAMPLES]
 
     def pass_over(self, kind: str, reason: str, number: int = 1, *examples: str) -> None:
-        """So many things of a kind are there, and were left."""
+        """Count `number` things of a kind as found and left."""
         self.count(kind, number)
         self.leave(kind, reason, number, *examples)
 
     def take_others(self, kind: str, number: int, left: Mapping[str, Collection[str]] | None = None) -> None:
-        """So many things of a kind are there; those named in `left` were left, each for its reason, and all
-        others were taken."""
+        """Count `number` things of a kind as found: those in `left` as left, each for its reason, all others
+        as taken."""
         self.count(kind, number)
         for reason, names in (left or {}).items():
             self.leave(kind, reason, len(names), *islice(names, EXAMPLES))
@@ -171,7 +171,8 @@ class Tally:
         self.take(kind, number)
 
     def note(self, note: str, number: int = 1, *examples: str) -> None:
-        """Say one of SHEET_NOTES of so many things that were taken; raises ValueError for another."""
+        """Add one of SHEET_NOTES about `number` things that were taken. Raises ValueError for another
+        note."""
         if note not in SHEET_NOTES:
             raise ValueError(f"{note!r} is no note of a balance sheet")
         if number:
@@ -179,7 +180,7 @@ class Tally:
             self._notes[note] = count + number, (*names, *examples)[:EXAMPLES]
 
     def add(self, sheet: BalanceSheet) -> None:
-        """Count what is on a sheet too."""
+        """Add the counts of a sheet."""
         for line in sheet.lines:
             self.count(line.kind, line.found)
             self.take(line.kind, line.taken)
@@ -189,7 +190,7 @@ class Tally:
             self.note(note.note, note.count, *note.examples)
 
     def sheet(self) -> BalanceSheet:
-        """What was counted until now; kinds of which there is nothing have no line."""
+        """Return the counts until now; kinds without things have no line."""
         kinds = (kind for kind, number in self._found.items() if number)
         return BalanceSheet(
             tuple(
@@ -210,7 +211,7 @@ _counting: ContextVar[Tally | None] = ContextVar("tally of a source", default=No
 
 @contextmanager
 def counted_by(tally: Tally) -> Iterator[None]:
-    """Have readers count with `tally` until the context ends."""
+    """Make readers count with `tally` until the context ends."""
     token = _counting.set(tally)
     try:
         yield
@@ -219,6 +220,6 @@ def counted_by(tally: Tally) -> Iterator[None]:
 
 
 def current_tally() -> Tally:
-    """What counts the source that is being read; one that nobody looks at where nobody counts."""
+    """Return the tally of the source that is being read, or a throw-away one outside `counted_by`."""
     tally = _counting.get()
     return Tally() if tally is None else tally

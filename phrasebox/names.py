@@ -309,7 +309,7 @@ def _folded_caption(name: str) -> str:
 
 
 class Lookup(dict[str, int | None]):
-    """The meanings of the names in a file, each looked up once: `lookup[name]`, None where it is unknown.
+    """The meanings of the names in a file, each looked up once: `lookup[name]`, None if it is unknown.
 
     Raises FormatError with the file for a name of two items.
     """

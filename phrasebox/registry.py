@@ -29,7 +29,7 @@ class Registry(Generic[_T]):
         self._entries: dict[str, _T] = {}
 
     def register(self, key: str, entry: _T) -> _T:
-        """Add `entry` under `key`; raises ValueError where the key is taken."""
+        """Add `entry` under `key`; raises ValueError if the key is taken."""
         if key in self._entries:
             raise ValueError(
                 f"{self.kind} {key!r} is registered twice: by {self._entries[key]!r} and {entry!r}"

@@ -1,8 +1,8 @@
 """Tables in text files: rows of cells under a header, as spreadsheets and sites write them.
 
-Cells are divided by commas, semicolons, tabs or bars, whichever the header shows; a line `sep=;` before it
-says so. A header means the same in capitals, and with spaces or hyphens for `_`. Rows without any cell are
-passed over, and so are columns that nobody asks for.
+Cells are separated by commas, semicolons, tabs or bars, as the header shows or a line `sep=;` before it
+declares. Headers are case-insensitive, and spaces and hyphens are read as `_`. Empty rows and columns that
+nobody uses are skipped.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from phrasebox.text_files import FormatError, lines, short_repr
 
 Row = dict[str, str]
 
-#: How tables call the column `image`.
+#: Other names of the column `image`.
 IMAGE_ALIASES = ("image_name", "file_name", "filename", "image_file", "file")
 DELIMITERS = (",", ";", "\t", "|")
-#: Columns that other tools number rows, or images, by.
+#: Columns in which other tools number rows or images.
 _ROW_NUMBERS = frozenset({"", "id", "index", "idx", "unnamed:_0", "row", "img_id", "imgid"})
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 
 
 def column_name(cell: str) -> str:
-    """A header's cell as columns are called: `Image Name` is `image_name`."""
+    """Return the normalized name of a header's cell: `Image Name` becomes `image_name`."""
     return re.sub(r"[\s-]+", "_", cell.strip().strip("\ufeff").strip('"').casefold())
 
 
 def count_columns(columns: Iterable[str], used: Collection[str]) -> None:
-    """Count columns for the balance sheet: those `used`, row numbers of other tools, and the others."""
+    """Count columns for the balance sheet: the `used` ones, row numbers of other tools, and the others."""
     tally = current_tally()
     for name in columns:
         if name in used:
@@ -44,7 +44,7 @@ def count_columns(columns: Iterable[str], used: Collection[str]) -> None:
 
 
 class RaggedRow(FormatError):
-    """A row of more or fewer `cells` than the header."""
+    """A row with more or fewer `cells` than the header."""
 
     def __init__(self, cells: list[str], *, file: Path, line: int, expected: str) -> None:
         super().__init__(f"holds {len(cells)} cells", file=file, line=line, expected=expected)
@@ -52,10 +52,11 @@ class RaggedRow(FormatError):
 
 
 class TableFile:
-    """A table that is read: its columns under the names that are asked for, and its rows.
+    """A table that is read: its columns under their normalized names, and its rows.
 
-    `aliases` are further names of columns: the first of `{"image": ("file_name", "image_name")}` that the
-    header has is `image`, where it has no `image` itself. Raises FormatError for a column that comes twice.
+    `aliases` are alternative names of columns: with `{"image": ("file_name", "image_name")}`, the first of
+    them that the header has is read as `image`, unless it has `image` itself. Raises FormatError for a
+    duplicate column.
     """
 
     def __init__(self, file: Path, aliases: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -77,9 +78,10 @@ class TableFile:
                 self.header[self.header.index(alias)] = name
 
     def __iter__(self) -> Iterator[tuple[int, Row | RaggedRow]]:
-        """(line, cells by column) of each row; for one of more or fewer cells than the header, what is wrong.
+        """Yield (line, cells by column) for each row, or the error for a row with more or fewer cells than
+        the header.
 
-        Raises FormatError where quotation marks do not close.
+        Raises FormatError for an unclosed quotation mark.
         """
         for line, cells in self._cells((text for _, text in self._numbered), self._line + 1):
             if not any(map(str.strip, cells)):
@@ -91,14 +93,14 @@ class TableFile:
                 yield line, RaggedRow(cells, file=self.file, line=line, expected=expected)
 
     def rows(self) -> Iterator[tuple[int, Row]]:
-        """(line, cells by column) of each row; raises FormatError at the first that is wrong."""
+        """Yield (line, cells by column) for each row. Raises FormatError at the first invalid row."""
         for line, row in self:
             if isinstance(row, RaggedRow):
                 raise row
             yield line, row
 
     def require(self, *columns: str, expected: str) -> None:
-        """Raise FormatError where the header lacks one of these columns."""
+        """Raise FormatError if the header lacks one of these columns."""
         missing = [name for name in columns if name not in self.header]
         if missing:
             raise FormatError(
@@ -109,11 +111,11 @@ class TableFile:
             )
 
     def count_columns(self, *used: str) -> None:
-        """Count the columns for the balance sheet: those in use, and the others."""
+        """Count the columns for the balance sheet: the `used` ones, and the others."""
         count_columns(self.header, used)
 
     def _head(self) -> tuple[str, str, int]:
-        """What divides cells, the header, and its line."""
+        """Return the delimiter, the header, and its line."""
         declared = ""
         for number, text in self._numbered:
             if not declared and (match := _SEPARATOR.fullmatch(text)):
@@ -123,7 +125,7 @@ class TableFile:
         return declared or ",", "", 1
 
     def _cells(self, texts: Iterable[str], first: int) -> Iterator[tuple[int, list[str]]]:
-        # What sites write with bars has no quotation marks around cells, and some within.
+        # Sites that separate by bars do not quote cells, and use quotation marks within them.
         quoting: Literal[0, 3] = csv.QUOTE_NONE if self._delimiter == "|" else csv.QUOTE_MINIMAL
         reader = csv.reader(texts, delimiter=self._delimiter, strict=True, quoting=quoting)
         try:
@@ -139,6 +141,6 @@ class TableFile:
 
 
 def _delimiter(header: str) -> str:
-    """What divides the cells of a header: the sign that it has most often, commas where it has none."""
+    """Return the most frequent separator of a header; a comma if it has none."""
     counts = {sign: header.count(sign) for sign in DELIMITERS}
     return max(DELIMITERS, key=counts.__getitem__)

@@ -1,10 +1,8 @@
-"""Text files line by line, bounded in memory, and the numbers in them.
+"""Read text files line by line in bounded memory, and parse the numbers in them.
 
-They are UTF-8 with or without a byte order mark, or UTF-16 with one; lines end in LF or CRLF.
-
-What cannot be read is a `FormatError`, as in every reader of files.
-
-A file whose name ends in .gz is unpacked as it is read.
+Files are UTF-8 with or without a byte order mark, or UTF-16 with one; lines end in LF or CRLF. A file whose
+name ends in .gz is decompressed while it is read. Unreadable input raises `FormatError`, as in every reader
+of files.
 """
 
 import codecs
@@ -21,20 +19,20 @@ from typing import BinaryIO, TextIO, cast
 from phrasebox.balance import current_tally
 from phrasebox.errors import PhraseboxError
 
-#: What reading a bad .gz raises.
+#: Exceptions that a corrupt .gz raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-#: Bytes in a line. The longest real one (an image with its layer as JSON) is far below; without a
-#: bound, a file without line breaks would be read whole.
+#: Maximum number of bytes in a line. The longest real line (an image with its layer as JSON) is far shorter;
+#: without a limit, a file without line breaks would be read at once.
 LONGEST_LINE = 16 * 1024 * 1024
 
 
 class FormatError(PhraseboxError):
-    """A source that cannot be read: names the file, the line, what was found and what was expected.
+    """A source that cannot be read: names the file, the line, its content, and what was expected.
 
-    `str()` is one line, fit to be shown as it is.
+    `str()` is one line for display.
     """
 
     def __init__(
@@ -44,9 +42,9 @@ class FormatError(PhraseboxError):
         self.file = str(file)
         self.line = line
         self.expected = expected
-        #: Whether a source holds no image that is right: that follows from what is wrong with those it has.
+        #: Whether a source has no valid image: a consequence of the errors of its images.
         self.no_valid_image = False
-        #: The picture files of an image that is left out.
+        #: The picture files of a skipped image.
         self.pictures: tuple[str, ...] = ()
         where = self.file if line is None else f"{self.file}, line {line}"
         hint = f"; expected {expected}" if expected else ""
@@ -54,17 +52,17 @@ class FormatError(PhraseboxError):
 
 
 def short_repr(value: object, limit: int = 60) -> str:
-    """`value` as one short line of a message."""
+    """Return `value` as one short line of a message."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):
-        # Lists nested by the hundred, and numbers of thousands of digits, have no repr.
+        # Deeply nested lists and numbers of thousands of digits have no repr.
         return f"a {type(value).__name__} too large to show"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def open_bytes(path: Path | str) -> BinaryIO:
-    """`path` opened for reading; a file that cannot be opened is a FormatError."""
+    """Open `path` for reading. Raises FormatError if it cannot be opened."""
     current_tally().opened.add(str(path))
     try:
         return Path(path).open("rb")
@@ -75,7 +73,7 @@ def open_bytes(path: Path | str) -> BinaryIO:
 
 
 def open_new(path: Path | str) -> TextIO:
-    """A new UTF-8 file with LF line ends; one that stands already is a FormatError."""
+    """Open a new UTF-8 file with LF line ends. Raises FormatError if it exists already."""
     try:
         return Path(path).open("x", encoding="utf-8", newline="\n")
     except FileExistsError as error:
@@ -86,9 +84,10 @@ def open_new(path: Path | str) -> TextIO:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Where to write a new file, which takes its place once it is whole; if writing fails, nothing is left.
+    """Yield a temporary path for a new file, which is renamed to `path` when it is complete, and removed on
+    failure.
 
-    Raises FormatError where `path` is there already.
+    Raises FormatError if `path` exists.
     """
     if path.exists():
         raise FormatError("already exists", file=path, expected="a new file")
@@ -102,9 +101,9 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, str]]:
-    """Number (from 1) and text of each line of `path`, without its end unless `keep_ends`.
+    """Yield number (from 1) and text of each line of `path`, without its line end unless `keep_ends`.
 
-    Raises FormatError naming line and byte offset where the file is not UTF-8.
+    Raises FormatError naming line and byte offset if the file is not UTF-8.
     """
     path = Path(path)
     try:
@@ -118,7 +117,7 @@ def lines(path: Path | str, *, keep_ends: bool = False) -> Iterator[tuple[int, s
 
 
 def unpacked_size(path: Path, most: int) -> int:
-    """Bytes that a .gz unpacks to, counted until they are above `most`; 0 where it cannot be unpacked."""
+    """Return the decompressed size of a .gz in bytes, counted until it exceeds `most`; 0 if it is corrupt."""
     size = 0
     try:
         with gzip.open(path) as stream:
@@ -130,7 +129,8 @@ def unpacked_size(path: Path, most: int) -> int:
 
 
 def text_size(path: Path, most: int) -> int:
-    """Bytes of a file of text; those that a .gz unpacks to, counted until they are above `most`."""
+    """Return the size of a text file in bytes; of a .gz the decompressed size, counted until it exceeds
+    `most`."""
     return unpacked_size(path, most) if path.suffix.lower() == ".gz" else path.stat().st_size
 
 
@@ -140,15 +140,15 @@ _LONGEST_NUMBER = 400
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a text is, `7` or `7.0`; None for any other, as `1_000` and digits of other
-    scripts are."""
+    """Return the whole number that a text is, `7` or `7.0`; None for any other, including `1_000` and digits
+    of other scripts."""
     match = _WHOLE.fullmatch(text.strip()) if len(text) <= _LONGEST_NUMBER else None
     return int(match[1]) if match else None
 
 
 def decimal_number(text: str) -> float | None:
-    """The finite number that a text is, `7`, `-0.5` or `1e-3`; None for any other, as `1_000` and digits of
-    other scripts are."""
+    """Return the finite number that a text is, `7`, `-0.5` or `1e-3`; None for any other, including `1_000`
+    and digits of other scripts."""
     match = _DECIMAL.fullmatch(text.strip()) if len(text) <= _LONGEST_NUMBER else None
     number = float(match[0]) if match else math.nan
     return number if math.isfinite(number) else None
@@ -195,7 +195,7 @@ def _lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[i
 
 
 def _wide_lines(stream: BinaryIO, path: Path, *, keep_ends: bool) -> Iterator[tuple[int, str]]:
-    """As `_lines`, of UTF-16."""
+    """Like `_lines`, for UTF-16."""
     number = 0
     text = io.TextIOWrapper(stream, "utf-16", newline="")
     try:

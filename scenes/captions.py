@@ -267,7 +267,7 @@ def _finish(draft: _Draft) -> Sentence:
 def write(
     board: SceneBoard, usable: dict[int, Referent], rng: Random, *, count: int = 5
 ) -> list[Sentence] | None:
-    """Return `count` different captions of 4 to 20 words about visible objects; None where too few are
+    """Return `count` different captions of 4 to 20 words about visible objects; None if too few are
     visible."""
     main = [c for c in board.clauses if c.main and all(s.key in usable for s in c.subjects)]
     side = [c for c in board.clauses if all(s.key in usable for s in c.subjects)]

@@ -146,7 +146,7 @@ def generate(
     """Yield the first `number` images of the corpus `seed`, as lines of a corpus file; their pictures are
     written as JPEG files to `out`, if given, and the parses of their captions as CoNLL-U to `parses`.
 
-    Raises ValueError where `number` is negative, OSError where `out` cannot be written.
+    Raises ValueError if `number` is negative, OSError if `out` cannot be written.
     """
     if number < 0:
         raise ValueError(f"cannot generate {number} images: expected 0 or more")

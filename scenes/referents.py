@@ -177,7 +177,7 @@ class Group(Referent):
         return group_of_things(self.noun, self.members, bunch=self.bunch)
 
     def seen(self, keys: Container[int]) -> Group | None:
-        """Return the set without the members whose keys are not in `keys`; None where fewer than two
+        """Return the set without the members whose keys are not in `keys`; None if fewer than two
         remain."""
         left = tuple(m for m in self.members if m.key in keys)
         return replace(self, members=left) if len(left) > 1 else None

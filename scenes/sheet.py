@@ -10,10 +10,10 @@ _GAP = 8
 
 
 def contact_sheet(pictures: Iterable[Image.Image], *, width: int = 1280, row: int = 220) -> Image.Image:
-    """`pictures` (mode RGB) in order, `width` pixels wide, in rows about `row` pixels high.
+    """Return `pictures` (mode RGB) in order on a sheet `width` pixels wide, in rows about `row` pixels high.
 
-    Each row is scaled to fill the width; the last is not where that would make it higher.
-    Raises ValueError where there is no picture.
+    Each row is scaled to fill the width; the last is not if that would make it higher. Raises ValueError
+    without pictures.
     """
     rows: list[list[Image.Image]] = [[]]
     for picture in pictures:
@@ -32,7 +32,7 @@ def contact_sheet(pictures: Iterable[Image.Image], *, width: int = 1280, row: in
 
 
 def _height(pictures: Sequence[Image.Image], width: int) -> int:
-    """The height at which `pictures` side by side, with gaps, are `width` wide."""
+    """Return the height at which `pictures` side by side, with gaps, are `width` wide."""
     across = sum(picture.width / picture.height for picture in pictures)
     return round((width - _GAP * (len(pictures) + 1)) / across)
 

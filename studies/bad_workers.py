@@ -1,11 +1,11 @@
-"""What bad workers do to a campaign, and what the crowd rules and discarding do about it.
+"""What bad workers do to a campaign, and what the trust rules and withdrawing answers do about it.
 
     python -m studies.bad_workers [--images N] [--seeds N] [--workers N] [--good PRESET]
 
 Generated scenes with gold go through a simulated crowd of which 30 % are bad (half of them click at
 random, half always say yes), without a qualification test. First table: whom the rules suspend, by
 kind of question. Second: B-cubed chain F1 and box IoU of the crowd's layer; the same after the
-judgments of everybody suspended were discarded and the others had answered what that opened again;
+judgments of everybody suspended were withdrawn and the others had answered what that opened again;
 and of a crowd in which the bad ones never came. `studies/RESULTS.md` holds the output.
 """
 
@@ -63,14 +63,14 @@ class Report:
 
     `fates` counts trust states by (preset, kind): all that were suspended or reached the horizon, "early"
     ones suspended within it, "ever" suspended at all; `people` counts workers by preset in the same way,
-    suspended for any kind. `same`: of `images`, those whose state after discarding is the same as with other
+    suspended for any kind. `same`: of `images`, those whose state after withdrawing is the same as with other
     answers.
     """
 
     fates: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     people: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     before: LayerScores = field(default_factory=LayerScores)
-    discarded: LayerScores = field(default_factory=LayerScores)
+    after: LayerScores = field(default_factory=LayerScores)
     without: LayerScores = field(default_factory=LayerScores)
     answers: int = 0
     withdrawn: int = 0
@@ -99,7 +99,7 @@ def run(images: Sequence[Gold], *, seeds: int, workers: int, good: str) -> Repor
             report.same += _same(gold, simulated, out, seed)
             after = _simulated(gold, people, judgments=retained, simulated=simulated)
             report.again += len(after.judgments) - len(retained)
-            report.discarded.add(compare_layers(after.state.layer, gold[2]))
+            report.after.add(compare_layers(after.state.layer, gold[2]))
         alone = Crowd(make_crowd({good: mix[good]}, seed=seed), seed=seed, gate=Gate({}, seed=seed))
         for gold in images[KNOWN_FROM:]:
             report.without.add(compare_layers(_simulated(gold, alone).state.layer, gold[2]))
@@ -133,15 +133,15 @@ def _count(report: Report, gate: Watched, good: str) -> None:
 
 
 def _same(gold: Gold, simulated: SimulatedImage, out: set[tuple[str, str]], seed: int) -> bool:
-    """Whether the image's state after discarding would be the same if the discarded workers had answered
+    """Whether the image's state after withdrawing would be the same if the withdrawn workers had answered
     otherwise."""
     fold = Fold(gold[2].mentions, rulings=simulated.rulings)
     changed = [_otherwise(j, seed) if (j.worker, j.question) in out else j for j in simulated.judgments]
 
-    def discarded(judgments: Sequence[Judgment]) -> list[Judgment]:
+    def withdrawn(judgments: Sequence[Judgment]) -> list[Judgment]:
         return [replace(j, withdrawn=(j.worker, j.question) in out) for j in judgments]
 
-    return fold(discarded(simulated.judgments)) == fold(discarded(changed))
+    return fold(withdrawn(simulated.judgments)) == fold(withdrawn(changed))
 
 
 def _otherwise(judgment: Judgment, seed: int) -> Judgment:
@@ -154,7 +154,7 @@ def _otherwise(judgment: Judgment, seed: int) -> Judgment:
 
 
 def markdown(report: Report, *, good: str) -> str:
-    """Return both tables as Markdown, and a line on the cost of discarding."""
+    """Return both tables as Markdown, and a line on the cost of withdrawing."""
     presets = (good, *BAD)
     head = ["question", *(f"{preset}: {what}" for preset in presets for what in ("within 60", "in all"))]
     lines = [head, ["---"] + ["---:"] * (len(head) - 1)]
@@ -166,7 +166,7 @@ def markdown(report: Report, *, good: str) -> str:
     scores = [["layer", "chain F1", "box IoU"], ["---", "---:", "---:"]]
     for name, value in (
         ("with the bad ones' judgments", report.before),
-        ("after discarding all who were suspended", report.discarded),
+        ("with the answers of all who were suspended withdrawn", report.after),
         ("had the bad ones never come", report.without),
     ):
         scores.append([name, f"{value.f1:.4f}", f"{value.iou:.4f}"])
@@ -177,8 +177,8 @@ def markdown(report: Report, *, good: str) -> str:
     )
     if report.images:
         text += (
-            f" In {report.same} of {report.images} images the state after discard is the one in which the "
-            "discarded had given other answers, drawn at random."
+            f" In {report.same} of {report.images} images the state after withdrawing is that with "
+            "other answers of the suspended, drawn at random."
         )
     return text
 

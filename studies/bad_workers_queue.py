@@ -1,10 +1,10 @@
-"""`studies.bad_workers` once more, through the queue: leases, refusals, misconduct and all.
+"""`studies.bad_workers` through the queue, with leases, refusals and misconduct.
 
     [DATABASE_URL=...] python -m studies.bad_workers_queue [--images N] [--seeds N] [--workers N]
 
-Each seed has a campaign of its own over the same generated scenes. When the crowd is done, everybody
-suspended is discarded for that kind, and the same crowd goes on where it was. Without DATABASE_URL the
-rows are in a SQLite that is gone afterwards. Rulings that a reviewer had made stay in force.
+Each seed has a campaign of its own over the same generated scenes. When the crowd is done, the answers of
+suspended workers to that kind are withdrawn, and the same crowd continues. Without DATABASE_URL the rows are
+in a temporary SQLite database. A reviewer's earlier rulings stay in force.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
     """Send the images through one crowd for each seed; Django is set up and its database migrated."""
-    from annotation.moderation import discarding
+    from annotation.moderation import worker_status
     from annotation.simulation_driver import CrowdPlan, run_campaign_crowd
 
     report = Report()
@@ -46,7 +46,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         out = _count(report, campaign, f"sim{seed}-")
         answers = campaign.judgments.filter(image__isnull=False).count()
         for row in out:
-            discarding.discard_worker(campaign=campaign, worker=row.worker_id, kind=row.kind)
+            worker_status.withdraw_worker_answers(campaign=campaign, worker=row.worker_id, kind=row.kind)
         report.answers += answers
         report.withdrawn += campaign.judgments.filter(withdrawn=True).count()
         second = run_campaign_crowd(
@@ -54,7 +54,7 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
         )
         assert second.scores is not None and not any(second.violations.values()), second.violations
         report.again += campaign.judgments.filter(image__isnull=False).count() - answers
-        report.discarded.add(second.scores)
+        report.after.add(second.scores)
         alone = _campaign(corpus, seed, name=f"alone{seed}")
         alone_scores = run_campaign_crowd(
             campaign=alone,
@@ -70,7 +70,8 @@ def run(*, images: int, seeds: int, workers: int, good: str) -> Report:
 
 
 def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
-    """An open campaign over all images but the first KNOWN_FROM, which make its control items."""
+    """Return an open campaign over all images except the first KNOWN_FROM, from which its control items are
+    made."""
     from annotation.moderation import control_items
 
     settings = settings_of({"trust": {"qualification": False}})
@@ -85,7 +86,7 @@ def _campaign(corpus: Corpus, seed: int, name: str = "") -> Campaign:
 
 
 def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[TrustState]:
-    """Count the fates of the campaign's trust states; those that are suspended."""
+    """Count the outcomes of the campaign's trust states; return the suspended ones."""
     from annotation.models import TrustState
 
     settings = TrustSettings(qualification=False)
@@ -110,12 +111,12 @@ def _count(report: Report, campaign: Campaign, prefix: str) -> Sequence[TrustSta
 
 
 def _suspended_at(row: TrustState, settings: TrustSettings) -> int | None:
-    """After how many items a trust state was suspended, told from its stored events; None where it is not."""
+    """Return after how many items a trust state was suspended, from its stored events; None if it was not."""
     from annotation.moderation import trust_replay
-    from annotation.protocol.trust import Entered, trust_after, trust_after_or_same
+    from annotation.protocol.trust import WorkerJoined, trust_after, trust_after_or_same
     from annotation.protocol.trust import WorkerTrust as Pure
 
-    trust = trust_after(Pure(row.kind), Entered(), settings)
+    trust = trust_after(Pure(row.kind), WorkerJoined(), settings)
     for _, _, event in sorted(trust_replay.events_of(row), key=lambda numbered: numbered[0]):
         trust = trust_after_or_same(trust, event, settings)
         if trust.state == SUSPENDED:

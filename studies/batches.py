@@ -1,4 +1,4 @@
-"""Batches: what a pool, a launch and qrels take, and what active pooling spares; prints tables.
+"""Batches: time for a pool, a launch and qrels, and judgments saved by active pooling; prints tables.
 
     python -m studies.batches [--only pool|database|active] [--flickr8k FOLDER] [--rounds N]
 
@@ -6,10 +6,10 @@
   each image with five made-up captions.
 - database: a batch of 31,000 pairs planned and opened, and qrels frozen from 150,000 judgments, on
   SQLite in a temporary folder.
-- active: how many judgments each strategy takes until its ranking of the systems is stable, and how far
+- active: how many judgments each strategy needs until its ranking of the systems is stable, and how far
   that ranking is from the full pool's (Kendall's tau-b, of two directions the smaller); five worlds, and five
   orders of the crowd's judgments of Flickr8k where FOLDER has them. Means, with the 95 % interval
-  of Student's t over the five. With --rounds as patient as batches are that ask in so many rounds.
+  of Student's t over the five. With --rounds, with the patience of batches with this number of rounds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ PAIRS, JUDGMENTS, JUDGES = 31_000, 150_000, 3
 
 
 def sentences(images: int, per_image: int = 5) -> list[list[str]]:
-    """Made-up captions: some words of the image's own, some that all share, as common as words are."""
+    """Return made-up captions: some words of the image's own, some common to all, with realistic
+    frequencies."""
     rng = np.random.default_rng(7)
     words = 4_000
     common = 1 / np.arange(1, words + 1)
@@ -127,7 +128,7 @@ def _named(shortlist: Shortlist) -> Iterator[tuple[str, list[str], np.ndarray]]:
 
 
 def _judged(space: Space, first: PairIds, relevant: PairIds) -> list[JudgedPair]:
-    """150,000 answers: three each about the pairs asked, and about others until there are enough."""
+    """Return 150,000 answers: three each about the requested pairs, and about others to fill up."""
     others = np.setdiff1d(np.arange(space.images * space.captions), first)
     chosen = np.concatenate([first, others])[: JUDGMENTS // JUDGES]
     yes = np.isin(chosen, relevant)

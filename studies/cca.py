@@ -6,8 +6,9 @@
   Blocks are drawn once and added in turn, so that reading is not timed. Operations are those that are
   executed: p (p + 1) for a square of p columns, of which half is computed, 2 p q for a product. Beside them
   the share of the peak, that of a product of two float32 matrices of 4,096, measured before and after. Then
-  the same with captions as sparse bags of 10 words. Memory is what the process holds at most.
-- peers: ours, scikit-learn and cca-zoo (with `--cca-zoo`, a Python that has it) on 20,000 pairs of 1,024 +
+  the same with captions as sparse bags of 10 words. Memory is the peak of the process.
+- peers: ours, scikit-learn and cca-zoo (with `--cca-zoo`, a Python with that package) on 20,000 pairs of
+  1,024 +
   1,000 numbers, 32 components; scikit-learn, which finds one after the other, the first only.
 - ranking: 25,000 images and 125,000 captions by embeddings of 96 numbers, both directions, R@1, 5, 10 and the
   median rank, without the matrix of scores in memory.
@@ -39,12 +40,12 @@ PARTS = ("covariances", "peers", "ranking", "precision")
 X, Y = 4096, 3000
 WORDS = 10
 PEER_PAIRS, PEER_X, PEER_Y, COMPONENTS = 20_000, 1024, 1000, 32
-#: scikit-learn finds one component after the other, each in many passes over the data.
+#: scikit-learn computes components sequentially, each in many passes over the data.
 COMPONENTS_OF_SKLEARN = 1
 
 
 def held() -> float:
-    """GiB that this process has held at most."""
+    """Return the peak memory of this process in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
@@ -113,7 +114,7 @@ def peers(python: str) -> None:
         print(done.stdout.strip() or f"| cca-zoo | failed: {done.stderr.strip().splitlines()[-1]} | |")
 
 
-#: What cca-zoo's Python runs, on the same numbers.
+#: The script for cca-zoo's Python, with the same numbers.
 _ZOO = f"""
 import time
 import numpy as np
@@ -154,7 +155,7 @@ def rank(images: int = 25_000, captions: int = 125_000, size: int = 96) -> None:
 
 
 class _Projected(LinearEmbedder):
-    """Maps that are given, compared by the cosine."""
+    """Fixed maps, compared by the cosine."""
 
     cosine = True
 

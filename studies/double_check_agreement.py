@@ -1,22 +1,22 @@
-"""How often the intervals of agreement hold what two random workers would agree on.
+"""Coverage of the intervals of agreement: how often they contain the agreement of two random workers.
 
     python -m studies.double_check_agreement [--crowds N] [--draws N] [--images N] [--busy N]
         [--campaigns N]
 
 Without the queue, each crowd opens the questions of IMAGES generated scenes; a fold draws some of them, with
-the chances SHARES, and two workers for each, of whom the sloppy one is BUSY times as likely to be asked as
+the probabilities SHARES, and two workers for each; the sloppy worker is BUSY times as likely to be drawn as
 any other.
 
-Through the queue, each campaign has a crowd of its own, in a SQLite that is gone afterwards (three seconds a
-campaign where TMPDIR is in memory); a share of its questions about links is drawn, and boxes are not asked
-for.
+Through the queue, each campaign has a crowd of its own, in a temporary SQLite database (three seconds a
+campaign if TMPDIR is in memory); a share of its questions about links is drawn, and there are no questions
+about boxes.
 
-What is true is counted over all questions that were opened, from what every worker who may be asked would
-answer, each worker alike. Counted is how often the 95 % intervals hold that, of each kind of question with
-LEAST_PAIRS pairs or more.
+The truth is computed over all opened questions, from the answers that every permitted worker would give, with
+equal weights. The result is how often the 95 % intervals contain it, for each kind of question with at least
+LEAST_PAIRS pairs.
 
-Before that, with careful workers alone: the figures, and those of the second answers that only the fold asked
-for, which the first answer chose.
+Before that, with careful workers only: the figures, and those of only the fold's second answers, whose
+selection depends on the first answer.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ from annotation.task_types import discovery
 from config.sample import sample_records
 from studies.scene_campaigns import imported_scenes, open_scene_campaign
 
-#: Intervals are counted from so many pairs on.
+#: Minimum number of pairs of a counted interval.
 LEAST_PAIRS = 100
 MIX = {"careful": 3, "average": 2, "sloppy": 1}
-#: The chance with which a question is drawn, by kind: about the usual one, and most folds have pairs enough.
+#: The probability of drawing a question, by kind: about the default, and enough for the pairs of most folds.
 SHARES = {
     COREF_LINK: 0.04,
     CHAIN_VERIFICATION: 0.09,
@@ -73,12 +73,12 @@ SHARES = {
     BOX_QUALITY: 0.04,
     BOX_COVERAGE: 0.04,
 }
-#: Scenes of a campaign through the queue, and the chance with which its questions are drawn.
+#: Number of scenes of a campaign through the queue, and the probability with which its questions are drawn.
 QUEUED, QUEUED_SHARE = 17, 0.5
 
 
 class WatchedCrowd(Crowd):
-    """A crowd that remembers what it was asked first."""
+    """A crowd that records the first version of its questions."""
 
     questions: dict[tuple[str, str], Question]
 
@@ -91,14 +91,14 @@ class WatchedCrowd(Crowd):
 
 @dataclass(slots=True)
 class PairCounts:
-    """Sums over questions: of the chance that two random workers agree, and of each answer's."""
+    """Sums over questions: of the probability that two random workers agree, and of each answer's."""
 
     questions: int = 0
     equal: float = 0.0
     answers: Counter[str] = field(default_factory=Counter)
 
     def add(self, answers: Sequence[str]) -> None:
-        """Add a question, with the answer of every worker who may be asked it."""
+        """Add a question, with the answer of every permitted worker."""
         n, counts = len(answers), Counter(answers)
         self.questions += 1
         self.equal += sum(c * (c - 1) for c in counts.values()) / (n * (n - 1))
@@ -107,17 +107,17 @@ class PairCounts:
 
     @property
     def agreement(self) -> float:
-        """The chance that two workers agree on a question."""
+        """Return the probability that two workers agree on a question."""
         return self.equal / self.questions
 
     @property
     def kappa(self) -> float | None:
-        """The kappa of two random workers; None where all give one answer."""
+        """Return the kappa of two random workers; None if all give the same answer."""
         expected = sum((n / self.questions) ** 2 for n in self.answers.values())
         return (self.agreement - expected) / (1 - expected) if expected < 1 - 1e-12 else None
 
 
-#: Image and key -> what every worker who may be asked a question would answer, by the worker's name.
+#: By image and key, the answer that every permitted worker would give, by the worker's name.
 Answers = dict[tuple[str, str], dict[str, str]]
 
 
@@ -126,7 +126,7 @@ def answers_of_all(
     truths: Mapping[str, Truth],
     workers: Sequence[SimulatedWorker],
 ) -> Answers:
-    """What all workers would say to all questions asked; who drew a box is not asked about it."""
+    """Return all workers' answers to all questions; the drawer of a box is not permitted to judge it."""
     return {
         (image, key): {
             worker.name: worker.answer(question, truths[image])[0]
@@ -138,7 +138,7 @@ def answers_of_all(
 
 
 def true_counts(answers: Answers) -> dict[str, PairCounts]:
-    """Kind -> the counts over all questions and all pairs of workers."""
+    """Return by kind the counts over all questions and all pairs of workers."""
     counts: dict[str, PairCounts] = defaultdict(PairCounts)
     for (_, key), by_worker in answers.items():
         counts[question_of(key)].add(list(by_worker.values()))
@@ -147,14 +147,14 @@ def true_counts(answers: Answers) -> dict[str, PairCounts]:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The questions that a crowd opened: what everybody would answer, and how the images went."""
+    """The questions that a crowd opened: everybody's answers, and the images."""
 
     answers: Answers
     images: list[SimulatedImage]
 
     def fold(self, seed: int, busy: Mapping[str, int]) -> dict[str, DoubleCheckAgreement]:
-        """Kind -> the agreement over the questions that this seed draws, and the two workers it draws for
-        each: by how `busy` they are."""
+        """Return by kind the agreement over the questions that this seed draws, and the two workers it draws
+        for each, weighted by `busy`."""
         rng = np.random.default_rng(seed)
         pairs: dict[str, list[AnswerPair]] = defaultdict(list)
         for (image, key), by_worker in self.answers.items():
@@ -169,7 +169,7 @@ class Opened:
 
 
 def open_questions(golds: Sequence[Gold], workers: Sequence[SimulatedWorker], *, seed: int) -> Opened:
-    """Send scenes through a crowd, each question answered as often as the fold asks."""
+    """Send scenes through a crowd, each question answered as often as the fold requires."""
     crowd = WatchedCrowd(workers, seed=seed, gate=Gate({}, seed=seed, settings=NO_QUALIFICATION))
     crowd.questions = {}
     truths = {name: Truth(layer, image=name, size=size) for name, size, layer in golds}
@@ -179,7 +179,8 @@ def open_questions(golds: Sequence[Gold], workers: Sequence[SimulatedWorker], *,
 
 @dataclass(slots=True)
 class Coverage:
-    """Of a kind of question: intervals counted, those that hold the true agreement and kappa, and sums."""
+    """Coverage for a kind of question: numbers of intervals, of those that contain the true agreement and
+    kappa, and sums."""
 
     times: int = 0
     pairs: int = 0
@@ -189,7 +190,7 @@ class Coverage:
     true_kappa: float = 0.0
 
     def add(self, measured: DoubleCheckAgreement, true: PairCounts) -> None:
-        """Add one interval, where there are pairs enough."""
+        """Add one interval, if there are enough pairs."""
         if measured.pairs < LEAST_PAIRS or measured.equal is None or true.kappa is None:
             return
         self.times += 1
@@ -201,7 +202,7 @@ class Coverage:
 
 
 def markdown(title: str, coverage: Mapping[str, Coverage]) -> Iterator[str]:
-    """The table of the coverage by kind, and of all together."""
+    """Yield the table of the coverage by kind, and of all together."""
     yield f"### {title}"
     yield ""
     yield "| question | intervals | pairs, mean | agreement held | kappa held | true agreement | true kappa |"
@@ -232,7 +233,7 @@ def _row(name: str, of: Coverage) -> str:
 
 
 def run_folds(crowds: int, draws: int, images: int, busy: int) -> dict[str, Coverage]:
-    """The coverage over so many folds of the questions that each crowd opened, without the queue."""
+    """Return the coverage over folds of the questions that each crowd opened, without the queue."""
     golds = scenes(images)
     coverage: dict[str, Coverage] = defaultdict(Coverage)
     for seed in range(crowds):
@@ -248,7 +249,7 @@ def run_folds(crowds: int, draws: int, images: int, busy: int) -> dict[str, Cove
 
 
 def run_campaigns(campaigns: int) -> dict[str, Coverage]:
-    """The coverage over so many campaigns through the queue; Django is set up and its database migrated."""
+    """Return the coverage over campaigns through the queue; Django is set up and its database migrated."""
     from annotation.models import Judgment as StoredJudgment
     from annotation.models import Task
     from annotation.selectors.campaign.glance import agreement
@@ -287,7 +288,7 @@ def run_campaigns(campaigns: int) -> dict[str, Coverage]:
 
 
 def scenes(number: int) -> list[Gold]:
-    """So many generated scenes with their gold."""
+    """Return generated scenes with their gold."""
     return [
         (record.id, (record.width, record.height), record.layer)
         for record in sample_records(number, seed=1)
@@ -296,7 +297,7 @@ def scenes(number: int) -> list[Gold]:
 
 
 def run_careful(images: int) -> Iterator[str]:
-    """Careful workers alone: what is drawn, what is true, and what the first answer would choose."""
+    """Yield the figures of careful workers only: drawn, true, and with the first answer's selection."""
     workers = make_crowd({"careful": 6}, seed=1)
     opened = open_questions(scenes(images), workers, seed=1)
     true = true_counts(opened.answers)
@@ -323,7 +324,7 @@ def _estimate(of: IntervalEstimate) -> str:
 
 
 def _first_two(images: Sequence[SimulatedImage], kind: str) -> Iterator[AnswerPair]:
-    """The first two votes of every question of a kind that the fold asked two people."""
+    """Yield the first two votes of every question of a kind that two people answered in the fold."""
     for image in images:
         votes: dict[str, list[Judgment]] = defaultdict(list)
         for judgment in image.judgments:
@@ -339,7 +340,7 @@ def _pair(first: Judgment, second: Judgment, share: float) -> AnswerPair:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--crowds", type=int, default=5)
     parser.add_argument("--draws", type=int, default=200)

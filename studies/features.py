@@ -1,14 +1,15 @@
-"""How long words of pictures take, first and again from the cache, beside the obvious code; prints one table.
+"""Time for words of pictures, computed and from the cache, compared with straightforward code; prints one
+table.
 
     python -m studies.features FOLDER [--pictures 1000]
 
 FOLDER holds photographs (*.jpg). Codebooks are learned from half of those counted, at most 200.
 
-"obvious" describes one picture after another: filters by SciPy's FFT, all distances of points to
-centres at once by NumPy, words counted cell by cell; colours and SIFT are OpenCV's there too. It is run
-on a sample and multiplied up, and must find the same words but for rounding. The peak is what a product
-of two matrices reaches in single precision; operations are those of 38 filters of 49 x 49 pixels and of all
-distances, an addition and a multiplication each, as if nothing were saved; Fourier transforms save much.
+"obvious" describes one picture after another: filters by SciPy's FFT, all distances of points to centres at
+once by NumPy, words counted cell by cell; colours and SIFT are also OpenCV's. It is run on a sample and
+extrapolated, and must return the same words up to rounding. The peak is the rate of a matrix product in
+single precision; operations are those of 38 filters of 49 x 49 pixels and of all distances, an addition and a
+multiplication each, without savings by Fourier transforms.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def main() -> None:
 
 
 def obvious(path: Path, vocabulary: Vocabulary) -> np.ndarray:
-    """A picture's counts, shape (16, words of all kinds)."""
+    """Return a picture's counts, shape (16, words of all kinds)."""
     picture = pictures.pixels(pictures.read_picture(path), vocabulary.settings.longer_side)
     kinds = []
     for (kind, (describe, _)), centres in zip(DESCRIPTORS.items(), vocabulary.centres, strict=True):
@@ -95,7 +96,7 @@ def obvious(path: Path, vocabulary: Vocabulary) -> np.ndarray:
 
 
 def filtered(picture: pictures.Pixels) -> Field:
-    """`descriptors.texture` by SciPy's FFT."""
+    """Return `descriptors.texture` by SciPy's FFT."""
     grey = cvtColor(picture, COLOR_RGB2GRAY).astype(np.float32)
     grey = (grey - grey.mean()) / max(float(grey.std()), 1e-9)
     wide = np.pad(grey, len(bank()[0][0]) // 2, mode="reflect")
@@ -109,7 +110,8 @@ def filtered(picture: pictures.Pixels) -> Field:
 
 
 def operations(path: Path, vocabulary: Vocabulary) -> int:
-    """Additions and multiplications for one picture, if each filter is applied pixel by pixel."""
+    """Return the number of additions and multiplications for one picture if each filter is applied pixel by
+    pixel."""
     picture = pictures.pixels(pictures.read_picture(path), vocabulary.settings.longer_side)
     points = picture.shape[0] * picture.shape[1]
     shapes = len(range(2, picture.shape[0], 4)) * len(range(2, picture.shape[1], 4))

@@ -1,4 +1,4 @@
-"""Fisher vectors: how long mixtures take to learn, and the vectors of phrases.
+"""Fisher vectors: time for fitting mixtures, and for the vectors of phrases.
 
     python -m studies.fisher [--only learning vectors] [--phrases 423000] [--words 20000]
 
@@ -6,11 +6,11 @@
   each family of mixtures; the mean log-likelihood of a word, of another tenth as many words, and what the
   pass that gained least gained.
 - vectors: Fisher vectors under a hybrid mixture of phrases of 2.5 words on average (as many as Flickr30k
-  Entities has of phrases in its training images), block by block, not kept; and the process's memory at most.
+  Entities has of phrases in its training images), block by block, discarded; and the process's peak memory.
 
 Word vectors are drawn around `--clusters` centres, half of their dimensions Gaussian and half Laplacian;
-`--apart` is how far the centres lie apart, in standard deviations within a cluster: the less, the more
-components share a word, and the longer it takes. Words of phrases are drawn as Zipf has them.
+`--apart` is the distance of the centres, in standard deviations within a cluster: the smaller, the more
+components share a word, and the longer it takes. Words of phrases follow Zipf's law.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DIMENSIONS = 300
 
 
 def word_vectors(options: argparse.Namespace, count: int, seed: int = 0) -> NDArray[np.float32]:
-    """`count` words, around centres that are always the same."""
+    """Return `count` words, around centres that are always the same."""
     rng = np.random.default_rng(1)
     centres = options.apart * rng.standard_normal((options.clusters, DIMENSIONS), dtype=np.float32)
     rng = np.random.default_rng((2, seed))
@@ -45,7 +45,7 @@ def word_vectors(options: argparse.Namespace, count: int, seed: int = 0) -> NDAr
 
 
 def phrases(options: argparse.Namespace) -> WordNumbers:
-    """From 0 to 5 words each, 2.5 on average."""
+    """Return phrases of 0 to 5 words, 2.5 on average."""
     rng = np.random.default_rng(1)
     end = np.cumsum(rng.integers(0, 6, options.phrases))
     often = 1 / np.arange(1, options.words + 1)
@@ -77,7 +77,7 @@ def vectors(options: argparse.Namespace) -> None:
     words = word_vectors(options, options.words)
     shared = (mixture.posteriors(words) > LEAST_POSTERIOR).sum(axis=1).mean()
     fisher, phrase_words = FisherVectors(mixture), phrases(options)
-    next(fisher.blocks(phrase_words.take(range(10)), words))  # compiled
+    next(fisher.blocks(phrase_words.take(range(10)), words))  # compiles
     took, numbers = seconds(lambda: sum(block.size for block in fisher.blocks(phrase_words, words)))
     rate, peak = numbers * 4 / took / 1e9, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

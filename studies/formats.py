@@ -1,12 +1,11 @@
-"""Formats alone, without a database: rates and peak memory at the size of Flickr30k.
+"""Formats without a database: rates and peak memory at the size of Flickr30k.
 
     python -m studies.formats [--images 31783] [--only entities]
 
-The records are those of studies.intake (5 captions, 16 mentions and 8.7 boxes an image).
-Each row is a process of its own. Making the records up is not counted as writing them; rates
-are by the clock, and the processor's seconds are for machines with other work. Peak memory is
-what the process held at most beyond what it held before, once at a tenth of the size and once
-at full size: where the two are alike, memory does not grow with the corpus.
+The records are those of studies.intake (5 captions, 16 mentions and 8.7 boxes an image). Each row is a
+process of its own. Generating the records does not count as writing; rates use wall-clock time, and CPU
+seconds are for machines with other work. Peak memory is the increase of the process's memory, once at a tenth
+of the size and once at full size: if both are equal, memory is independent of the corpus.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MIB = 1024 * 1024
 
 
 class Timed:
-    """An iterable that adds up what its source takes: seconds by the clock, and of the processor."""
+    """An iterable that sums the time of its source: wall-clock and CPU seconds."""
 
     def __init__(self, source: Iterable[ImageRecord]) -> None:
         self._source = source
@@ -48,7 +47,7 @@ class Timed:
 
 
 def memory(field: str) -> float:
-    """MiB of this process: `VmRSS` now, `VmHWM` at most (Linux)."""
+    """Return the memory of this process in MiB: `VmRSS` now, `VmHWM` at most (Linux)."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1]) / 1024
@@ -56,7 +55,7 @@ def memory(field: str) -> float:
 
 
 def write(key: str, folder: Path, images: int) -> Timed:
-    """Write `images` made-up images; what making them took."""
+    """Write `images` made-up images; return the time for generating them."""
     folder.mkdir(parents=True)
     records = Timed(made_up(images, layered=True))
     FORMATS.get(key).write(records, folder)
@@ -64,7 +63,7 @@ def write(key: str, folder: Path, images: int) -> Timed:
 
 
 def read(key: str, folder: Path, images: int) -> Timed:
-    """Read what was written, keeping nothing."""
+    """Read what was written, storing nothing."""
     count = sum(1 for _ in FORMATS.get(key).read(folder))
     if count != images:
         raise AssertionError(f"{key}: {count} images of {images} were read")
@@ -75,7 +74,7 @@ DIRECTIONS = {"write": write, "read": read}
 
 
 def row(key: str, direction: str, folder: Path, images: int) -> dict[str, float]:
-    """One measurement, in a process of its own."""
+    """Return one measurement, in a process of its own."""
     command = [sys.executable, "-m", "studies.formats", "--row", key, direction, str(folder), str(images)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
     measured: dict[str, float] = json.loads(done.stdout)

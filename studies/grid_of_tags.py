@@ -2,12 +2,12 @@
 
     python -m studies.grid_of_tags [--database sqlite|postgresql] [--images 31783] [--small 1000]
 
-Images with five captions and ten different tags each, drawn from 12,000 by Zipf's law, kept as `rank_tags
---keep` keeps them. The whole page is asked for by Django's test client, as a signed-in researcher: rights,
-queries, template; no network, and no picture. Each page is asked for 21 times, the first of which is left
-out. "processor ms" is the mean of what this process and the database's computed, which other work on the
-machine hardly changes; "least" and "median" are by the clock. The last column is how many queries the page
-takes in a corpus of `--small` images and in the large one.
+Images with five captions and ten different tags each, drawn from 12,000 by Zipf's law, stored like `rank_tags
+--keep` does. Django's test client requests the whole page as a signed-in researcher: permissions, queries,
+template; no network, and no picture. Each page is requested 21 times, without the first. "processor ms" is
+the mean CPU time of this process and the database's, which other work on the machine hardly affects; "least"
+and "median" are wall-clock times. The last column is the number of queries for the page in a corpus of
+`--small` images and in the large one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-#: Generated tags, and those of an image.
+#: Numbers of generated tags, and of those of an image.
 VOCABULARY, TAGS_PER_IMAGE = 12_000, 10
 TIMES = 20
-#: What is asked, by what it is: t0 is the most frequent tag.
+#: Queries by description: t0 is the most frequent tag.
 QUERIES = {
     "no filter": "",
     "a tag of many images": "?tags=t0",
@@ -119,7 +119,7 @@ def _measure(database: str, images: int, small: int) -> None:
 
 
 def _computed(database: str) -> float:
-    """Seconds that this process has computed, and with PostgreSQL the server process of its connection."""
+    """Return the CPU seconds of this process, and with PostgreSQL of the server process of its connection."""
     begin = time.process_time()
     if database == "sqlite":
         return begin
@@ -140,8 +140,8 @@ def _timed(client: object, address: str) -> float:
 
 
 def _fill(name: str, number: int) -> tuple[int, float, float]:
-    """A corpus of generated images, captions and tags: how many rows of tags, and in how many seconds they
-    were kept, by the clock and of the processor."""
+    """Create a corpus of generated images, captions and tags; return the number of rows of tags, and the
+    wall-clock and CPU seconds for storing them."""
     from annotation.datasets.importing import import_records
     from annotation.datasets.tags import save_tags
     from annotation.models import Corpus

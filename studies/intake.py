@@ -2,10 +2,9 @@
 
     [DATABASE_URL=postgresql://...] python -m studies.intake [--images 31783] [--pictures 1000]
 
-A corpus is made up with as many captions, mentions, chains and boxes an image as Plummer et
-al. 2015 print. Each row is one `manage.py` command in a process of its own, on SQLite in a
-temporary folder, or on a database of its own beside the one that DATABASE_URL names; both
-are gone afterwards.
+The generated corpus has as many captions, mentions, chains and boxes per image as Plummer et al. 2015 report.
+Each row is one `manage.py` command in a process of its own, on a temporary SQLite database, or on a temporary
+database beside that of DATABASE_URL.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _BOXES, _SHARES = (0, 1, 2, 3, 4), (0.209, 0.591, 0.10, 0.062, 0.038)
 
 
 def made_up(images: int, *, layered: bool) -> Iterator[ImageRecord]:
-    """Images with 5 captions, 7.7 chains, 16 mentions and 8.7 boxes each, the same every time."""
+    """Yield images with 5 captions, 7.7 chains, 16 mentions and 8.7 boxes each, always the same."""
     rng = random.Random(30)
     for number in range(images):
         words: list[list[str]] = [[] for _ in range(CAPTIONS)]
@@ -87,7 +86,7 @@ def made_up(images: int, *, layered: bool) -> Iterator[ImageRecord]:
 
 
 def photographs(folder: Path, images: int) -> None:
-    """`images` JPEG files with the detail of a photograph, named as the first images are."""
+    """Create `images` JPEG files with the detail of a photograph, named like the first images."""
     folder.mkdir()
     for number in range(images):
         noise = Picture.effect_noise((WIDTH // 4, HEIGHT // 4), 60).resize((WIDTH, HEIGHT))
@@ -95,14 +94,14 @@ def photographs(folder: Path, images: int) -> None:
 
 
 def processor_seconds() -> float:
-    """What the commands run so far took of the processor, start-up included."""
+    """Return the CPU seconds of the commands so far, including start-up."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 @contextmanager
 def database(folder: Path) -> Iterator[dict[str, str]]:
-    """The environment of a migrated database that is gone afterwards."""
+    """Yield the environment of a temporary migrated database."""
     url = os.environ.get("DATABASE_URL", "")
     environment = {**os.environ, "DATA_DIR": str(folder / "data")}
     if not url.startswith("postgres"):

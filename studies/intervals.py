@@ -1,13 +1,13 @@
-"""How often intervals of 95 % hold the true figure, by simulation; prints tables.
+"""Coverage of 95 % intervals, by simulation; prints tables.
 
     python -m studies.intervals [--simulations 4000] [--resamples 1000] [--seed 0]
 
-Shares: hits and misses of 5, 10, 30 and 100 images with one query each, and with five that are alike
-(an image's own share is drawn from a beta distribution of intraclass correlation 0.3). Before: percentiles of
-a bootstrap that draws images. After: Wilson's interval of the effective number of queries, which is what the
-product prints. Exact: Clopper and Pearson's of the same number (Korn and Graubard 1998), for comparison.
-Means and medians: a value from 0 to 1 as R-precision's (beta 0.4, 0.8), and a rank (log-normal).
-Before: plain percentiles; after: those of `phrasebox.agreement.estimates.tails`.
+Shares: hits and misses of 5, 10, 30 and 100 images with one query each, and with five correlated ones (an
+image's own share is drawn from a beta distribution of intraclass correlation 0.3). Before: percentiles of a
+bootstrap over images. After: Wilson's interval for the effective number of queries, which the product uses.
+Exact: Clopper and Pearson's for the same number (Korn and Graubard 1998), for comparison. Means and medians:
+a value from 0 to 1 as R-precision's (beta 0.4, 0.8), and a rank (log-normal). Before: plain percentiles;
+after: those of `phrasebox.agreement.estimates.tails`.
 
 In brackets: the mean width. The standard error of a coverage of 95 % is 0.3 points with 4,000 simulations.
 """
@@ -37,7 +37,7 @@ Bounds = tuple[Floats, Floats]
 
 
 def samples(share: float, clusters: int, queries: int, simulations: int, seed: int) -> Floats:
-    """Hits of each image, shape (simulations, clusters)."""
+    """Return hits of each image, shape (simulations, clusters)."""
     rng = np.random.default_rng([seed, clusters, queries, round(1000 * share)])
     chance: Floats | float = share
     if queries > 1:
@@ -47,7 +47,7 @@ def samples(share: float, clusters: int, queries: int, simulations: int, seed: i
 
 
 def drawn(values: Floats, resamples: int, level: tuple[float, float]) -> Bounds:
-    """Quantiles of resampled means of equal clusters, as the product draws them; `values` (n, clusters)."""
+    """Return quantiles of resampled means of equal clusters, as in the product; `values` (n, clusters)."""
     clusters = values.shape[1]
     times = np.random.default_rng(0).multinomial(clusters, np.full(clusters, 1 / clusters), size=resamples)
     moved = values @ (times.T / clusters)
@@ -62,7 +62,7 @@ def wilson(hits: Floats, queries: int) -> Bounds:
 
 
 def exact(hits: Floats, queries: int) -> Bounds:
-    """Clopper and Pearson's interval of the effective number."""
+    """Return Clopper and Pearson's interval for the effective number."""
     items = np.full(hits.shape[1], float(queries))
     number = np.array([effective_number(hits_of_run, items, LEVEL) for hits_of_run in hits])
     successes = hits.mean(axis=1) / queries * number
@@ -73,7 +73,7 @@ def exact(hits: Floats, queries: int) -> Bounds:
 
 
 def bounds_text(bounds: Bounds, truth: float) -> str:
-    """Coverage in per cent and mean width."""
+    """Return coverage in per cent and mean width."""
     low, high = bounds
     held = (low <= truth + 1e-12) & (high >= truth - 1e-12)
     return f"{100 * held.mean():.1f} ({(high - low).mean():.3f})"
@@ -129,7 +129,7 @@ def _images(clusters: int, resamples: int) -> Bootstrap:
 
 
 def _plain_medians(ranks: Floats, resamples: int, level: tuple[float, float]) -> Bounds:
-    """Percentiles of resampled medians."""
+    """Return percentiles of resampled medians."""
     clusters = ranks.shape[1]
     chosen = np.random.default_rng(0).integers(clusters, size=(resamples, clusters))
     low, high = np.array(

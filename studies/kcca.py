@@ -1,23 +1,22 @@
-"""How long KCCA takes, how exactly it is solved, and how time grows; prints one table.
+"""Time, accuracy and scaling of KCCA; prints one table.
 
     python -m studies.kcca [--pairs 6000] [--only fit|sweep|growth|others|peers] [--device cuda]
         [--mvlearn PYTHON] [--cca-zoo PYTHON] [--whole]
 
-Kernels are made: bags of words from topics of Zipfian words, and histograms of the same topics, as
-cosines with themselves, all in float64; making them is not timed. Beside each time stands the
-number of products of two matrices of that size that the machine does in it (2 n^3 operations each),
-measured in the same process.
+Kernels are synthetic: bags of words from topics of Zipfian words, and histograms of the same topics, as
+cosines with themselves, all in float64; generating them is not timed. Each time is also given as a number of
+products of two matrices of that size (2 n^3 operations each), measured in the same process.
 
 - fit: 100 dimensions, all solvers; the relative residual of eq. 3 at its worst dimension.
 - sweep: 4 regularisers by 46 numbers of dimensions, scored on 1,000 held-out pairs.
 - growth: fits and sweeps at doubling sizes, and the slope of time against size on logarithmic axes.
-- others: the generalised eigenproblem of twice the size with SciPy, what one writes first.
+- others: the generalised eigenproblem of twice the size with SciPy, the straightforward solution.
 - peers: mvlearn's KMCCA and cca-zoo's KCCA on the same kernels with the same regulariser, each by a
   Python that has it (both pin other packages than we do), at a quarter and at half of the pairs; with
   `--whole` at all of them, where they take minutes.
 
-With `--device` fits, sweep and growth are run there too, each beside the CPU's, with the largest
-difference to it. Kernels go there and results come back within the time; starting the device is not timed.
+With `--device` fits, sweep and growth are run there too, each beside the CPU's, with the largest difference
+to it. Kernels go there and results come back within the time; starting the device is not timed.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def row(what: str, pairs: int, taken: float, product: float, remark: str) -> Non
 
 
 def start(device: str) -> None:
-    """Have torch start the device, which takes seconds once; ends the program where there is none."""
+    """Make torch start the device, which takes seconds once; exit if there is none."""
     try:
         on = torch_on(device)
     except NoDevice as missing:
@@ -71,7 +70,7 @@ def fits(world: Problem, product: float, device: str) -> None:
 
 
 def at(device: str) -> str:
-    """What a row's name says of where it was computed."""
+    """Return the part of a row's name for its device."""
     return "" if device == CPU else f", {device}"
 
 
@@ -88,7 +87,7 @@ def sweep(world: Problem, product: float, device: str) -> None:
 
 
 def differences(first: SelectedKCCA, second: SelectedKCCA) -> str:
-    """How far two selections on the same pairs are apart."""
+    """Return the differences of two selections on the same pairs."""
     if [trial.setting for trial in first.trials_] != [trial.setting for trial in second.trials_]:
         return "another grid of settings: the kernels retain another number of dimensions"
     recalls = max(

@@ -1,8 +1,8 @@
-"""KCCA beside the tools one would pick, on the same kernels with the same regulariser.
+"""KCCA compared with other tools, on the same kernels with the same regulariser.
 
-What a tool finds is judged by eq. 3 from its weights alone: correlations are the quotient that eq. 3
-maximises, and the residual is ours. Each tool runs in a process of another Python, which measures
-itself; reading the kernels is not timed.
+A tool's result is evaluated by eq. 3 from its weights: correlations are the quotient that eq. 3 maximises,
+and the residual is ours. Each tool runs in another Python, which measures its own time; reading the kernels
+is not timed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from studies import kcca_tools
 from studies.kcca_problem import DIMENSIONS, KAPPA, Problem, problem
 from studies.measuring import seconds
 
-#: Packages, and the tools of `kcca_tools` that each of them makes.
+#: Packages, and their tools in `kcca_tools`.
 PEERS = {"mvlearn": ("mvlearn", "mvlearn, as it comes"), "cca-zoo": ("cca-zoo",)}
 
 
@@ -67,11 +67,11 @@ def show(
 
 
 def elsewhere(python: str, tool: str, world: Problem) -> tuple[float, tuple[Matrix, Matrix]]:
-    """Seconds and weights of a tool run by another Python; only the file of tools is run there."""
+    """Return seconds and weights of a tool run by another Python; only the file of tools is run there."""
     with tempfile.TemporaryDirectory() as folder:
         file, weights = Path(folder) / "problem.npz", Path(folder) / "weights.npz"
         np.savez(file, x=world.x, y=world.y, kappa=KAPPA, dimensions=DIMENSIONS)
-        # Isolated, else it would take our own modules for those of the standard library (`queue`).
+        # Isolated, or else our own modules would shadow those of the standard library (`queue`).
         command = [python, "-I", str(Path(kcca_tools.__file__)), tool, str(file), str(weights)]
         answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
         with np.load(weights, allow_pickle=False) as held:

@@ -1,4 +1,4 @@
-"""The pairs that benchmarks of KCCA solve: made-up pictures and texts of the same topics, as kernels."""
+"""The pairs of the KCCA benchmarks: synthetic pictures and texts of the same topics, as kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from models_core.estimators.base import Matrix
 from models_core.estimators.kcca.kcca import unit
 
-#: What is solved: the regulariser of eq. 3, and how many dimensions.
+#: The regulariser of eq. 3, and the number of dimensions.
 KAPPA, DIMENSIONS = 0.5, 100
 
 

@@ -1,8 +1,8 @@
 """KCCA by other tools, on given kernels; run by `studies.kcca_peers`.
 
-As a program, `PYTHON kcca_tools.py TOOL FILE.npz WEIGHTS.npz` measures itself, prints the seconds as JSON
-and stores the weights, so that a tool can live in an environment of its own; therefore nothing of this
-project is imported here.
+As a program, `PYTHON kcca_tools.py TOOL FILE.npz WEIGHTS.npz` measures its time, prints the seconds as JSON
+and stores the weights, so that a tool can have its own environment; so this module imports nothing of this
+project.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Fitted = tuple[np.ndarray, np.ndarray]
 
 
 def mvlearn(x: np.ndarray, y: np.ndarray, kappa: float, dimensions: int, **more: Any) -> Fitted:
-    """KMCCA, whose (1 - r) K^2 + r K is ours where r = kappa / (1 + kappa); every eigenvalue is kept."""
+    """KMCCA, whose (1 - r) K^2 + r K is ours if r = kappa / (1 + kappa); all eigenvalues are used."""
     from mvlearn.embed import KMCCA  # type: ignore[import-not-found]
 
     settings = {"regs": kappa / (1 + kappa), "kernel": "precomputed", "sval_thresh": 1e-13, **more}
@@ -28,16 +28,16 @@ def mvlearn(x: np.ndarray, y: np.ndarray, kappa: float, dimensions: int, **more:
 
 
 def mvlearn_default(x: np.ndarray, y: np.ndarray, kappa: float, dimensions: int) -> Fitted:
-    """As it comes: eigenvalues below n / 1,000 are dropped, so that another problem is solved."""
+    """KMCCA with its defaults: eigenvalues below n / 1,000 are dropped, so that it solves another problem."""
     return mvlearn(x, y, kappa, dimensions, sval_thresh=1e-3)
 
 
 def cca_zoo(x: np.ndarray, y: np.ndarray, kappa: float, dimensions: int) -> Fitted:
-    """KCCA, whose (1 - c) K^2 / (n - 1) + c K is ours where c = kappa / (kappa + n - 1)."""
+    """KCCA, whose (1 - c) K^2 / (n - 1) + c K is ours if c = kappa / (kappa + n - 1)."""
     from cca_zoo.nonparametric import KCCA
 
     shrinkage = kappa / (kappa + len(x) - 1)
-    # Kernels are centred in any case; `center` would take means from the columns of what is given first.
+    # Kernels are centred already; `center` would subtract column means of the first argument.
     model = KCCA(dimensions, center=False, shrinkage=shrinkage, kernel="precomputed").fit([x, y])
     return model.weights_[0], model.weights_[1]
 

@@ -1,9 +1,9 @@
-"""The methods of Gong et al. 2014 on 1,000 photographs of Flickr8k: what comes out, with intervals.
+"""The methods of Gong et al. 2014 on 1,000 photographs of Flickr8k: results with intervals.
 
     python -m studies.linear_methods DATA [--only clean|wsabie|weak] [--seeds 5]
 
-DATA is the folder of real data: lemmatised captions, and features of 512 numbers. Captions are bags of the
-3,000 most frequent words of the training captions, without stop words. Figures are R@10 in per cent: of
+DATA is the folder of the real data: lemmatised captions, and features of 512 numbers. Captions are bags of
+the 3,000 most frequent words of the training captions, without stop words. Figures are R@10 in per cent: of
 images, any of their five captions among those of all test images; of captions, their image.
 
 - clean: ridge regression, CCA and normalised CCA over five folds (one tested, the next held out to choose
@@ -51,7 +51,7 @@ from models_core.features.text.lemmas import Lemmatiser
 LINK = ("captions", "images")
 FOLDS, CUT = 5, 10
 CLEAN, WEAK, HELD_OUT, TESTED = 250, 350, 150, 250
-#: So many clean images need no more Fourier features.
+#: Enough Fourier features for this number of clean images.
 FOURIER = 300
 
 
@@ -92,7 +92,7 @@ def bags_of(data: World, images: Sequence[int]) -> TfIdfBags:
 
 
 def pairs(data: World, images: Sequence[int], bags: TfIdfBags, *, number: int | None = None) -> Dataset:
-    """All captions of the images, or one each."""
+    """Return all captions of the images, or one each."""
     chosen = range(5) if number is None else (number,)
     texts = [data.words[n][k] for n in images for k in chosen]
     owners = np.repeat(np.arange(len(images)), len(chosen))
@@ -100,7 +100,7 @@ def pairs(data: World, images: Sequence[int], bags: TfIdfBags, *, number: int | 
 
 
 def hits(model: Any, test: Dataset) -> dict[str, NDArray[np.bool_]]:
-    """Whether each image, and each caption, finds what is its own among the first ten."""
+    """Return whether each image, and each caption, has a right item among its first ten."""
     hits_by_direction = {}
     for direction in DIRECTIONS:
         scores = model.score(test, direction=direction)
@@ -109,7 +109,7 @@ def hits(model: Any, test: Dataset) -> dict[str, NDArray[np.bool_]]:
 
 
 def folds(data: World) -> list[tuple[list[int], list[int], list[int]]]:
-    """Training, held-out and test images of each fold."""
+    """Return training, held-out and test images of each fold."""
     parts = np.array_split(np.random.default_rng(0).permutation(len(data.words)), FOLDS)
     return [
         (
@@ -122,7 +122,7 @@ def folds(data: World) -> list[tuple[list[int], list[int], list[int]]]:
 
 
 def interval(by_image: NDArray[np.float64]) -> tuple[float, float]:
-    """Of the mean of shares of hits, one an image, in per cent."""
+    """Return the interval of the mean of shares of hits, one per image, in per cent."""
     rng = np.random.default_rng(0)
     draws = rng.integers(len(by_image), size=(2000, len(by_image)))
     low, high = np.percentile(100 * by_image[draws].mean(axis=1), [2.5, 97.5])
@@ -180,7 +180,7 @@ def wsabie(data: World) -> None:
 
 
 def weak_texts(data: World, images: Sequence[int], rng: np.random.Generator) -> list[list[str]]:
-    """Tags, title and description of each image as one text."""
+    """Return tags, title and description of each image as one text."""
     vectors = data.vectors / np.linalg.norm(data.vectors, axis=1, keepdims=True)
     all_nouns = sorted({noun for n in images for caption in data.nouns[n] for noun in caption})
     texts = []
@@ -255,7 +255,7 @@ def weak(data: World, seeds: int) -> None:
 
 
 def _mean(values: NDArray[np.float64]) -> str:
-    """With a t-interval of 95 %."""
+    """Return the mean with a t-interval of 95 %."""
     if len(values) < 2 or not values.std():
         return f"{values.mean():.1f}"
     half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))

@@ -3,17 +3,16 @@
     python -m studies.localization [--only proposals localization retrieval] [--images 2400] [--seeds 5]
         [--components 30] [--folder FOLDER]
 
-Everything is made by the product's commands, from nothing, in a database of its own (SQLite in a temporary
-folder, or beside the one that DATABASE_URL names) that is gone afterwards. Scenes are those of `make_sample`
-with seed 11: of 2,400 the first 2,000 to learn from, then 200 held out, then 200 to test on. Word vectors of
-100 numbers are learned from the captions of the first 2,000 alone; regions and whole pictures are described
-by `--extractor layout`.
+Everything is computed by the product's commands in a temporary database (SQLite, or beside that of
+DATABASE_URL). Scenes are those of `make_sample` with seed 11: of 2,400 the first 2,000 for training, then 200
+held out, then 200 for testing. Word vectors of 100 numbers are learned from the captions of the first 2,000
+only; regions and whole pictures are described by `--extractor layout`.
 
 - proposals: for how many of people's boxed mentions one of the first 10, 50 or 100 regions is right, of three
   methods; R@100 by category, its interval by images.
 - localization: region-phrase CCA of N exemplars of each phrase (1, 10 and all) among 100 proposals, phrases
-  as means of words. The seed draws the exemplars; of all there is nothing to draw, so that is one training.
-  R@100 is the bound that the proposals set where no image has more than 100. Table 2 is of N = 10.
+  as means of words. The seed draws the exemplars; with all of them there is one training.
+  R@100 is the bound by the proposals if no image has more than 100. Table 2 is of N = 10.
   Differences on the same mentions are of seed 0, with intervals by images, for AP and mAP by phrases.
 - retrieval: images and captions ranked both ways, any of five captions, phrases and sentences as HGLMM Fisher
   vectors of so many `--components`. The seed draws exemplars, the first clusters of the mixture, and the 500
@@ -21,9 +20,8 @@ by `--extractor layout`.
   D_RP alone is Weighted-distance with alpha 0; the ridge of wholes, which counts for nothing then, is not
   chosen. Tests against HGLMM-CCA are of seed 0, by randomisation, p adjusted by Holm.
 
-Figures are per cent, means over seeds with a t-interval of 95 % over seeds. A line is printed as soon as it
-is known, with the seconds of the processor that it took. With --folder all is kept there, and the next run
-does not make it again.
+Figures are per cent, means over seeds with a t-interval of 95 % over seeds. Each line is printed when it is
+computed, with its CPU seconds. With --folder all results are stored there, and the next run reuses them.
 
 Source: Plummer et al. 2015, sections 3 and 4, Tables 2, 4 and 5.
 """
@@ -51,10 +49,10 @@ from annotation.common.plain_text import text_table
 from studies.intake import database
 
 CORPUS, SEED, REGIONS = "scenes", 11, 100
-#: Shares of the scenes that are learned from, held out and tested on: twelfths.
+#: Shares of the scenes for training, held out and for testing: twelfths.
 SPLITS = {"train": 10, "val": 1, "test": 1}
 METHODS = ("edges-and-segments", "edgeboxes", "selective-search")
-#: Exemplars of a phrase, at most, as a row is called; 0 is all.
+#: Maximum number of exemplars of a phrase, by the name of the row; 0 is all.
 EXEMPLARS = {"N = 1": 1, "N = 10": 10, "all pairs": 0}
 MEASURES = ("R@1", "R@5", "R@10")
 DIRECTIONS = ("annotation", "search")
@@ -62,7 +60,7 @@ DIRECTIONS = ("annotation", "search")
 
 @contextmanager
 def set_up(folder: Path | None) -> Iterator[Path]:
-    """Django with a migrated database in this folder, or in one that is gone afterwards."""
+    """Set up Django with a migrated database in this folder, or in a temporary one."""
     with ExitStack() as stack:
         folder = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-")))
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +77,7 @@ def set_up(folder: Path | None) -> Iterator[Path]:
 
 
 def command(*arguments: object) -> dict[str, Any]:
-    """What a command reports."""
+    """Return the report of a command."""
     from django.core.management import call_command
 
     out = StringIO()
@@ -89,7 +87,7 @@ def command(*arguments: object) -> dict[str, Any]:
 
 
 def interval_text(values: Sequence[float], places: int = 1) -> str:
-    """The mean in per cent, and of several values its t-interval of 95 %."""
+    """Return the mean in per cent, and for several values its t-interval of 95 %."""
     percents = 100 * np.asarray(values)
     if len(percents) == 1:
         return f"{percents[0]:.{places}f}"
@@ -103,7 +101,7 @@ def say(line: str) -> None:
 
 @dataclass(frozen=True)
 class Bench:
-    """The scenes, and what is made of them when somebody asks for it. Names are of feature sets."""
+    """The scenes, and results that are computed on request. Names are those of feature sets."""
 
     folder: Path
     images: int
@@ -112,7 +110,7 @@ class Bench:
 
     @cached_property
     def layer(self) -> str:
-        """The layer of the scenes' gold, once the corpus is there."""
+        """Return the layer of the scenes' gold, after the corpus is created."""
         scenes, file = self.folder / "scenes", self.folder / "scenes.jsonl"
         if not scenes.exists():
             command("make_sample", scenes, "--images", self.images, "--seed", SEED)
@@ -131,7 +129,7 @@ class Bench:
 
     @cached_property
     def words(self) -> str:
-        """Word vectors of the training captions."""
+        """Return the word vectors of the training captions."""
         assert self.layer
         report = command("train_word_vectors", CORPUS, "--name", "words")
         read = report["origin"]
@@ -140,7 +138,7 @@ class Bench:
 
     @cached_property
     def whole(self) -> str:
-        """Whole pictures."""
+        """Return the features of whole pictures."""
         assert self.layer
         if not _there("whole"):
             command("extract_features", CORPUS, "--name", "whole", "--extractor", "layout")
@@ -148,12 +146,12 @@ class Bench:
 
     @cached_property
     def gold(self) -> str:
-        """The regions of people's boxes."""
+        """Return the regions of people's boxes."""
         self._regions("gold", "gold", "--layer", self.layer)
         return "gold"
 
     def proposals(self, method: str = METHODS[0]) -> str:
-        """100 proposed regions of each test picture."""
+        """Return 100 proposed regions of each test picture."""
         assert self.layer
         self._regions(method, method, "--limit", REGIONS, "--split", "test")
         return method
@@ -164,7 +162,7 @@ class Bench:
             command("extract_regions", CORPUS, *arguments)
 
     def train(self, name: str, recipe: str, seed: int, settings: Sequence[str], *sources: str) -> None:
-        """A system by its recipe, with the word vectors."""
+        """Train a system by its recipe, with the word vectors."""
         changed = ("--changes", *settings) if settings else ()
         command(
             *("train_system", name, "--recipe", recipe, "--corpus", CORPUS, "--words", self.words),
@@ -173,12 +171,12 @@ class Bench:
 
     @property
     def grounding(self) -> tuple[str, ...]:
-        """Sources of what learns from regions with phrases."""
+        """Return the sources for methods that learn from regions with phrases."""
         return ("--regions", self.gold, "--layer", self.layer)
 
 
 def _there(name: str) -> bool:
-    """Whether a feature set is there already: what would be computed again is the same."""
+    """Return whether a feature set exists: recomputing it would give the same."""
     from evaluation.services.features.store import feature_set
     from phrasebox.registry import UnknownName
 
@@ -190,7 +188,7 @@ def _there(name: str) -> bool:
 
 
 def proposals(bench: Bench) -> None:
-    """A row a method."""
+    """Print a row for each method."""
     for method in METHODS:
         began = time.process_time()
         arguments = (bench.proposals(method), "--split", "test", "--layer", bench.layer)
@@ -209,7 +207,7 @@ def proposals(bench: Bench) -> None:
 
 
 def localization(bench: Bench) -> None:
-    """Table 2, and its rows for other N."""
+    """Print Table 2, and its rows for other N."""
     rows = []
     for label, exemplars in EXEMPLARS.items():
         reports = []
@@ -274,7 +272,7 @@ def _over_seeds(reports: Sequence[Mapping[str, Any]], measure: str) -> list[floa
 
 
 def _by_category(reports: Sequence[Mapping[str, Any]]) -> str:
-    """Table 2: means over the seeds."""
+    """Return Table 2: means over the seeds."""
     keys = ("AP", "R@1", "R@10", "R@100")
     rows = []
     for index, row in enumerate(reports[0]["categories"]):
@@ -285,12 +283,12 @@ def _by_category(reports: Sequence[Mapping[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class Ranker:
-    """A row of the table of rankings: what it is trained by, and whether regions with phrases are given."""
+    """A row of the table of rankings: its training data, and whether these include regions with phrases."""
 
     recipe: str
     settings: tuple[str, ...] = ()
     grounded: bool = True
-    #: Whether regions are looked at when it ranks.
+    #: Whether it uses regions for ranking.
     looks: bool = False
 
 
@@ -303,7 +301,8 @@ RANKERS = {
 
 
 def retrieval(bench: Bench) -> None:
-    """Table 5's rows (c) and (d). Seed by seed, so that what is cut off has all rows of the first seeds."""
+    """Print Table 5's rows (c) and (d). Seed by seed, so that an interrupted run has all rows of the first
+    seeds."""
     assert bench.layer
     command("freeze_qrels", "own", "--corpus", CORPUS, "--protocol", "any of five", "--split", "test")
     values: dict[str, list[list[float]]] = {label: [] for label in RANKERS}
@@ -338,7 +337,7 @@ def _called(bench: Bench, label: str, seed: int) -> str:
 
 
 def _ranked(bench: Bench, label: str, ranker: Ranker, seed: int) -> list[float]:
-    """Train, rank both ways, and score: a value for each measure of each direction."""
+    """Train, rank in both directions, and score: return a value for each measure of each direction."""
     name = _called(bench, label, seed)
     sources = ("--features", bench.whole, *(bench.grounding if ranker.grounded else ()))
     settings = [f"text.mixture={bench.components}", *ranker.settings]

@@ -1,10 +1,10 @@
-"""The memory that learning is estimated to take, beside its peak, for each method at two sizes.
+"""The estimated memory of training compared with its peak, for each method at two sizes.
 
     python -m studies.memory [METHOD ...]
 
-The data are random; a process of its own learns each. Its peak is that of its resident memory (VmHWM), less
-what was resident before it learned: libraries, data and a training of a smaller set. The estimate is
-`Method.memory`, which `train_system` compares with the memory that is left.
+The data are random; each training runs in a process of its own. Its peak is that of its resident memory
+(VmHWM), minus the resident memory before: libraries, data and the training of a smaller set. The estimate is
+`Method.memory`, which `train_system` compares with the available memory.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from models_core.estimators.discovery import load_methods
 from models_core.estimators.fitting import amounts_of
 from models_core.features.text.phrases import PhraseRows, mean_vectors
 
-#: Images, and numbers of each.
+#: Numbers of images, and of dimensions of each.
 SIZES = ((1500, 512), (4000, 1024))
 WARM_UP, HELD_OUT, WORDS, WORD_NUMBERS = 20, 200, 2000, 300
-#: Regions or tags of an image; a caption has 6 to 30 words, as those of Flickr8k.
+#: Regions or tags of an image; a caption has 6 to 30 words, as in Flickr8k.
 PER_IMAGE, SHORTEST, LONGEST = 20, 6, 30
-#: As few passes as settings allow: more take longer, not more memory.
+#: Minimum numbers of passes: more take longer, not more memory.
 FEW = {
     "epochs": 1,
     "trial_epochs": 1,
@@ -54,7 +54,7 @@ _MIB = 2.0**20
 
 
 def view(form: str, items: int, numbers: int, columns: int, rng: np.random.Generator) -> View:
-    """Random items in a form that methods take; kernels have `columns`."""
+    """Return random items in a form that methods accept; kernels have `columns`."""
     of_words = form in ("words", "edges", "phrases")
     counts = rng.integers(SHORTEST, LONGEST + 1, items) if of_words else np.full(items, PER_IMAGE)
     words = rng.integers(WORDS, size=counts.sum())
@@ -80,10 +80,10 @@ def view(form: str, items: int, numbers: int, columns: int, rng: np.random.Gener
 
 
 def data(method: Method, images: int, numbers: int, trained: int, seed: int) -> Dataset:
-    """Images with a caption each, which is sparse where it is a vector."""
+    """Return images with a caption each, sparse if it is a vector."""
     rng = np.random.default_rng(seed)
     views = {name: view(form, images, numbers, trained, rng) for name, form in method.takes.items()}
-    if set(method.takes.values()) == {"regions", "phrases"}:  # a region each
+    if set(method.takes.values()) == {"regions", "phrases"}:  # one region each
         values = rng.standard_normal((images, numbers), np.float32)
         views["images"] = RaggedRows.of_counts(values, np.ones(images, int))
     if method.takes["captions"] == "vectors":
@@ -92,7 +92,7 @@ def data(method: Method, images: int, numbers: int, trained: int, seed: int) -> 
 
 
 def learn(name: str, images: int, numbers: int) -> tuple[float, float]:
-    """Bytes that learning takes at its peak, and the estimate."""
+    """Return the peak bytes of training, and the estimate."""
     method = METHODS[name]
     known = {field.name for field in fields(method.settings)}
     settings = method.settings(**{key: value for key, value in FEW.items() if key in known})
@@ -101,7 +101,7 @@ def learn(name: str, images: int, numbers: int) -> tuple[float, float]:
         train, new = data(method, count, numbers, count, 0), data(method, held_out, numbers, count, 1)
         further = {item: data(method, count, numbers, count, 2) for item in method.needs}
         before = _status("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # VmHWM begins again
+        Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM
         method.make(settings).fit(train, new, FitContext(auxiliary=further))
     return _status("VmHWM") - before, method.memory(settings, amounts_of(train, new, further))
 
@@ -112,7 +112,7 @@ def _status(field: str) -> float:
 
 
 def main(names: list[str]) -> None:
-    """A row for each method and size."""
+    """Print a row for each method and size."""
     print(
         "| method | images x numbers | peak, MiB | estimate, MiB | estimate / peak |\n|---|---|---|---|---|"
     )

@@ -1,4 +1,4 @@
-"""How long measuring takes, beside other tools, and whether they find the same; prints tables.
+"""Time for computing measures compared with other tools, and whether the results agree; prints tables.
 
     python -m studies.metrics [--ranx PYTHON] [--only scores|embeddings|significance]
 
@@ -64,7 +64,7 @@ def ours(scores: np.ndarray, rows: np.ndarray) -> dict[str, float]:
 
 
 def best_of(times: int, work: Callable[[], dict[str, float]]) -> tuple[float, dict[str, float]]:
-    """Seconds of the fastest of `times` runs after one that does not count, and what it found."""
+    """Return the seconds of the fastest of `times` runs after one that does not count, and its results."""
     result = work()
     seconds = []
     for _ in range(times):
@@ -97,11 +97,12 @@ def of_scores(ranx: str | None) -> str:
 
 
 def elsewhere(python: str, tool: str, scores: np.ndarray, rows: np.ndarray) -> tuple[float, dict[str, float]]:
-    """The same with another Python, which measures itself; only the file of tools is run there."""
+    """Return the same from another Python, which measures its own time; only the file of tools is run
+    there."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problem.npz"
         np.savez(file, scores=scores, rows=rows)
-        # -I: else our folder would be searched first, where `queue` is not the standard library's.
+        # -I: otherwise our folder would be searched first, where `queue` is not the standard library's.
         command = [python, "-I", str(Path(metrics_tools.__file__)), tool, str(file)]
         answer = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     return answer["seconds"], answer["found"]

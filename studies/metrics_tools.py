@@ -1,7 +1,7 @@
 """The same eight figures from other tools, each from the same arrays; run by `studies.metrics`.
 
-As a program, `PYTHON metrics_tools.py TOOL FILE.npz` measures itself and prints JSON, so that a tool can
-live in an environment of its own; therefore nothing of this project is imported here.
+As a program, `PYTHON metrics_tools.py TOOL FILE.npz` measures its time and prints JSON, so that a tool can
+have its own environment; so this module imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Figures = dict[str, float]
 
 
 def _named(scores: np.ndarray, rows: np.ndarray) -> tuple[Named, Named, Named]:
-    """The run, the originals and the relevant items as dictionaries, the fastest way there is."""
+    """Return the run, the originals and the relevant items as dictionaries, in the fastest way."""
     items = [f"d{i}" for i in range(scores.shape[1])]
     run: Named = {f"q{q}": dict(zip(items, row, strict=True)) for q, row in enumerate(scores.tolist())}
     relevant: Named = {query: {} for query in run}
@@ -92,7 +92,7 @@ TOOLS: dict[str, Callable[[np.ndarray, np.ndarray], Figures]] = {
 
 
 def measure(tool: Callable[[np.ndarray, np.ndarray], Figures], file: str, times: int = 3) -> dict[str, Any]:
-    """Seconds of the fastest run after one that does not count (it compiles), and what it found."""
+    """Return the seconds of the fastest run after one that does not count (it compiles), and its results."""
     with np.load(file, allow_pickle=False) as held:
         scores, rows = held["scores"], held["rows"]
     figures = tool(scores, rows)

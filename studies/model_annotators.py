@@ -20,7 +20,7 @@ protocol, with people alone and with a model annotator whose boxes they accept o
                   where the count that the phrases name is wrong for 30 % of the chains
     b+savings     as b, with all of them on
 
-The chances of links are learnt from other scenes (`--learn-from`).
+The chances of links are learned from other scenes (`--learn-from`).
 
 `--boxes` says instead how good the first box of each chain is, by category and by the model annotator's own
 chance.
@@ -71,16 +71,16 @@ from models_core.estimators.neural.proposer.training import ProposerSettings
 from phrasebox.device import CPU
 from scenes.generate import generate_scene
 
-#: The seed of the scenes that are annotated, and of those that a model annotator is trained on.
+#: The seed of the annotated scenes, and of those that a model annotator is trained on.
 ANNOTATED, TRAINED = 1, 7
 _SETTINGS = ModelAnnotatorSettings(share=1.0)
-#: Share of the chains whose phrases are made to name a wrong number.
+#: Share of the chains whose phrases are changed to name a wrong number.
 WRONG_COUNTS = 0.3
 ScenePicture = tuple[Gold, NDArray[np.uint8]]
 
 
 def scene(index: int, seed: int, side: int) -> ScenePicture:
-    """A generated scene with its gold, and its picture as a square."""
+    """Return a generated scene with its gold, and its picture as a square."""
     drawn = generate_scene(index, seed=seed)
     record = record_of(drawn.image)
     assert record.layer is not None
@@ -89,7 +89,7 @@ def scene(index: int, seed: int, side: int) -> ScenePicture:
 
 
 def training_picture(scene_picture: ScenePicture, layer: LayerRecord | None = None) -> TrainingPicture:
-    """What a model annotator learns of a scene: the boxes of `layer`, or of its gold."""
+    """Return a scene as training data of a model annotator, with the boxes of `layer`, or of its gold."""
     (_, (width, height), gold), colours = scene_picture
     layer = layer or gold
     depicted = layer.depicted()
@@ -106,7 +106,7 @@ def training_picture(scene_picture: ScenePicture, layer: LayerRecord | None = No
 
 
 def proposed(proposer: BoxProposer, scenes: Sequence[ScenePicture]) -> dict[str, Proposals]:
-    """What a proposer would draw for every mention of these scenes."""
+    """Return a proposer's boxes for every mention of these scenes."""
     mentions = [gold.mentions for (_, _, gold), _ in scenes]
     boxes_of_scenes = proposer.propose(
         [colours for _, colours in scenes],
@@ -139,18 +139,18 @@ def arm_a(
     say: Callable[[str], object],
     device: str = CPU,
 ) -> Callable[[int], Any]:
-    """A model annotator that learns from what is finished, and says then what it would draw until the next
-    training run."""
+    """Return a model annotator that is trained on finished images, and proposes with this training until the
+    next one."""
 
     def make(seed: int) -> Any:
         proposals: dict[str, Proposals] = {}
         model_annotator = SimulatedModel(proposals.get, settings=settings, seed=seed)
-        state: dict[str, Any] = {"learnt": None, "proposer": None, "pictures": []}
+        state: dict[str, Any] = {"learned": None, "proposer": None, "pictures": []}
 
         def finished(index: int, layer: LayerRecord) -> None:
             state["pictures"].append(training_picture(scenes[index], layer))
             done = index + 1
-            if done == len(scenes) or not learns_now(settings, finished=done, learnt=state["learnt"]):
+            if done == len(scenes) or not learns_now(settings, finished=done, learned=state["learned"]):
                 return
             begin, pictures = state["proposer"], [p for p in state["pictures"] if p.phrases]
             proposer = BoxProposer()
@@ -158,13 +158,13 @@ def arm_a(
             steps = proposer.settings.training_steps(learned, from_scratch=begin is None)
             began = time.process_time()
             proposer.fit(pictures, seed=seed + done, begin=begin, device=device, steps=steps)
-            state["learnt"], state["proposer"] = done, proposer
-            model_annotator.learnt()
+            state["learned"], state["proposer"] = done, proposer
+            model_annotator.learned()
             later = range(done + 1, len(scenes))
-            again = (n for n in later if learns_now(settings, finished=n, learnt=done))
+            again = (n for n in later if learns_now(settings, finished=n, learned=done))
             until = next(again, len(scenes))
             proposals.update(proposed(proposer, scenes[done:until]))
-            say(f"  seed {seed}: learnt from {done} images in {time.process_time() - began:.0f} s of CPU")
+            say(f"  seed {seed}: learned from {done} images in {time.process_time() - began:.0f} s of CPU")
 
         return model_annotator, finished
 
@@ -173,7 +173,8 @@ def arm_a(
 
 @contextmanager
 def wrong_counts(share: float) -> Iterator[None]:
-    """Meanwhile the phrases of this share of the chains name one thing more than there is, or one fewer."""
+    """Within the context, the phrases of this share of the chains name one thing more or fewer than there
+    are."""
 
     def count(mentions: Iterable[Mention]) -> int:
         phrases = list(mentions)
@@ -191,7 +192,7 @@ def wrong_counts(share: float) -> Iterator[None]:
 
 
 def run_savings(images: Sequence[Gold], chances: LinkChances, seeds: range) -> Iterator[StudiedArm]:
-    """People alone with each saving, with all, and with coverage by count where counts are wrong."""
+    """Yield people alone with each saving, with all, and with coverage by count for wrong counts."""
     arms = saving_arms(chances)
     for name, settings in arms.items():
         yield run_arm(name, images, people_alone, seeds=seeds, settings=settings)
@@ -231,7 +232,7 @@ def from_nothing(
     device: str,
     processes: int,
 ) -> StudiedArm:
-    """Arm a, so many seeds side by side: in each the model annotator learns for itself."""
+    """Run arm a for a number of seeds in parallel: in each the model annotator is trained separately."""
     if processes == 1:
         images = [gold for gold, _ in scenes]
         arm = arm_a(scenes, model_settings, lambda line: print(line, flush=True), device)
@@ -255,7 +256,7 @@ def _one_seed(
 
 
 def load_kinds() -> None:
-    """Know the task types, and how a simulated worker answers each."""
+    """Load the task types, and their simulated workers."""
     discovery.load_kind_modules("rules")
     discovery.load_kind_modules("simulate")
 

@@ -68,17 +68,17 @@ _TITLES = {
     "b+savings": f"b+savings: {ALL_SAVINGS}",
     "bad": "bad: random boxes",
 }
-#: Arms whose model annotator learns from the campaign itself, and those whose model annotator learned before.
+#: Arms whose model annotator learns from the campaign itself, and those whose model annotator was trained
+#: before.
 _LEARNING, _TRAINED_BEFORE = frozenset(("a", "a+savings")), frozenset(("b", "b+savings"))
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignRun:
-    """A campaign to answer: the arm's title, the seed of its crowd and that of the `scenes`, how many images,
-    and its model annotator's boxes (none: no model annotator, unless it `learns`) and settings. The folder
-    `template` has the scenes imported; the arm of this seed is kept in `folder`. A model annotator learns on
-    `device`.
-    """
+    """A campaign to answer: the arm's title, the seeds of its crowd and `scenes`, the number of images, and
+    its model annotator's boxes (none: no model annotator, unless it `learns`) and settings. The folder
+    `template` has the imported scenes; the result of this seed is stored in `folder`. A model annotator
+    learns on `device`."""
 
     name: str
     title: str
@@ -95,7 +95,7 @@ class CampaignRun:
 
     @property
     def stored_file(self) -> Path:
-        """The file of this arm and seed: others where settings, boxes or training runs' device are."""
+        """The file of this arm and seed, which also depends on settings, boxes and the training device."""
         settings = _settings_of(self).as_dict()
         if not (self.boxes or self.learns):
             del settings["model_annotator"]
@@ -108,12 +108,12 @@ class CampaignRun:
 
 
 def answered(run: CampaignRun) -> StudiedArm:
-    """Answer one campaign by the crowd, in a copy of the database; what it cost and came to."""
+    """Answer one campaign by the crowd, in a copy of the database; return its cost and results."""
     with tempfile.TemporaryDirectory(prefix="phrasebox-model_annotators-queue-") as folder:
         shutil.copytree(run.template, folder, dirs_exist_ok=True)
         _set_up(Path(folder))
         arm = _answered(run)
-    # Whole or not at all: what is kept is not run again.
+    # Complete or absent: stored results are not computed again.
     part = run.stored_file.with_suffix(".part")
     part.write_bytes(pickle.dumps(arm))
     part.rename(run.stored_file)
@@ -131,7 +131,7 @@ def _set_up(folder: Path) -> None:
 
 
 def _scenes_imported(folder: Path, images: int, seed: int) -> None:
-    """In a process of its own: a database with the scenes as a corpus."""
+    """Create a database with the scenes as a corpus, in a process of its own."""
     _set_up(folder)
     from django.core.management import call_command
 
@@ -166,7 +166,7 @@ def _answered(run: CampaignRun) -> StudiedArm:
     plan = CrowdPlan(mix=STUDY_MIX, seed=run.seed, conduct=ORDERLY, patience=0.0, train=train)
     done = run_campaign_crowd(campaign=campaign, plan=plan)
     assert not any(done.violations.values()), done.violations
-    # Nobody waited so long, while a model annotator learned, that a lease ran out.
+    # No lease expired while a model annotator was trained.
     assert not done.tally.gone, done.tally
     assert OpenImage.objects.filter(campaign=campaign, complete=True).count() == run.images
     _count(campaign, arm)
@@ -180,8 +180,8 @@ def _answered(run: CampaignRun) -> StudiedArm:
 
 
 def _train(device: str) -> None:
-    """Train the model annotators that are to learn now, and have them propose for images that were opened
-    since, as the jobs do that the periodic work asks for."""
+    """Train the model annotators that are due, and let them propose for images opened since, like the jobs of
+    the periodic work."""
     from evaluation.services.model_annotators import training
 
     for campaign, name in training.model_annotators_to_train():
@@ -191,7 +191,7 @@ def _train(device: str) -> None:
         )
         seconds, wall = time.process_time() - began, time.monotonic() - wall
         print(
-            f"  {campaign.name}: learnt from {trained.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
+            f"  {campaign.name}: learned from {trained.source} in {wall:.0f} s, {seconds:.0f} s of CPU",
             flush=True,
         )
     for campaign, name in training.model_annotators_to_propose():
@@ -208,7 +208,7 @@ def _settings_of(run: CampaignRun) -> CampaignSettings:
 
 
 def _count(campaign: Campaign, arm: StudiedArm) -> None:
-    """Add what people's answers on each image were, and how good its layer is."""
+    """Add people's answers on each image, and the quality of its layer."""
     from django.db.models import Count
 
     from annotation.models import Layer, Ruling, Worker
@@ -254,7 +254,7 @@ def _protocol_of(arm: str, chances: LinkChances) -> ImageSettings | None:
 
 
 def main() -> None:
-    """Read the arguments, run the campaigns, and print the table."""
+    """Parse the arguments, run the campaigns, and print the table."""
     parser = argparse.ArgumentParser(description="What a model annotator saves a campaign, through the queue")
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=5)
@@ -340,7 +340,7 @@ def main() -> None:
             for seed in range(options.seeds)
             for name, title in arms
         ]
-        # Those that learn take longest, so they come first.
+        # Those with training take longest, so they come first.
         missing = sorted(
             (run for run in runs if not run.stored_file.exists()), key=lambda run: not run.learns
         )

@@ -51,7 +51,7 @@ STORED_IMAGES, STORED_NUMBERS, CAPTIONS = 31_783, 512, 5
 
 
 def own_memory() -> float:
-    """MiB that this process holds of its own, files that are mapped left out."""
+    """Return this process's own memory in MiB, without mapped files."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1024
@@ -59,7 +59,7 @@ def own_memory() -> float:
 
 
 def captions(images: int, per_image: int) -> tuple[WordNumbers, NDArray[np.intp]]:
-    """Captions of words drawn at random, and the image of each."""
+    """Return captions of random words, and the image of each."""
     count = images * per_image
     words = np.random.default_rng(0).integers(0, VOCABULARY, count * WORDS)
     rows = RaggedRows.of_counts(words, np.full(count, WORDS))
@@ -73,7 +73,7 @@ def dataset(values: NDArray[Any], images: int, per_image: int) -> Dataset:
 
 
 class Timed(UnitRows):
-    """Rows that say how long they took to be brought together."""
+    """Rows that measure the time for gathering them."""
 
     spent = 0.0
 
@@ -84,14 +84,14 @@ class Timed(UnitRows):
 
 
 def operations(numbers: int, size: int, batch: int) -> float:
-    """Multiplications and additions of a step: forwards, and twice as many backwards."""
+    """Return the multiplications and additions of a step: forward, and twice as many backward."""
     regions, words = batch * REGIONS, batch * WORDS
     layers = regions * numbers * size + words * size * size * 4
     return 3 * 2 * (layers + regions * words * size)
 
 
 def learn(data: Dataset, options: argparse.Namespace, numbers: int) -> None:
-    """Steps for so many seconds, and what is said of them."""
+    """Train for a number of seconds, and print the results."""
     regions, words = data.images, data.captions
     assert isinstance(regions, RaggedRows) and isinstance(words, WordNumbers)
     timed = Timed(regions.values, regions.begin, regions.end)
@@ -125,7 +125,7 @@ def training(options: argparse.Namespace) -> None:
 
 
 def store(options: argparse.Namespace) -> None:
-    """The file is written in blocks, and mapped as a feature set is."""
+    """Write the file in blocks, and map it like a feature set."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         file = Path(folder) / "vectors.npy"
         shape = (STORED_IMAGES * REGIONS, STORED_NUMBERS)
@@ -159,7 +159,7 @@ def scoring(options: argparse.Namespace) -> None:
 
 
 def new_captioner(options: argparse.Namespace) -> CaptionerRun:
-    """The training of a network that writes captions, before its first step."""
+    """Return the training of a network that writes captions, before its first step."""
     values = np.random.default_rng(0).standard_normal((1000, options.numbers), dtype=np.float32)
     words, owners = captions(len(values), CAPTIONS)
     settings = CaptionerSettings(size=options.hidden)
@@ -173,7 +173,7 @@ def captioner(options: argparse.Namespace) -> None:
     size, batch = options.hidden, run.settings.batch
     order = np.random.default_rng(0).permutation(len(run.pairs))
     batches = [order[at : at + batch] for at in range(0, len(order), batch)]
-    # A word goes through the entry and the recurrent layer, and with END to all words.
+    # A word passes through the input and the recurrent layer, and with END to all words.
     layers = WORDS * (run.settings.word_size + size) * size + (WORDS + 1) * size * (VOCABULARY + 1)
     of_step = 3 * 2 * batch * (layers + options.numbers * size)
     before = peak(np.float32)
@@ -194,7 +194,7 @@ def captioner(options: argparse.Namespace) -> None:
 def writing(options: argparse.Namespace) -> None:
     run = new_captioner(options)
     with torch.no_grad():
-        run.network.output.bias[-1] = -1e9  # no END: all sentences are as long as they may be
+        run.network.output.bias[-1] = -1e9  # no END: all sentences have the maximum length
     model = RecurrentCaptioner(run.settings)
     model.weights_ = network_weights(run.network)
     images = Dataset({"images": run.pairs.vectors}, {})

@@ -1,13 +1,13 @@
-"""An annotator's page as its reader waits for it: from a key press to the next question painted, and bytes.
+"""Speed of an annotator's page: time from a key press to the next painted question, and bytes.
 
     python -m studies.page_speed [--database sqlite|postgresql] [--answers 100] [--pauses 1.0 0.4]
                                     [--images 150]
 
-The product's own server in production mode (`manage.py serve`), a sample corpus with pictures, one person
-in Chromium at 1280 x 800 who answers "1" to one question after the other, `--pauses` seconds after each was
-painted. Time counts from the key event's own time stamp to the first task after the frame that shows the
-next question. Bytes are what the first task page takes over the wire into an empty cache, and what its
-files hold unpacked; pictures not counted.
+The product's own server in production mode (`manage.py serve`), a sample corpus with pictures, one person in
+Chromium at 1280 x 800 who answers "1" to one question after the other, `--pauses` seconds after each was
+painted. The time is measured from the key event's own time stamp to the first task after the frame that shows
+the next question. Bytes are the transfer size of the first task page with an empty cache, and the
+uncompressed size of its files, without pictures.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PRODUCTION = {
 }
 SETTINGS = "[trust]\nqualification = false\ncontrol_share = 0.0\n"
 
-#: Notes in `times` how long each next question took, in ms; `press` answers one.
+#: Records in `times` how long each next question took, in ms; `press` answers one.
 WATCH = """() => {
   window.times = [];
   let pressed = 0;
@@ -102,7 +102,7 @@ def _need(component: str) -> Path:
 
 @contextlib.contextmanager
 def _serving(environment: dict[str, str]) -> Iterator[str]:
-    """The address of the product's server. Its log goes nowhere: a pipe that nobody reads would stop it."""
+    """Yield the address of the product's server. Its log is discarded: an unread pipe would block it."""
     port = free_port()
     command = [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port), "--workers", "2"]
     process = subprocess.Popen(
@@ -121,7 +121,7 @@ def _serving(environment: dict[str, str]) -> Iterator[str]:
 
 
 def _fill(folder: Path, environment: dict[str, str], images: int) -> None:
-    """A campaign over a sample with pictures, and somebody to work in it."""
+    """Create a campaign over a sample with pictures, and a worker."""
     (folder / "settings.toml").write_text(SETTINGS)
     sample = folder / "sample"
     account = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
@@ -143,7 +143,7 @@ def _fill(folder: Path, environment: dict[str, str], images: int) -> None:
 
 
 def _at_work(context: BrowserContext) -> Page:
-    """Signed in, past consent and instructions."""
+    """Return the page after sign-in, consent and instructions."""
     page = context.new_page()
     page.goto(f"/sign-in/?next=/tasks/{NAME}/coref_link/")
     page.get_by_label("User name").fill(USER)
@@ -157,7 +157,7 @@ def _at_work(context: BrowserContext) -> Page:
 
 
 def _walk(page: Page, answers: int, pause: float) -> list[float]:
-    """Milliseconds from key press to paint, for each answer."""
+    """Return milliseconds from key press to paint, for each answer."""
     page.evaluate("times.length = 0")
     for done in range(1, answers + 1):
         page.wait_for_timeout(1000 * pause)
@@ -168,7 +168,7 @@ def _walk(page: Page, answers: int, pause: float) -> list[float]:
 
 
 def _first_page(browser: Browser, signed_in: BrowserContext, address: str) -> tuple[float, float, int]:
-    """The task page in an empty cache: kB over the wire, kB unpacked, requests."""
+    """Return for the task page in an empty cache: kB transferred, kB uncompressed, requests."""
     context = browser.new_context(storage_state=signed_in.storage_state())
     page = context.new_page()
     session = context.new_cdp_session(page)

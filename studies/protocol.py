@@ -1,12 +1,11 @@
-"""How fast the protocol turns: images folded per second, and whole campaigns simulated.
+"""Speed of the protocol: images folded per second, and simulated campaigns.
 
     python -m studies.protocol [--images 31783] [--processes 2] [--distinct 400]
 
-The images are generated scenes with gold, gone through again under new names (so that chance
-falls again) until there are as many as asked for. Printed are, for one process, folds of a
-finished image (all its judgments) and of a half-answered one, and, for all processes, the
-whole chain of questions answered by a careful crowd, with memory at a tenth of the way and at
-the end.
+The images are generated scenes with gold, repeated under new names (with new random numbers) up to the
+requested number. It prints, for one process, folds of a finished image (all its judgments) and of a
+half-answered one, and, for all processes, all questions answered by a careful crowd, with memory at a tenth
+of the run and at the end.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Gold = tuple[str, tuple[int, int], LayerRecord]
 
 
 def resident_mib() -> float:
-    """Memory this process holds now, MiB (Linux; elsewhere its peak)."""
+    """Return the memory of this process, MiB (Linux; elsewhere its peak)."""
     statm = Path("/proc/self/statm")
     if statm.exists():
         return int(statm.read_text().split()[1]) * resource.getpagesize() / 2**20
@@ -43,7 +42,7 @@ def resident_mib() -> float:
 
 
 def folded(golds: Sequence[Gold], seconds: float) -> list[list[object]]:
-    """Rows: images folded per second, with all and with half of their judgments."""
+    """Return rows: images folded per second, with all and with half of their judgments."""
     people = Crowd(make_crowd(MIX, seed=1), seed=1)
     full: list[tuple[Fold, tuple[Judgment, ...]]] = []
     for name, size, gold in golds[:100]:
@@ -64,7 +63,7 @@ def folded(golds: Sequence[Gold], seconds: float) -> list[list[object]]:
 
 
 def campaign(part: tuple[Sequence[Gold], range]) -> tuple[SimulationCost, float, float]:
-    """Simulate the images of one process: cost, MiB at a tenth of the way, MiB at the end."""
+    """Simulate the images of one process; return cost, MiB at a tenth of the run, MiB at the end."""
     golds, numbers = part
     people = Crowd(make_crowd(MIX, seed=numbers.start), seed=numbers.start)
     cost, early = SimulationCost(), 0.0

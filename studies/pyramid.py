@@ -1,15 +1,16 @@
-"""The pyramid kernel of colour, texture and SIFT words, beside the obvious NumPy code and the machine's peak.
+"""The pyramid kernel of colour, texture and SIFT words, compared with straightforward NumPy code and the
+machine's peak.
 
     python -m studies.pyramid [--images 6000] [--words 128,256,256] [--device cuda]
 
-Pyramids are made up: 21 cells of each kind of words, as the paper's. "obvious" adds up minima of one
-image with all others; it is run on a sample and multiplied up. A pair of numbers costs 2 operations, a
-minimum and an addition; the peak is what a product of two matrices reaches in single precision, where
-each costs 2 as well but one instruction does both. The first call compiles and is not counted. The slope
-is that of log time against log images, 2 in theory.
+Pyramids are synthetic: 21 cells of each kind of words, as in the paper. "obvious" sums minima of one image
+with all others; it is run on a sample and extrapolated. A pair of numbers costs 2 operations, a minimum and
+an addition; the peak is the rate of a matrix product in single precision, where a pair costs 2 as well but
+one instruction does both. The first call compiles and is not counted. The slope is that of log time against
+log images, 2 in theory.
 
-With `--device` the kernel is computed there too; vectors go there and the kernel comes back within the
-time, and the largest difference to the CPU's is printed.
+With `--device` the kernel is computed there too; vectors go there and the kernel comes back within the time,
+and the largest difference to the CPU's is printed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ CELLS = 21
 
 
 def pyramids(images: int, words: list[int]) -> list[np.ndarray]:
-    """Shares of a whole image's pixels, shape (images, cells, words), a third of them 0."""
+    """Return shares of a whole image's pixels, shape (images, cells, words), a third of them 0."""
     rng = np.random.default_rng(0)
     pictures = []
     for count in words:
@@ -38,7 +39,7 @@ def pyramids(images: int, words: list[int]) -> list[np.ndarray]:
 
 
 def obvious(vectors: np.ndarray) -> float:
-    """Seconds for one pair of images, by NumPy; the mean over some images with up to 500."""
+    """Return seconds for one pair of images, by NumPy; the mean over some images with up to 500."""
     others = vectors[:500]
     begun = time.perf_counter()
     for vector in vectors[:4]:

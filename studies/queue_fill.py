@@ -1,11 +1,11 @@
-"""A campaign with as many open tasks as asked for, quickly: for `studies.queue`.
+"""Create a campaign with a number of open tasks quickly: for `studies.queue`.
 
     DATABASE_URL=... python -m studies.queue_fill --tasks 500000 --workers 64 --out workers.json
 
-Generated scenes with gold are imported, opened and given control items by the product's own ways.
-Their rows are then copied under new ids until enough tasks are open. Workers are past warm-up and
-signed in. Written are, as JSON: the campaign, its number of tasks and images, and for each worker an
-id and a session's cookie.
+Generated scenes with gold are imported, opened and given control items by the product's own functions. Their
+rows are then copied under new ids until there are enough open tasks. Workers are past warm-up and signed in.
+The JSON output contains the campaign, its numbers of tasks and images, and for each worker an id and a
+session's cookie.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import django
 
 SCENES = 300
 NAME = "bench"
-#: Images whose rows are written together.
+#: Number of images whose rows are written together.
 CHUNK = 2000
-#: Settings of the campaign: nobody is tested before they begin.
+#: Settings of the campaign: no tests.
 SETTINGS: dict[str, Any] = {"trust": {"qualification": False}}
 
 
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTINGS) -> dict[str, Any]:
-    """Open a campaign with `tasks` open tasks or a few more, of `scenes` and their copies."""
+    """Open a campaign with at least `tasks` open tasks, of `scenes` and their copies."""
     from annotation import instructions
     from annotation.datasets.importing import import_records
     from annotation.models import Campaign, Corpus, Image, Layer, OpenImage, Task
@@ -87,8 +87,8 @@ def fill(tasks: int, *, scenes: int = SCENES, settings: dict[str, Any] = SETTING
 
 
 def copy(rounds: int, *, answers: bool = False) -> None:
-    """Write every image of the campaign `rounds` times more, under new keys, places and ids; with its tasks'
-    `answers`, too."""
+    """Write every image of the campaign `rounds` more times, under new keys, positions and ids; with its
+    tasks' `answers`, too."""
     from annotation.models import Assignment, Caption, Image, Item, Judgment, OpenImage, Task
 
     models: tuple[Any, ...] = (Image, Caption, OpenImage, Task, Item)
@@ -119,7 +119,9 @@ def copy(rounds: int, *, answers: bool = False) -> None:
             if model is OpenImage:
                 new["position"] = row["position"] + copy_number * places
             if model is Task:
-                new["rank"] = row["rank"] + copy_number * places  # A rank rises with its image's place.
+                new["rank"] = (
+                    row["rank"] + copy_number * places
+                )  # A rank increases with its image's position.
             if model in (Item, Assignment):
                 new["task_id"] = row["task_id"] + copy_number * steps[Task]
             if model is Assignment:
@@ -138,7 +140,7 @@ def copy(rounds: int, *, answers: bool = False) -> None:
 
 
 def _writer() -> Callable[[Any, Iterable[dict[str, Any]]], None]:
-    """What writes rows, given as column -> value, in the database's quickest way."""
+    """Return the fastest writer of rows, as column to value, for the database."""
     from django.db import connection
 
     def to_text(value: Any) -> Any:
@@ -173,7 +175,7 @@ def _writer() -> Callable[[Any, Iterable[dict[str, Any]]], None]:
 
 
 def _escaped(value: Any) -> str:
-    """A value as COPY's text format has it."""
+    """Return a value in COPY's text format."""
     if value is None:
         return r"\N"
     if isinstance(value, bool):
@@ -182,7 +184,7 @@ def _escaped(value: Any) -> str:
 
 
 def _set_sequences(models: Sequence[Any]) -> None:
-    """Ids go on after those that were written."""
+    """Continue ids after the written ones."""
     from django.core.management.color import no_style
     from django.db import connection
 
@@ -192,7 +194,7 @@ def _set_sequences(models: Sequence[Any]) -> None:
 
 
 def enrol(count: int) -> list[dict[str, Any]]:
-    """`count` trusted workers with accounts and open sessions."""
+    """Return `count` trusted workers with accounts and open sessions."""
     from importlib import import_module
 
     from django.conf import settings
@@ -238,7 +240,7 @@ def enrol(count: int) -> list[dict[str, Any]]:
 
 
 def vacuum() -> None:
-    """Let the planner know what there is, as autovacuum would have by then."""
+    """Update the planner's statistics, as autovacuum would have by then."""
     from django.db import connection
 
     with connection.cursor() as cursor:

@@ -1,12 +1,12 @@
-"""The load of `studies.queue`: many workers over HTTP from one thread, with as little CPU as can be.
+"""The load of `studies.queue`: many workers over HTTP from one thread, with minimal CPU time.
 
     python -m studies.queue_load --port 8000 --workers workers.json --clients 32 --seconds 20 [--rate 100]
 
-Each client is a signed-in worker on a connection that stays open. A cycle is one request: an answer,
-which brings the next task. Closed loop: every client answers as soon as it has something. Open loop
-(`--rate`): answers begin at moments drawn beforehand, and a cycle lasts from that moment on, whether
-or not a client was free. After SPELL cycles, or where there is nothing more of a kind, a client turns
-to another kind; these requests are no cycles. Printed is one JSON document.
+Each client is a signed-in worker on a connection that stays open. A cycle is one request: an answer, whose
+response is the next task. Closed loop: every client answers as soon as it has a task. Open loop (`--rate`):
+answers start at random times, and a cycle is measured from that time, whether or not a client was free. After
+SPELL cycles, or if there are no more tasks of a kind, a client switches to another kind; these requests are
+no cycles. The output is one JSON document.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ KINDS = (
     "box_coverage",
     "chain_verification",
 )
-#: Cycles that a client stays with one kind.
+#: Number of cycles before a client changes the kind.
 SPELL = 25
-#: Seconds at the start that are not counted.
+#: Seconds at the start that do not count.
 WARM_UP = 3.0
-#: Seconds until a client that found nothing of any kind looks again.
+#: Seconds until a client without tasks of any kind retries.
 NOTHING = 0.5
 _CSRF = "c" * 32
 
@@ -83,7 +83,8 @@ class Client:
         )
 
     def response(self) -> tuple[int, dict[str, Any]] | None:
-        """Read what is there; the status and JSON of a whole response, or None while it is incomplete."""
+        """Read available data; return the status and JSON of a complete response, or None while it is
+        incomplete."""
         data = self.socket.recv(262_144)
         if not data:
             raise ConnectionError("the server closed a connection")
@@ -98,7 +99,7 @@ class Client:
 
 
 class Load:
-    """All clients, and what they measured."""
+    """All clients, and their measurements."""
 
     def __init__(self, clients: list[Client], seconds: float, rate: float | None) -> None:
         self.clients = clients

@@ -1,10 +1,10 @@
-"""What a cycle costs without HTTP: `submission.submit`, which hands out the next task, in one process.
+"""Time of a cycle without HTTP: `submission.submit`, which leases the next task, in one process.
 
     DATABASE_URL=... python -m studies.queue_service [--workers 32] [--cycles 2000] [--functions]
 
-The database is one that `studies.queue_fill` made. Printed are the rate, and where the time goes:
-by statement (as the driver sees it, waiting for the server with it), and the rest, which is ours.
-With `--functions` Python's profile of the same is printed too.
+The database is created by `studies.queue_fill`. It prints the rate, and the time by SQL statement (measured
+at the driver, including the server), and the rest, which is ours. With `--functions` it prints Python's
+profile, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import django
 
 
 def answer_to(kind: str, chance: Random) -> tuple[str, list[int] | None]:
-    """An answer as a careless but not hopeless worker gives it, with a box where it is "drawn"."""
+    """Return an answer of a careless worker, with a box if it is "drawn"."""
     if kind == "coref_link":
         return ("yes" if chance.random() < 0.5 else "no"), None
     if kind == "chain_verification":
@@ -115,7 +115,7 @@ def main() -> None:
             profile.disable()
             kinds[lease.kind] += 1
             cycles += 1
-            # Now and then a worker turns to another kind, so that all that the answers open is done.
+            # Sometimes a worker changes the kind, so that tasks opened by the answers are done, too.
             if isinstance(receipt.next, Lease):
                 hands[worker] = receipt.next
                 if chance.random() < 0.05:

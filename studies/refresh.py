@@ -1,12 +1,13 @@
-"""Withdrawing one worker in a campaign of the size of Flickr30k, and bringing its layer up: who waits?
+"""Effect on others of withdrawing one worker's answers in a campaign of the size of Flickr30k, and updating
+its layer.
 
     [DATABASE_URL=postgresql://...] python -m studies.refresh [--images 31783] [--workers 200]
 
 Generated scenes are annotated by simulated workers through the queue, and their rows copied under new ids
-until there are as many images. Then one worker is withdrawn and the layer brought up, while another process
-reads shares of images that this worker never answered about, and a third one takes and answers questions;
-after that, the two run undisturbed. On SQLite in a temporary folder, or on a database of its own beside the
-one that DATABASE_URL names; both are gone afterwards.
+until there are as many images. Then one worker's answers are withdrawn and the layer updated, while another
+process reads parts of images that this worker never answered about, and a third one takes and answers
+questions; after that, the two run undisturbed. On a temporary SQLite database, or on a temporary database
+beside that of DATABASE_URL.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def main() -> None:
 
 
 def _beside(begin: Any, result: Any, until: Path, act: Any) -> dict[str, list[float]]:
-    """What reading and answering took while `act` was done."""
+    """Return the times of reading and answering while `act` ran."""
     children = {role: begin(role, until) for role in ("read", "answer")}
     act()
     until.touch()
@@ -103,7 +104,7 @@ def _set_up() -> None:
 
 
 def _fill(options: argparse.Namespace) -> dict[str, Any]:
-    """The campaign, answered, its layer brought up."""
+    """Create the campaign with answers and an updated layer."""
     from django.core.management import call_command
 
     from annotation.datasets import layers
@@ -134,7 +135,7 @@ def _fill(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _concerned() -> tuple[Any, int]:
-    """The campaign, and the worker with the median number of answers."""
+    """Return the campaign, and the worker with the median number of answers."""
     from django.db.models import Count
 
     from annotation.models import Campaign, Judgment
@@ -146,11 +147,11 @@ def _concerned() -> tuple[Any, int]:
 
 
 def _withdraw(options: argparse.Namespace) -> dict[str, Any]:
-    from annotation.moderation.discarding import discard_worker
+    from annotation.moderation.worker_status import withdraw_worker_answers
 
     campaign, worker = _concerned()
     began = time.perf_counter()
-    done = discard_worker(campaign=campaign, worker=worker)
+    done = withdraw_worker_answers(campaign=campaign, worker=worker)
     return {"images": done.images, "seconds": time.perf_counter() - began}
 
 
@@ -164,7 +165,8 @@ def _start_services(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read(options: argparse.Namespace) -> list[float]:
-    """Seconds that each reading of an image's share took, of images that the worker never answered about."""
+    """Return the seconds of each reading of an image's part, for images that the worker never answered
+    about."""
     from annotation.models import Image, Judgment, Layer
     from annotation.selectors import browse
 
@@ -185,7 +187,7 @@ def _read(options: argparse.Namespace) -> list[float]:
 
 
 def _answer(options: argparse.Namespace) -> list[float]:
-    """Seconds that each question took to be handed out and answered, by somebody new."""
+    """Return the seconds for leasing and answering each question, by a new worker."""
     from annotation.models import Worker
     from annotation.protocol.questions import ANSWERS, BOX_DRAWING, QUESTIONS
     from annotation.queue import leases, submission

@@ -19,8 +19,8 @@ SCENES = 1
 
 
 def imported_scenes(count: int, *, source: str, pictures: Path | None = None, seed: int = SCENES) -> Corpus:
-    """So many generated scenes as the corpus "scenes", with the layer "import"; their pictures are written to
-    the folder `pictures`, where given."""
+    """Return generated scenes as the corpus "scenes", with the layer "import"; their pictures are written to
+    the folder `pictures`, if set."""
     from annotation.datasets.importing import import_records
     from annotation.models import Corpus
 
@@ -32,8 +32,8 @@ def imported_scenes(count: int, *, source: str, pictures: Path | None = None, se
 def open_scene_campaign(
     corpus: Corpus, name: str, *, seed: int, settings: CampaignSettings, first: int = 0
 ) -> Campaign:
-    """An open campaign over all scenes of the corpus but the `first` ones; in portions, if its settings
-    say so."""
+    """Return an open campaign over all scenes of the corpus except the `first` ones; in batches, if its
+    settings say so."""
     from annotation.campaigns.opening import open_campaign_images
     from annotation.models import Campaign
     from annotation.queue import image_rows

@@ -1,11 +1,11 @@
-"""Covariances by one and by two Celery workers: time, and whether the sums are the same to the bit.
+"""Covariances by one and by two Celery workers: time, and whether the sums are bitwise equal.
 
     python -m studies.shared_covariances [--pairs 60000] [--stacked] [--rounds 3] [--redis BINARY]
 
 A training adds up the sums of dense float32 pairs, 2,048 + 1,500 numbers each, as `train_system` does: pairs
-are written to files, workers are asked, spans are taken and merged. First without a worker beside it, then
-with one; in turn, with one BLAS thread a process. Writing and merging are part of the time. With --stacked
-the sums are the second ones of SAE: beside 512 + 500 numbers stand 1,500 Fourier features of each side.
+are written to files, workers are called, spans are computed and merged. Alternately without and with another
+worker, with one BLAS thread per process. Writing and merging are part of the time. With --stacked the sums
+are the second ones of SAE: 512 + 500 numbers with 1,500 Fourier features of each side.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Tags of a corpus whose mentions are stored: how long they take, beside finding the mentions.
+"""Time for tags of a corpus with stored mentions, compared with finding the mentions.
 
     python -m studies.stored_tags DATA [--images 31783] [--processes 2]
 
-DATA is the folder of real data. The corpus has so many images with five captions of Flickr8k each; these
-come again where that is more than it has. It is imported with the mentions that the chunker finds, in a
-database of SQLite in a temporary folder, which is gone afterwards. `rank_tags` then reads the mentions, so
-many processes the captions. Times are of the clock and of the processors, those of processes that were
-started included; peaks are of this process.
+DATA is the folder of the real data. The corpus has the given number of images with five captions of Flickr8k
+each, repeated as necessary. It is imported with the mentions that the chunker finds, in a temporary SQLite
+database. `rank_tags` then reads the mentions, and the given number of processes the captions. Times are
+wall-clock and CPU times, including child processes; peaks are those of this process.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ CAPTIONS = 5
 
 @contextmanager
 def timed(what: str) -> Iterator[None]:
-    """Say how long it took."""
+    """Print the time of the block."""
 
     def busy() -> float:
         usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -42,7 +41,7 @@ def timed(what: str) -> Iterator[None]:
 
 
 def main(data: Path, images: int, processes: int) -> None:
-    """Make the corpus, and measure."""
+    """Create the corpus, and measure."""
     from django.core.management import call_command
 
     from annotation.datasets.importing import import_records

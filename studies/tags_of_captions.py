@@ -1,22 +1,21 @@
-"""Do tags ranked by place and frequency find what people hold to be in a caption? Prints tables.
+"""Evaluate tags ranked by position and frequency against people's judgments of captions. Prints tables.
 
     python -m studies.tags_of_captions DATA [--resamples 1000] [--seed 0]
     python -m studies.tags_of_captions DATA --speed [--images 31783]
 
-DATA has the folders `semantic_flickraudio` (Kamper et al. 2017: of 1,000 captions and 67 keywords, how many
-of five annotators held that the keyword's meaning is in the caption) and `flickr8k`. A keyword is relevant
-where more than half held so. Keywords that are nouns take part: those that the tagger takes for one in most
-places where the captions of these images have them. A keyword's score is that of the tag of its lemma
-(compounds: the best tag that has it among its words); a keyword without a tag comes below all tags.
+DATA has the folders `semantic_flickraudio` (Kamper et al. 2017: for 1,000 captions and 67 keywords, how many
+of five annotators judged that the keyword's meaning is in the caption) and `flickr8k`. A keyword is relevant
+if more than half did. Only nouns are used: keywords that the tagger tags as nouns in most of their
+occurrences in the captions of these images. A keyword's score is that of the tag of its lemma (compounds: the
+best tag that has it among its words); a keyword without a tag ranks below all tags.
 
-Tags are ranked from the caption that was judged, from all five captions of its image, or from the four others
-alone, which say how well tags of an image tell what somebody else says of it. MAP: each keyword ranks
-captions; MiAP: each caption ranks keywords; equal scores in the mean of all orders. "Occurring": among the
-captions (keywords) alone that have a tag for the keyword, so that only the order of tags is measured.
-Intervals of 95 %: keywords drawn for MAP, captions for MiAP, by the bootstrap.
+Tags are ranked from the judged caption, from all five captions of its image, or from only the four others,
+which shows how well tags of an image predict another caption. MAP: each keyword ranks captions; MiAP: each
+caption ranks keywords; ties are averaged over all orders. "Occurring": only among the captions (keywords)
+with a tag for the keyword, so that only the order of tags is measured. Intervals of 95 %: keywords drawn for
+MAP, captions for MiAP, by the bootstrap.
 
-With --speed: captions a second of the processor, of as many images as are asked for; Flickr8k's come again
-where that is more than it has.
+With --speed: captions per CPU second, for the given number of images; Flickr8k's are repeated as necessary.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ from studies.measuring import seconds
 Floats = NDArray[np.float64]
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 UNITS: tuple[TagUnit, ...] = ("nouns", "compounds")
-#: How a keyword without a tag scores: below every tag, whose scores begin at 0.
+#: The score of a keyword without a tag: below every tag, whose scores begin at 0.
 ABSENT = -1.0
 #: Words, and noun phrases among them.
 ReadCaption = tuple[tuple[Word, ...], list[tuple[int, int]]]
 
 
 class Captions:
-    """Flickr8k's captions by image, each tagged and cut into noun phrases once, when it is asked for."""
+    """Flickr8k's captions by image, each tagged and chunked once, on request."""
 
     def __init__(self, folder: Path) -> None:
         self.texts: dict[str, list[str]] = defaultdict(list)
@@ -66,14 +65,14 @@ class Captions:
         self._read: dict[str, list[ReadCaption]] = {}
 
     def read(self, image: str) -> list[ReadCaption]:
-        """Words and noun phrases of each caption of an image."""
+        """Return words and noun phrases of each caption of an image."""
         if image not in self._read:
             self._read[image] = [self._reader.read(tokenise(text)) for text in self.texts[image]]
         return self._read[image]
 
 
 def nouns_among(keywords: Sequence[str], captions: Captions, images: Sequence[str]) -> dict[str, str]:
-    """Keyword -> lemma, of those that are nouns in most of their occurrences as written."""
+    """Return the lemma of each keyword that is a noun in most of its occurrences as written."""
     seen: dict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
     for image in images:
         for text, (words, _) in zip(captions.texts[image], captions.read(image), strict=True):
@@ -88,7 +87,7 @@ def nouns_among(keywords: Sequence[str], captions: Captions, images: Sequence[st
 
 
 def keyword_scores(tags: Sequence[tuple[str, float]], lemmas: Sequence[str]) -> list[float]:
-    """The score of each keyword: of the best tag that has its lemma among its words."""
+    """Return the score of each keyword: that of the best tag with its lemma among its words."""
     best: dict[str, float] = {}
     for tag, score in tags:
         for lemma in tag.split():
@@ -97,7 +96,7 @@ def keyword_scores(tags: Sequence[tuple[str, float]], lemmas: Sequence[str]) -> 
 
 
 def rankings(image_captions: list[list[ReadCaption]], lemmas: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Name and scores, shape (captions, keywords), of each way to rank, the baselines first."""
+    """Yield name and scores, shape (captions, keywords), of each way to rank, the baselines first."""
     for unit in UNITS:
         places = [
             [tags_in_caption(*caption, unit=unit) for caption in captions] for captions in image_captions
@@ -113,7 +112,7 @@ def rankings(image_captions: list[list[ReadCaption]], lemmas: Sequence[str]) -> 
 
 
 def _print_nouns(read: Sequence[ReadCaption]) -> None:
-    """How many nouns stand outside all noun phrases, and in how many captions one comes twice."""
+    """Print how many nouns are outside all noun phrases, and in how many captions one occurs twice."""
     taken = [tags_in_caption(*tag) for tag in read]
     all_nouns = sum(len(tags_in_caption(words)) for words, _ in read)
     inside = sum(map(len, taken))
@@ -200,7 +199,7 @@ def _print(
 
 
 def speed(data: Path, images: int) -> None:
-    """Print how long the tags of so many images take, without a database."""
+    """Print the time for the tags of this number of images, without a database."""
     texts = list(Captions(data / "flickr8k").texts.values())
     for unit in UNITS:
         reader, done = TagReader(unit), Counter[str]()

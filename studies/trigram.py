@@ -1,19 +1,18 @@
-"""The trigram kernel with similarities, beside the obvious NumPy code and the machine's peak.
+"""The trigram kernel with similarities, compared with straightforward NumPy code and the machine's peak.
 
     python -m studies.trigram [--images 6000] [--folder FLICKR8K [--background FILE...]]
 
 Items have five captions. With a folder they are Flickr8k's training captions, lemmatised, and the kernel is
 TRI5SEM's: similarities by alignment and by distribution, in the captions and in a background text (see
-`cross_validate`); with no such text, TRI5-sqrt-idf-A-ic's. Without a folder words are drawn by Zipf's
-law, captions have the lengths of Flickr8k's, and each of 2,000 words has a made-up similarity with every
-other. The kernel is the exact count of eq. 20 and 21, weighted by the root of idf, normalised and in
-double precision; making items and similarities is not timed.
+`cross_validate`); with no such text, TRI5-sqrt-idf-A-ic's. Without a folder words are drawn by Zipf's law,
+captions have the lengths of Flickr8k's, and each of 2,000 words has a made-up similarity with every other.
+The kernel is the exact count of eq. 20 and 21, weighted by the root of idf, normalised and in double
+precision; generating items and similarities is not timed.
 
-"obvious" is the count for one pair of captions after another, with NumPy's cumulative sums, and does not
-even look for repeated words; it is run on a sample and multiplied up. A pair of caption places costs 9
-operations at least, additions and multiplications; the peak is what a product of two matrices reaches in
-double precision. The first call compiles and is not counted. The slope is that of log time against log
-images, 2 in theory.
+"obvious" is the count for one pair of captions after another, with NumPy's cumulative sums, without using
+repeated words; it is run on a sample and extrapolated. A pair of caption positions costs at least 9
+operations, additions and multiplications; the peak is the rate of a matrix product in double precision. The
+first call compiles and is not counted. The slope is that of log time against log images, 2 in theory.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from studies.measuring import peak, slope
 
 #: Captions of Flickr8k by their number of content lemmas, per thousand, from 1 on.
 LENGTHS = (0, 8, 57, 140, 197, 197, 161, 109, 65, 33, 16, 9, 4, 2, 1, 1)
-#: Additions and multiplications to a pair of places, without repeated words.
+#: Additions and multiplications per pair of positions, without repeated words.
 OPERATIONS = 9
 
 
@@ -62,7 +61,7 @@ def made_up_similarities() -> WordKernel:
 
 
 def real(folder: Path, images: int, background: Sequence[Path]) -> tuple[list[Document], WordKernel, str]:
-    """Flickr8k's training items, their similarities, and the recipe these are of."""
+    """Return Flickr8k's training items, their similarities, and the recipe of these."""
     written = {record.id: record for record in Flickr8k().read(folder) if record.split == "train"}
     lemmas = {record.id: record for record in Flickr8k().read(folder / LEMMAS) if record.id in written}
     pairs = [(written[key], lemmas[key]) for key in sorted(written)[:images]]
@@ -81,7 +80,7 @@ def real(folder: Path, images: int, background: Sequence[Path]) -> tuple[list[Do
 
 
 def obvious(items: list[Document], kernel: SimilarTrigram) -> float:
-    """Seconds for one pair of captions, by cumulative sums; the mean over pairs of some items."""
+    """Return seconds for one pair of captions, by cumulative sums; the mean over pairs of some items."""
     places = dict(kernel.similarity.places)
     sample = [words for item in items[:20] for words in item if words]
     numbers = [np.array([places.setdefault(w, len(places)) for w in words]) for words in sample]
@@ -101,7 +100,7 @@ def obvious(items: list[Document], kernel: SimilarTrigram) -> float:
 
 
 def _before(values: np.ndarray) -> np.ndarray:
-    """Sums over all places before, in both captions."""
+    """Return sums over all earlier positions, in both captions."""
     return np.pad(values.cumsum(0).cumsum(1), ((1, 0), (1, 0)))[:-1, :-1]
 
 

@@ -1,12 +1,12 @@
-"""Real captions from file to dataset, with everything running: prints what each step took and came to.
+"""Real captions from file to dataset, with all services running: prints time and result of each step.
 
     python -m studies.whole [--images 1000] [--workers 24] [--processes 2] [--data FOLDER]
 
-Started here and gone afterwards: a durable PostgreSQL, Redis, the server (Gunicorn, 3 processes of 8
-threads), a Celery worker for jobs, and one with the clock for the periodic work. The captions are those of
-Flickr30k's validation images (flickr30k/validation.json of the real data: REAL_DATA_DIR, or ../shared/data).
-They come without gold: mentions are found by the chunker, and a simulated crowd answers over HTTP
-from a stand-in, so that the figures say nothing about pictures.
+Started for the run: a durable PostgreSQL, Redis, the server (Gunicorn, 3 processes of 8 threads), a Celery
+worker for jobs, and one with the clock for the periodic work. The captions are those of Flickr30k's
+validation images (flickr30k/validation.json of the real data: REAL_DATA_DIR, or ../shared/data). They have no
+gold: the chunker finds mentions, and a simulated crowd answers over HTTP from a stand-in, so the figures say
+nothing about pictures.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def through(world: World, captions: Path, url: str, options: argparse.Namespace) -> list[list[Any]]:
-    """Import, open, answer, export: a line for each."""
+    """Import, open, answer, export: return a line for each."""
     config, out = world.folder / "campaign.toml", world.folder / "out"
     config.write_text(CONFIG)
     rows: list[list[Any]] = []
@@ -106,7 +106,7 @@ def _three(visits: dict[str, Any], *names: str) -> str:
 
 
 class World:
-    """One environment for all processes, and a log for each of those that stay."""
+    """One environment for all processes, and a log for each of the services."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
@@ -114,7 +114,7 @@ class World:
         (folder / "data").mkdir()
 
     def manage(self, *arguments: str) -> dict[str, Any]:
-        """The report of a command of `manage.py`, {} where it makes none; raises where it fails."""
+        """Return the report of a `manage.py` command, {} if it has none. Raises if it fails."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=REPOSITORY,
@@ -128,7 +128,7 @@ class World:
 
     @contextlib.contextmanager
     def running(self, name: str, command: list[str]) -> Iterator[None]:
-        """A process that stays until the block ends."""
+        """Run a process until the block ends."""
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(command, cwd=REPOSITORY, env=self.environment, stdout=log, stderr=log)
             try:
@@ -142,7 +142,7 @@ class World:
                     process.wait()
 
     def log_count(self, name: str, word: str) -> int:
-        """How many lines of a process's log hold a word."""
+        """Return the number of lines of a process's log that contain a word."""
         return (self.folder / f"{name}.log").read_text(errors="replace").count(word)
 
 

@@ -2,7 +2,7 @@
 
     python -m studies.word_similarity FLICKR8K [--wordnet FOLDER] [--json | --csv | --latex]
 
-Both lists of each word stand beside the printed ones. Without WordNet's files Lin's column is empty.
+Both lists of each word are shown beside the printed ones. Without WordNet's files Lin's column is empty.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from studies.hodosh.texts import similar_words_table, similar_words_text
 
 
 def compute_similarities(folder: Path, wordnet_folder: Path | None = None) -> Figure3:
-    """Both lists of each word; without WordNet's files Lin's column is empty.
+    """Return both lists of each word; without WordNet's files Lin's column is empty.
 
-    Raises FormatError, and WordNetMissing where a folder was named that has no WordNet.
+    Raises FormatError, and WordNetMissing if the named folder has no WordNet.
     """
     wordnet, why = None, ""
     try:
@@ -46,7 +46,7 @@ def compute_similarities(folder: Path, wordnet_folder: Path | None = None) -> Fi
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Compute and print; exits with one line where a file cannot be read."""
+    """Compute and print; exit with one line if a file cannot be read."""
     options = options_of(
         "Figure 3 of Hodosh et al. 2013", arguments, wordnet="WordNet's noun files (default: the system's)"
     )

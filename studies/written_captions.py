@@ -1,13 +1,13 @@
-"""Captions written of 1,000 photographs of Flickr8k, and their scores: the table of studies/RESULTS.md.
+"""Generated captions for 1,000 photographs of Flickr8k, and their scores: the table of studies/RESULTS.md.
 
     python -m studies.written_captions --data DATA [--seeds 5] [--folder FOLDER]
 
 DATA has the folders `flickr8k` (captions and splits) and `features` (512 numbers of each photograph, and the
-names of the photographs). Everything is done by the product's commands, in a database of its own. With
---folder, the database and the trained systems are in that folder, and the next run trains none of them again.
+names of the photographs). Everything is computed by the product's commands, in a database of its own. With
+--folder, the database and the trained systems are in that folder, and the next run reuses them.
 
 Recipe `mRNN` is trained with each seed and writes captions of the test photographs with a beam of 7 and one
-of 1. Its figures are means over the seeds with the t-interval of 95 % over them. Beside them stand:
+of 1. Its figures are means over the seeds with the t-interval of 95 % over them. Baselines:
 
 - `NN-caption`, with the interval over images;
 - the captions of beam 7, each for the next photograph instead of its own: what remains is what a caption
@@ -15,7 +15,7 @@ of 1. Its figures are means over the seeds with the t-interval of 95 % over them
 - one caption for all photographs: of the five sentences that `mRNN` writes most often with a beam of 7, the
   best by each measure. The test photographs choose it, so it is a high bar.
 
-The tables are Markdown, in per cent. Sentences by measure and counts of sentences stand below.
+The tables are Markdown, in per cent, followed by sentences by measure and counts of sentences.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from studies.localization import interval_text as per_cent
 CORPUS, FEATURES = "flickr8k", "squeezenet"
 MEASURES = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D")
 BEAMS = (7, 1)
-#: So many of the most frequent sentences are tried as the one caption for all photographs.
+#: Number of the most frequent sentences that are tried as the one caption for all photographs.
 FREQUENT = 5
 #: Files of Flickr8k: captions, and the names of the photographs of each split.
 CAPTIONS = "Flickr8k.token.txt"
@@ -47,13 +47,13 @@ Figures = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Bench:
-    """The real data, and the folder where the corpus of the photographs and files of captions are written."""
+    """The real data, and the folder of the corpus of the photographs and of the files of captions."""
 
     data: Path
     folder: Path
 
     def import_photographs(self) -> None:
-        """The corpus of the photographs with features, and these; once."""
+        """Import the corpus of the photographs, and their features, once."""
         from annotation.models import Corpus
 
         if Corpus.objects.filter(name=CORPUS).exists():
@@ -71,7 +71,7 @@ class Bench:
         command("import_features", CORPUS, vectors, "--ids", names, "--name", FEATURES)
 
     def train(self, name: str, recipe: str, *options: object) -> None:
-        """A system; one that is already trained stays as it is."""
+        """Train a system, unless it exists."""
         began = time.process_time()
         sources = ("--corpus", CORPUS, "--features", FEATURES)
         report = command("train_system", name, "--recipe", recipe, *sources, *options)
@@ -81,7 +81,7 @@ class Bench:
             say(f"{name}: {remark}")
 
     def write(self, system: str, beam: int) -> str:
-        """The name of the set of captions of the test photographs."""
+        """Return the name of the set of captions of the test photographs."""
         name = f"{system}-beam{beam}"
         report = command("generate_captions", system, "--name", name, "--split", "test", "--beam", beam)
         open_ended = sum(text.endswith((" a", " an", " the")) for text in self.captions(name).values())
@@ -93,19 +93,19 @@ class Bench:
         return name
 
     def captions(self, name: str) -> dict[str, str]:
-        """The captions of a set by image."""
+        """Return the captions of a set by image."""
         from evaluation.services.captions.scores import candidates_of
 
         return {candidate.image: candidate.caption for candidate in candidates_of(Path(name), CORPUS)}
 
     def score(self, captions: str | Path, *options: object) -> dict[str, dict[str, Any]]:
-        """The figures of a caption set or a file."""
+        """Return the figures of a caption set or a file."""
         arguments = ("--split", "test", "--measures", ",".join(MEASURES), *options)
         report = command("score_captions", CORPUS, captions, *arguments)
         return {measure["measure"]: measure for measure in report["report"]["sets"][0]["measures"]}
 
     def score_texts(self, captions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        """The figures of captions by image."""
+        """Return the figures of captions by image."""
         file = self.folder / "captions.jsonl"
         file.write_text(
             "".join(json.dumps({"image": image, "caption": text}) + "\n" for image, text in captions.items()),
@@ -115,24 +115,24 @@ class Bench:
 
 
 def over_seeds(label: str, reports: Sequence[Figures]) -> str:
-    """A row of means with their t-intervals over the seeds."""
+    """Return a row of means with their t-intervals over the seeds."""
     return row(label, [per_cent([report[name]["value"] for report in reports]) for name in MEASURES])
 
 
 def over_images(figures: Figures) -> Iterator[str]:
-    """The cells of one set of captions, with intervals over images where there are any."""
+    """Yield the cells of one set of captions, with intervals over images if there are any."""
     for name in MEASURES:
         value, low, high = (figures[name][key] for key in ("value", "low", "high"))
         yield per_cent([value]) + ("" if low is None else f" ({per_cent([low])} to {per_cent([high])})")
 
 
 def row(label: str, cells: Sequence[str]) -> str:
-    """A row of a Markdown table."""
+    """Return a row of a Markdown table."""
     return f"| {' | '.join((label, *cells))} |"
 
 
 def run(bench: Bench, seeds: int) -> list[str]:
-    """Train, write and score; the lines of the table."""
+    """Train, write and score; return the lines of the table."""
     bench.import_photographs()
     bench.train("near", "NN-caption", "--held-out", "none")
     for seed in range(seeds):

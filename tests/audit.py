@@ -1,7 +1,7 @@
-"""Known vulnerabilities of what constraints.txt pins: `make audit`.
+"""Known vulnerabilities of the packages in constraints.txt: `make audit`.
 
-pip-audit, in an environment of its own, asks the service behind PyPI. Status 1: there are some, named with
-the versions that mend them. Status 2: not every package could be looked up, so nobody knows.
+pip-audit, in an environment of its own, queries the service behind PyPI. Status 1: there are some, listed
+with the versions that fix them. Status 2: not every package could be looked up, so the result is unknown.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 PIP_AUDIT = "pip-audit==2.10.1"
 REPOSITORY = Path(__file__).resolve().parent.parent
-#: An environment of its own: what it needs is no part of ours.
+#: A separate environment: its packages are not ours.
 HOME = REPOSITORY / "build" / "audit"
 
 
 def main() -> int:
-    """Install pip-audit where it is missing, ask, and print what it says."""
+    """Install pip-audit if it is missing, run it, and print its result."""
     program = HOME / "bin" / "pip-audit"
     if not program.exists():
         subprocess.run([sys.executable, "-m", "venv", HOME], check=True)
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def verdict(answer: str) -> tuple[int, list[str]]:
-    """The status for what pip-audit wrote, and lines that say it."""
+    """Return the status for pip-audit's output, and lines about it."""
     try:
         packages: list[dict[str, Any]] = json.loads(answer)["dependencies"]
     except (ValueError, KeyError):

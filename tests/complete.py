@@ -1,8 +1,7 @@
-"""The whole product as it is installed: PostgreSQL, Redis, the web server, Celery's worker and its clock.
+"""The whole product as installed: PostgreSQL, Redis, the web server, Celery's worker and its scheduler.
 
-All are processes of their own on 127.0.0.1, with the commands of `docker-compose.yml`, and nothing is shared
-with the process of the tests: a test reaches it by its pages and its API alone. The database is empty
-but for its tables.
+All are processes of their own on 127.0.0.1, with the commands of `docker-compose.yml`, and share nothing with
+the test process: a test only uses its pages and its API. The database is empty except for its tables.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from tests import launcher, services
 from tests.house import product
 
 REPOSITORY = product.REPOSITORY
-#: Seconds until the server must answer, on a busy machine.
+#: Seconds until the server must respond, on a busy machine.
 PATIENCE = 180.0
 
 
 @dataclass(frozen=True)
 class CompleteProduct:
-    """Where it is served, where its processes write what they have to say, and what they are given."""
+    """Its address, the folder of its logs, and its environment."""
 
     url: str
     folder: Path
@@ -38,14 +37,14 @@ class CompleteProduct:
         return self.folder / "logs"
 
     def manage(self, *arguments: str) -> str:
-        """What a command of its operator's prints."""
+        """Return the output of a `manage.py` command."""
         done = product.manage(self.folder, *arguments, **self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     @property
     def first_account(self) -> str:
-        """The link to the first account, as the server printed it."""
+        """Return the link to the first account, as printed by the server."""
         match = re.search(r"Create the first: (\S+)", (self.logs / "web").read_text())
         assert match, (self.logs / "web").read_text()
         return match[1]
@@ -55,9 +54,9 @@ class CompleteProduct:
 def complete_product(
     folder: Path, *, postgresql: Path, redis: Path, **variables: str
 ) -> Iterator[CompleteProduct]:
-    """The product at work in `folder`, by the servers of these binaries; ended afterwards.
+    """Run the product in `folder`, with these servers' binaries.
 
-    `variables` are further variables of its environment.
+    `variables` are added to its environment.
     """
     logs = folder / "logs"
     logs.mkdir(parents=True)
@@ -91,7 +90,7 @@ def complete_product(
 
 
 def celery_command(name: str) -> list[str]:
-    """The command of a service of `docker-compose.yml` that Celery runs."""
+    """Return the command of a Celery service of `docker-compose.yml`."""
     text = (REPOSITORY / "docker-compose.yml").read_text()
     section = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M)
     assert section, name
@@ -106,7 +105,7 @@ def celery_command(name: str) -> list[str]:
 def _at_work(
     name: str, command: list[str], folder: Path, provided: dict[str, str]
 ) -> Iterator[launcher.Process | subprocess.Popen[str]]:
-    """`command` until it is left; it writes into the log of that name."""
+    """Run `command` within the context; it writes to the log of that name."""
     with (folder / "logs" / name).open("ab") as out:
         process = launcher.start(command, env=product.environment(folder, provided), stdout=out, stderr=out)
     try:

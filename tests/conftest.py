@@ -1,12 +1,12 @@
-"""What every test has: settings of its own, real data where it lies, and real servers.
+"""Common fixtures: separate settings, real data if present, and real servers.
 
-Django is set up here, before anything imports a model, with DATA_DIR in a temporary folder. The
-database is SQLite in a file, as embedded, or whatever DATABASE_URL names: `python -m tests.run`
-runs the tests on both.
+Django is set up here, before anything imports a model, with DATA_DIR in a temporary folder. The database is
+SQLite in a file, as embedded, or that of DATABASE_URL: `python -m tests.run` runs the tests on both.
 """
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import shutil
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRATCH = Path(tempfile.mkdtemp(prefix="phrasebox-tests-"))
 
-# The developer's own environment must not leak in: only DATABASE_URL is the tests' to choose.
+# The developer's own environment must not affect the tests, except DATABASE_URL.
 for name in ("PHRASEBOX_ENV", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "STATIC_ROOT", "REDIS_URL"):
     os.environ.pop(name, None)
 os.environ["SITE_URL"] = "http://testserver"
 os.environ["CONTACT_EMAIL"] = "people@phrasebox.example"
 os.environ["DATA_DIR"] = str(SCRATCH / "data")
-# What libraries make once and keep: compiled kernels, the list of fonts.
+# Caches of libraries: compiled kernels, the list of fonts.
 os.environ["MPLCONFIGDIR"] = str(prepare.CACHE / "matplotlib")
 os.environ["NUMBA_CACHE_DIR"] = str(prepare.CACHE / "numba")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
@@ -51,9 +51,8 @@ if Path(settings.DATA_DIR) != SCRATCH / "data":
     raise RuntimeError(f"the settings were read before tests/conftest.py: DATA_DIR is {settings.DATA_DIR}")
 discovery.load_kind_modules("simulate")
 
-# Machines differ and are shared; how long an example takes is no property of the code. A run that decides
-# whether a change is taken tries the same examples every time; the person who works on the code tries new
-# ones.
+# Machines differ and are shared, so there is no deadline for examples. CI runs use the same examples every
+# time; runs during development use new ones.
 hypothesis.settings.register_profile(
     "phrasebox", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=25
 )
@@ -64,18 +63,18 @@ hypothesis.settings.load_profile("phrasebox")
 
 SQLITE = "django.db.backends.sqlite3"
 
-#: How much of a failure's message is told at the very end of a run, in characters.
+#: Maximum number of characters of a failure's message in the summary.
 MESSAGE_LENGTH = 300
 
-#: Files that take long begin first, so that the processes which share the files end together.
+#: Long files start first, so that the processes that share the files end together.
 LONG_FILES = ("tests/browser/", "tests/house/", "tests/rehearsal/", "tests/studies/")
 
-#: A test may be left out for want of these files, which cannot be installed; for nothing else.
+#: A test may be skipped only if these files, which cannot be installed, are missing.
 REAL_DATA = "real data"
 
-#: What Chromium is to do without. Each window would load two pages for its address bar, which took half
-#: of its CPU, and each page would start a process for the next one. What is between them is Playwright's own
-#: list (1.65), which ours takes the place of.
+#: Features that Chromium is run without. Each window would load two pages for its address bar, which took
+#: half of its CPU time, and each page would start a process for the next one. The inner part is Playwright's
+#: own list (1.65), which ours replaces.
 _WITHOUT = (
     "WebUIOmniboxPopup WebUIOmniboxAimPopup WebUIOmniboxFullPopup "
     "AimEnabled AvoidCorsURLLoaderRestartOnRedirect AvoidUnnecessaryBeforeUnloadCheckSync "
@@ -91,14 +90,14 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--process-per-site",  # pages of a profile share a process
-    # Nobody out there is asked for: where no name is known, that takes minutes.
+    # No name resolution: without a name server it takes minutes.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
     f"--disable-features={_WITHOUT.replace(' ', ',')}",
 ]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """SIGTERM ends a run as Ctrl-C does: fixtures are torn down, servers stopped, folders removed."""
+    """Make SIGTERM end a run like Ctrl-C: fixtures are torn down, servers stopped, folders removed."""
     if config.getoption("--thorough"):
         hypothesis.settings.load_profile("phrasebox-thorough")
         os.environ["PHRASEBOX_THOROUGH"] = "1"
@@ -106,7 +105,7 @@ def pytest_configure(config: pytest.Config) -> None:
         hypothesis.settings.load_profile("phrasebox-again")
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not break the tearing down
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt the teardown
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
@@ -114,8 +113,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
-    """Each of several processes has a DATA_DIR of its own. One that is told a module of settings reads that
-    before this file, and would get ours."""
+    """Give each of several processes a DATA_DIR of its own. A process with a settings module reads that
+    before this file, and would otherwise use ours."""
     del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
@@ -138,7 +137,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files of which nothing runs on this database are not even read, which takes as long as many a test."""
+    """Skip files without any test for this database, whose import takes as long as many tests."""
     from django.db import connection
 
     if not config.getoption("--divided") or not collection_path.name.startswith("test_"):
@@ -158,17 +157,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays to the end. Looking through it for garbage took 5 to 15 % of the time."""
+    """Exclude loaded objects from garbage collection, which took 5 to 15 % of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_runtest_teardown() -> None:
-    """A page that was asked for in German leaves its thread German: the next test begins in English."""
+    """Reset the language: a request in German leaves its thread German."""
     translation.deactivate()
 
 
+@functools.cache
 def _name_of(file: Path) -> str:
     return file.relative_to(REPOSITORY).as_posix() if file.is_relative_to(REPOSITORY) else file.name
 
@@ -185,7 +185,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:  # one of several processes: what they skipped is told where all is gathered
+    if reporter is None:  # one of several processes: skipped tests are reported by the main one
         return
     if session.config.getoption("--nothing-left-out") and exitstatus == 0 and _unexcused(reporter):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -196,14 +196,15 @@ def pytest_unconfigure() -> None:
 
 
 def _means_something(item: pytest.Item) -> bool:
-    """Whether the test is of the database that this run has."""
+    """Whether the test is for this run's database."""
     from django.db import connection
 
     return all(connection.vendor in mark.args for mark in item.iter_markers("only_on"))
 
 
 def _is_for_this_database(item: pytest.Item, thorough: bool) -> bool:
-    """What uses no database runs on one of the two; so does, by default, what says nothing else."""
+    """Whether the test runs on this database: tests without a database run on one of the two; so do, by
+    default, tests without a marker."""
     from django.db import connection
 
     runs_on = databases.databases_of(_name_of(item.path), thorough=thorough)
@@ -221,13 +222,13 @@ def _uses_database(item: pytest.Item) -> bool:
 
 
 def _unexcused(reporter: Any) -> list[tuple[str, str]]:
-    """(test, reason) of every skipped test, save those that lack real data."""
+    """Return (test, reason) of every skipped test, except those that lack real data."""
     skipped = [(report.nodeid, str(report.longrepr[2])) for report in reporter.stats.get("skipped", ())]
     return [(test, reason) for test, reason in skipped if REAL_DATA not in reason.lower()]
 
 
 def _failures(reporter: Any) -> Iterator[str]:
-    """A line or two of each test that failed: its name, when, and what it came to."""
+    """Yield a line or two for each failed test: its name, the phase, and the message."""
     for kind in ("failed", "error"):
         for report in reporter.stats.get(kind, ()):
             crash = getattr(report.longrepr, "reprcrash", None)
@@ -238,7 +239,7 @@ def _failures(reporter: Any) -> Iterator[str]:
 
 
 def need(key: str) -> Path:
-    """Where the component is; leaves the test out, saying what to install, where it is missing."""
+    """Return the path of the component; skip the test, with the name of the package, if it is missing."""
     path = prepare.find(key)
     if path is None:
         component = next(c for c in prepare.COMPONENTS if c.key == key)
@@ -248,9 +249,9 @@ def need(key: str) -> Path:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
-    """SQLite in a file, as the product has it: threads and processes get connections of their own. It is a
-    copy of a database that was migrated once (tests/house/product.py). PostgreSQL's tables are made of the
-    models, in a fifth of the time."""
+    """Use SQLite in a file, like the product: threads and processes have connections of their own. It is a
+    copy of a database that was migrated once (tests/house/product.py). PostgreSQL's tables are created from
+    the models, in a fifth of the time."""
     from django.db import connections
 
     from tests.house.product import migrated_database
@@ -259,20 +260,22 @@ def django_db_modify_db_settings() -> None:
     if chosen["ENGINE"] == SQLITE:
         shutil.copy(migrated_database(), SCRATCH / "test.sqlite3")
         chosen["TEST"]["NAME"] = str(SCRATCH / "test.sqlite3")
+        # Tests make more different queries than a server; preparing one again takes longer than running it.
+        chosen["OPTIONS"]["cached_statements"] = 1000
     else:
         chosen["TEST"]["MIGRATE"] = False
 
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
-    """The copy is used as it is; a database of PostgreSQL only where pytest is asked to."""
+    """Use the copy unchanged; a database of PostgreSQL only if requested from pytest."""
     on_sqlite = settings.DATABASES["default"]["ENGINE"] == SQLITE
     return on_sqlite or bool(request.config.getoption("reuse_db"))
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """At the end, connections of threads that are gone are closed, which would keep the database."""
+    """Close connections of ended threads at the end, which would otherwise block the database."""
     with django_db_blocker.unblock():
         databases.as_migrated()
     yield
@@ -281,11 +284,11 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 @pytest.fixture(scope="module", autouse=True)
 def uncounted(django_db_blocker: Any) -> None:
-    """Before each file PostgreSQL clears what was rolled back, and forgets that it saw tables empty.
+    """Before each file, make PostgreSQL remove rolled-back rows, and forget that tables were empty.
 
-    A test's rows are in a transaction that nobody else sees: what counts meanwhile (autovacuum, which the
-    tests' server is without, or an ANALYZE of a test's) finds pages and no rows in them. Every later plan
-    then scans tables within scans, and what takes three seconds takes thirty.
+    A test's rows are in a transaction that nobody else sees: statistics collected meanwhile (by autovacuum,
+    which the tests' server does not run, or an ANALYZE of a test) count pages without rows. Every later plan
+    then nests table scans, and takes thirty seconds instead of three.
     """
     from django.db import connection
 
@@ -300,19 +303,19 @@ def uncounted(django_db_blocker: Any) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_passwords() -> None:
-    """Hash passwords in no time: their strength is Django's affair."""
+    """Use a fast password hash: its strength is Django's concern."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def serve_static_files_lazily() -> None:
-    """Do not list them for every new client: that took a tenth of the time of the pages' tests."""
+    """Do not list static files for every new client: that took a tenth of the time of the pages' tests."""
     settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(scope="session", autouse=True)
 def emptied_by_deleting() -> Iterator[None]:
-    """After tests that write for good; see tests/emptying.py."""
+    """Empty the database after tests that commit; see tests/emptying.py."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: emptying.empty())
         yield
@@ -329,14 +332,14 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def redis_url() -> Iterator[str]:
-    """A Redis of this test run's own."""
+    """A Redis for this test run."""
     with services.redis_server(need("redis")) as url:
         yield url
 
 
 @pytest.fixture
 def complete(tmp_path: Path) -> Iterator[CompleteProduct]:
-    """The whole product at work on an empty database, all of it in processes of its own."""
+    """The whole product on an empty database, in processes of its own."""
     from tests.complete import complete_product
 
     with complete_product(
@@ -358,7 +361,7 @@ def browser() -> Iterator[Browser]:
 
     executable = need("chromium")
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
+        # Playwright runs an event loop in this thread, which Django takes for asynchronous code.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         chromium = playwright.chromium.launch(executable_path=executable, headless=True, args=CHROMIUM_FLAGS)
         yield chromium
@@ -367,7 +370,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(autouse=True)
 def forgetful() -> None:
-    """What processes remember of rows goes by ids, which databases of tests use again."""
+    """Clear caches by id, since test databases reuse ids."""
     from django.core.cache import cache
 
     from annotation.quality.controls import control_pool, likeness
@@ -377,7 +380,7 @@ def forgetful() -> None:
     from annotation.selectors.controls import control_metadata
     from annotation.task_types.displayed import displayed_image
 
-    # A busy machine would keep what a quick one counts again; tests of what is kept say so (0.0).
+    # A slow machine would cache what a fast one counts again; tests of caching set this (0.0).
     cached.SLOW = float("inf")
     cache.clear()
     control_pool.cache_clear()

@@ -1,9 +1,8 @@
-"""Which tests run on which database, where a run has both.
+"""Which tests run on which database, if a run has both.
 
-A test of the database runs on SQLite, unless its subject is SQL of our own, locks, constraints or
-transactions: then it runs on PostgreSQL. What has code for each database runs on both. A thorough run
-(`make test-slow`) takes every test of the database on both, save what is in `ONCE`; tests that use no
-database run on SQLite's side.
+A test with a database runs on SQLite, unless its subject is our own SQL, locks, constraints or transactions:
+then it runs on PostgreSQL. Tests of database-specific code run on both. A thorough run (`make test-slow`)
+runs every test with a database on both, except those in `ONCE`; tests without a database run with SQLite's.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import importlib
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 
-#: Files of which something runs on both by default: what is marked `on_both`, or `only_on` one of them. The
-#: rest of such a file runs on SQLite.
+#: Files with tests that run on both by default: those marked `on_both`, or `only_on` one of them. The rest of
+#: such a file runs on SQLite.
 BOTH = (
     "tests/api/v1/test_at_once.py",
     "tests/backups/test_house.py",
@@ -24,7 +23,7 @@ BOTH = (
     "tests/intake/test_import_interrupted.py",
     "tests/jobs/test_deliveries.py",
 )
-#: Folders and files that run on PostgreSQL alone.
+#: Folders and files that run only on PostgreSQL.
 ON_POSTGRESQL = (
     "tests/api/v1/test_lists_and_keys.py",
     "tests/campaigns/test_campaigns.py",
@@ -57,20 +56,20 @@ ON_POSTGRESQL = (
     "tests/running/test_selectors.py",
     "tests/running/test_workers.py",
     "tests/trust/test_counted_items.py",
-    "tests/trust/test_discard.py",
+    "tests/trust/test_withdrawn_answers.py",
     "tests/trust/test_control_items",
     "tests/trust/test_replay.py",
     "tests/trust/test_suspension.py",
     "tests/web/test_dashboard.py",
     "tests/web/test_second_factor.py",
 )
-#: What a thorough run takes once too: thousands of calls and learners' studies, which take most of an hour
-#: and ask nothing of the database that other tests do not ask of both.
+#: Tests that a thorough run also runs once: thousands of calls and learners' studies, which take most of an
+#: hour and add no coverage on the other database.
 ONCE = {"tests/api/v1/test_schemathesis.py": POSTGRESQL, "tests/apart/test_channels.py": SQLITE}
 
 
 def databases_of(file: str, *, thorough: bool = False) -> tuple[str, ...]:
-    """The databases on which something of a file runs, given by its path from the repository's root."""
+    """Return the databases on which tests of a file run, by its path from the repository's root."""
     if thorough:
         return (ONCE[file],) if file in ONCE else (SQLITE, POSTGRESQL)
     if file.startswith(BOTH):
@@ -79,7 +78,7 @@ def databases_of(file: str, *, thorough: bool = False) -> tuple[str, ...]:
 
 
 def as_migrated() -> None:
-    """Add to tables that were made of the models what migrations add besides, and note these as applied."""
+    """Add to tables created from the models what migrations add, and record these as applied."""
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
 

@@ -1,7 +1,7 @@
-"""Emptying the database after a test that wrote to it for good, in a tenth of the time of Django's flush.
+"""Empty the database after a test that commits, in a tenth of the time of Django's flush.
 
-Django truncates every table, which locks each against everybody, and writes content types and permissions
-again. Deleting the few rows that a test made is quicker, and needs no table for itself alone.
+Django truncates every table, which locks each exclusively, and writes content types and permissions again.
+Deleting a test's few rows is faster, and needs no exclusive lock.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import time
 
 from django.db import connection, transaction
 
-#: Made with the tables; no test changes them.
+#: Created with the tables; no test changes them.
 UNCHANGED_TABLES = {"django_content_type", "auth_permission", "django_migrations"}
-#: Seconds for which a process that still writes is waited for: the last statement of a process that was
-#: killed.
+#: Seconds to wait for a process that still writes: the last statement of a killed process.
 PATIENCE = 10.0
 
 _OTHERS = """
@@ -23,12 +22,12 @@ _OTHERS = """
 
 
 def empty() -> None:
-    """Delete every row of every table, but what came with the tables."""
+    """Delete every row of every table, except those created with the tables."""
     tables = [name for name in connection.introspection.table_names() if name not in UNCHANGED_TABLES]
     quoted = [connection.ops.quote_name(name) for name in sorted(tables)]
     if connection.vendor == "postgresql":
         _wait_for_others()
-    # What refers to what is all gone at the end; asked row by row, that takes longer than the rest.
+    # All references are gone at the end; checking them row by row takes longer than the rest.
     with connection.constraint_checks_disabled(), transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL session_replication_role = replica")
@@ -37,7 +36,7 @@ def empty() -> None:
 
 
 def _wait_for_others() -> None:
-    """Until nobody else is within a transaction: what they add later would be the next test's."""
+    """Wait until nobody else is within a transaction: their rows would belong to the next test."""
     until = time.monotonic() + PATIENCE
     with connection.cursor() as cursor:
         while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Corpora for tests, written as people read them: captions in the notation of Flickr30k Entities.
+"""Corpora for tests in readable form: captions in the notation of Flickr30k Entities.
 
 an_image("7", "[/EN#1/people A man] in [/EN#2/clothing a hat] .", objects=[boxed("1", 3, 4, 60, 80)])
 """
@@ -26,7 +26,7 @@ from annotation.protocol.terms import (
 
 
 def stored_picture(path: Path, *, into: Path | None = None) -> StoredPicture:
-    """The picture at `path` as it is stored; raises PictureError."""
+    """Return the picture at `path` as it is stored. Raises PictureError."""
     (stored,) = store_pictures([path], into=into)
     if isinstance(stored, PictureError):
         raise stored
@@ -37,7 +37,7 @@ MAN, HAT, STREET = "[/EN#1/people A man]", "[/EN#2/clothing a hat]", "[/EN#3/sce
 
 
 def a_layer(*captions: str, objects: Iterable[LayerObject] = ()) -> LayerRecord:
-    """The chains that `captions` mark, and `objects`; chains that only an object names come last."""
+    """Return the chains in `captions`, and `objects`; chains that only an object names come last."""
     chains = chains_of(map(parse_sentence, captions))
     objects = tuple(objects)
     marked = {chain.id for chain in chains}
@@ -54,7 +54,7 @@ def an_image(
     size: tuple[int, int] = (500, 375),
     picture: Path | None = None,
 ) -> ImageRecord:
-    """An image with `captions` in the notation; without a layer where not `layered`."""
+    """Return an image with `captions` in the notation; without a layer if not `layered`."""
     return ImageRecord(
         id=id,
         filename=f"{id}.jpg",
@@ -68,17 +68,17 @@ def an_image(
 
 
 def boxed(chains: str, *corners: int) -> LayerObject:
-    """A box, of the chains named in `chains`, separated by spaces."""
+    """Return a box of the chains in `chains`, separated by spaces."""
     return LayerObject(tuple(chains.split()), Box(*corners))
 
 
 def boxless(chain: str, *, scene: bool = False) -> LayerObject:
-    """An object that says why `chain` has no box."""
+    """Return an object with the reason why `chain` has no box."""
     return LayerObject((chain,), scene=scene, nobndbox=not scene)
 
 
 def some_images(number: int, *, layered: bool = True) -> list[ImageRecord]:
-    """`number` small images, each with two captions, three chains, two boxes and a scene."""
+    """Return `number` small images, each with two captions, three chains, two boxes and a scene."""
     objects = (boxed("1", 10, 10, 100, 200), boxed("2", 30, 10, 60, 30), boxless("3", scene=True))
     captions = (f"{MAN} in {HAT} crosses {STREET} .", "[/EN#1/people Somebody] walks .")
     return [
@@ -90,13 +90,13 @@ def some_images(number: int, *, layered: bool = True) -> list[ImageRecord]:
 
 
 def a_corpus(name: str, records: Sequence[ImageRecord]) -> Corpus:
-    """`records` imported as the corpus `name`."""
+    """Import `records` as the corpus `name`."""
     import_records(name=name, records=records, format="test", source=f"test {name}")
     return Corpus.objects.get(name=name)
 
 
 def put_on_server(folder: str, file: Path) -> str:
-    """The name of a file that an operator put into a folder of `sources`."""
+    """Return the name of a file that an operator put into a folder of `sources`."""
     index = Path(settings.DATA_DIR) / "sources" / folder
     index.mkdir(parents=True, exist_ok=True)
     link = index / file.name

@@ -54,7 +54,7 @@ LIBRARIES = """
     kombu.transport.redis billiard.pool billiard.popen_fork
     gunicorn.app.base gunicorn.arbiter gunicorn.glogging gunicorn.sock gunicorn.workers.gthread
     whitenoise.middleware whitenoise.runserver_nostatic rest_framework rest_framework.apps
-    rest_framework.authtoken.apps rest_framework.compat rest_framework.fields rest_framework.serializers
+    rest_framework.compat rest_framework.fields rest_framework.serializers
     rest_framework.authentication rest_framework.exceptions rest_framework.status
     django.apps.registry django.core.management.commands.migrate django.core.management.commands.shell
     django.core.management.commands.makemigrations
@@ -166,7 +166,7 @@ class Process:
             return self.returncode
 
     def _next(self, timeout: float | None) -> str | None:
-        """The next that is told: its id, then its status; None where nothing is within `timeout`."""
+        """The next that is told: its id, then its status; None if nothing is within `timeout`."""
         if not select.select([self._channel], [], [], timeout)[0]:
             return None
         if not (line := self._channel.recv(64)):
@@ -400,7 +400,7 @@ def _serve(line: socket.socket) -> _Request | None:
 
 
 def _received(line: socket.socket) -> _Request | None:
-    """What is asked for next; None where nobody is there any more."""
+    """What is asked for next; None if nobody is there any more."""
     size = array.array("i").itemsize
     head, ancillary, _, _ = line.recvmsg(4, socket.CMSG_SPACE(8 * size))
     if not head:

@@ -35,7 +35,7 @@ NO_SERVICES = {
 
 @dataclass(frozen=True)
 class Component:
-    """Something of the system. `find` gives its path, or None where it is absent."""
+    """Something of the system. `find` gives its path, or None if it is absent."""
 
     key: str
     title: str
@@ -60,7 +60,7 @@ def postgres_folder() -> Path | None:
 
 
 def postgres_version(folder: Path) -> int:
-    """The major version of the server in `folder`; 0 where it does not run."""
+    """The major version of the server in `folder`; 0 if it does not run."""
     number = re.search(r"(\d+)", _says(str(folder / "postgres"), "--version"))
     return int(number.group(1)) if number else 0
 

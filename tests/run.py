@@ -3,11 +3,12 @@
     python -m tests.run [--slow] [--nothing-left-out] [--reach FOLDER] [what pytest takes]
 
 Which test runs on which database stands in `tests/databases.py`. On SQLite pytest-xdist divides the files
-among a process for each core. PostgreSQL is started for the run and stopped after it; what its tests print
-is shown when the others are over. At the end follow the ten slowest tests of each side, what the run took,
-and once more which tests failed. `--slow` runs the slow tests too, everything on both databases, with more
-examples and in every look. Exit status 0 means that all ran and passed, save what was announced as left out;
-`--nothing-left-out` allows no such thing. Ctrl-C ends all that was started, servers included.
+among a process for each core and one more: tests wait for browsers and servers. PostgreSQL is started for
+the run and stopped after it; what its tests print is shown when the others are over. At the end follow the
+ten slowest tests of each side, what the run took, and once more which tests failed. `--slow` runs the slow
+tests too, everything on both databases, with more examples and in every look. Exit status 0 means that all
+ran and passed, save what was announced as left out; `--nothing-left-out` allows no such thing. Ctrl-C ends
+all that was started, servers included.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def main() -> int:
                         str(options.reach.resolve() / side),
                     ]
                 elif side == SQLITE:
-                    pytest_options[:0] = ["-n", str(os.cpu_count() or 1), *BY_FILE]
+                    pytest_options[:0] = ["-n", str((os.cpu_count() or 1) + 1), *BY_FILE]
                 return pytest_options
 
             output = stack.enter_context(tempfile.TemporaryFile())

@@ -1,7 +1,7 @@
-"""Who calls: the account behind a token or a session, and the worker that it is, in one query.
+"""Identify the caller: the account of a token or a session, and its worker, in one query.
 
-A token goes without cookies, so no foreign page can send it, and it needs no CSRF token. A session
-is checked as Django checks it; its writes need the CSRF token, as forms do.
+A token needs no cookies, so that no foreign page can send it, and no CSRF token. A session is checked as in
+Django; its writes need the CSRF token, as forms do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,16 +24,17 @@ from annotation.common.roles import ADMIN, ANNOTATOR
 from annotation.common.session_store import SessionStore, stored_key
 from annotation.models import Account
 from annotation.workers import pseudonyms, sessions
+from annotation.workers.api_tokens import digest_of_secret
 
 _SCHEME = "Token "
-#: Characters of a token; what is longer is none.
+#: Maximum number of characters of a token.
 _LONGEST_TOKEN = 128
-#: Sessions whose account a process remembers, and whose data it has decoded.
+#: Size of a process's caches of sessions' accounts and of decoded session data.
 OWNERS_CACHED = 4096
-#: The account's id by session key, as it was found last: a guess, checked by every call.
+#: The account's id by session key, from the last call: a guess that every call checks.
 _owners: dict[str, int] = {}
 
-#: Whether the account may work, on the campaign of an assignment where one is named.
+#: Whether the account may work, on the campaign of an assignment if there is one.
 _WHO = f"""SELECT a.id, a.password, a.is_active, a.is_superuser, i.worker_id,
         EXISTS (SELECT 1 FROM annotation_rolegrant r WHERE r.account_id = a.id
             AND r.role IN ('{ANNOTATOR}', '{ADMIN}')
@@ -56,7 +57,7 @@ class _Row(NamedTuple):
 
 
 def worker_calling(request: HttpRequest, assignment: int | None = None) -> int:
-    """The id of the worker who sent `request`, and may work on the campaign of the assignment it is about.
+    """Return the id of the worker who sent `request`, and may work on the campaign of the assignment.
 
     Raises Problem: signed out, no role, or no CSRF token.
     """
@@ -80,9 +81,10 @@ def _by_token(header: str, about: int | None) -> _Row:
     token = header.removeprefix(_SCHEME).strip()
     row = None
     if token.isascii() and token.isprintable() and len(token) <= _LONGEST_TOKEN:
-        row = _row("JOIN authtoken_token t ON t.user_id = a.id WHERE t.key = %s", [about, token])
+        which = "JOIN annotation_workertoken t ON t.account_id = a.id WHERE t.digest = %s"
+        row = _row(which, [about, digest_of_secret(token)])
     if row is None or not row.is_active:
-        raise _signed_out(_("This token is not valid: create another, or ask an admin of this server."))
+        raise _signed_out(_("This token is not valid: ask an admin of this server for another."))
     return row
 
 
@@ -98,11 +100,11 @@ def _by_session(request: HttpRequest, about: int | None) -> _Row:
 
 
 def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, Mapping[str, Any]]:
-    """The account of the caller's session, None without one, and what the session holds.
+    """Return the account of the caller's session, None without one, and the session's data.
 
-    Read as `request.session` would, by hand: that cost an eighth of a whole cycle. Whose a session is
-    stands in its data, which no database reads, so that two queries would be needed; but it is mostly
-    whose it was the last time.
+    Reads the same as `request.session`, without its cost: an eighth of a whole cycle. The account of a
+    session is in its data, which a database cannot read, so two queries would be needed; but it is usually
+    the same as in the last call.
     """
     key = request.session.session_key
     if not key:
@@ -132,24 +134,25 @@ def _of_session(request: HttpRequest, about: int | None) -> tuple[_Row | None, M
 
 @lru_cache(maxsize=OWNERS_CACHED)
 def _decoded(data: str, secret: str) -> Mapping[str, Any]:
-    """What a session's data hold, {} where they were not signed with this secret."""
+    """Return a session's decoded data, {} if they were not signed with this secret."""
     return MappingProxyType(SessionStore().decode(data))
 
 
 def _still_valid(request: HttpRequest, session: Mapping[str, Any], row: _Row) -> bool:
-    """Whether the session was opened under the account's password of now, by a way in that still stands."""
+    """Whether the session was opened under the account's current password, by a way of signing in that is
+    still open."""
     stored = session.get(HASH_SESSION_KEY, "")
     if session.get(BACKEND_SESSION_KEY) and constant_time_compare(
         stored, _hash_under(row.password, settings.SECRET_KEY)
     ):
         return True
-    # Django knows older secrets and how to renew what was signed with one.
+    # Django supports older secrets and renews what was signed with one.
     return get_user(request).is_authenticated
 
 
 @lru_cache(maxsize=OWNERS_CACHED)
 def _hash_under(password: str, secret: str) -> str:
-    """What a session opened under this password (a hash itself) carries."""
+    """Return the hash in a session that was opened under this password (itself a hash)."""
     return Account(password=password).get_session_auth_hash()
 
 

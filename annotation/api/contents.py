@@ -1,4 +1,4 @@
-"""What the API says, as plain data: a task in hand, the reason why there is none, an offer."""
+"""Responses of the API as plain data: a leased task, the reason why there is none, an available task."""
 
 from datetime import datetime
 from functools import partial
@@ -20,20 +20,20 @@ from annotation.workers.picture_addresses import signed_picture_address
 
 
 def json_second(at: datetime | None) -> str | None:
-    """A time as RFC 3339 has it, in UTC, to the second: parts of one differ between questions and control
-    items, since these take other work to find and to grade."""
+    """Return a time in RFC 3339, in UTC, to the second: fractions differ between questions and control items,
+    since these need different work to select and to grade."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z") if at else None
 
 
 def no_task_answer(reason: NoTask) -> WorkerNothing:
-    """Why there is no task."""
+    """Return why there is no task."""
     return {"nothing": reason.code, "text": reason.text, "again_at": json_second(reason.again_at)}
 
 
 def task_or_nothing(request: HttpRequest, result: Lease | NoTask) -> WorkerTask | WorkerNothing:
-    """What a worker got: of a task what its page shows, and no more.
+    """Return a worker's task with what its page shows, and no more, or why there is none.
 
-    Whatever else was told of an image or a campaign could tell a control item from the others.
+    Any other field of an image or a campaign could distinguish a control item from the others.
     """
     if isinstance(result, NoTask):
         return no_task_answer(result)
@@ -70,17 +70,17 @@ def _image(request: HttpRequest, image: DisplayedImage) -> TaskImage:
 
 
 def _mention(mention: Mention) -> TaskMention:
-    """A mention's place, under its name."""
+    """Return a mention's position and its id."""
     return {"id": mention.id, "caption": mention.caption, "start": mention.start, "end": mention.end}
 
 
 def done_today(done: Today) -> WorkerToday:
-    """What a worker has done today; `pay` in the campaign's currency."""
+    """Return a worker's work today; `pay` in the campaign's currency."""
     return {"answers": done.answers, "seconds": done.seconds, "pay": done.pay / MICROS}
 
 
 def offer(task: AvailableTask) -> WorkerOffer:
-    """One line of the list of tasks."""
+    """Return one line of the list of tasks."""
     pay = task.settings.pay
     return {
         "campaign": task.campaign.name,

@@ -1,4 +1,4 @@
-"""The OpenAPI document and the pages that show it, with the calls of workers in the same file."""
+"""The OpenAPI document and the pages that show it, including the calls of workers."""
 
 import json
 import re
@@ -24,26 +24,27 @@ from annotation.common.operations.fields import NAME_PATTERN
 @login_not_required
 @require_safe
 def openapi_document(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI document, as JSON."""
+    """Return the OpenAPI document, as JSON."""
     return HttpResponse(_document(), content_type="application/json")
 
 
 @login_not_required
 @require_safe
 def api_pages(request: HttpRequest) -> HttpResponse:
-    """The operations one by one, to read and to try out."""
+    """Show the operations one by one, with forms to try them."""
     return render(request, "annotation/api.html")
 
 
 @csrf_exempt
 @login_not_required
 def no_such_call(request: HttpRequest) -> HttpResponse:
-    """The problem that any other address of the API answers with."""
+    """Return the problem for any other address of the API."""
     return missing(_("The API has no such address.")).response()
 
 
 def describe_operations(endpoints: list[Any]) -> list[Any]:
-    """Give drf-spectacular what each operation declares: when the document is written, not at every start."""
+    """Pass each operation's declaration to drf-spectacular: when the document is generated, not at every
+    start."""
     for _path, _regex, method, callback in endpoints:
         view = callback.cls
         if issubclass(view, OperationView):
@@ -52,8 +53,8 @@ def describe_operations(endpoints: list[Any]) -> list[Any]:
 
 
 def complete_document(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
-    """What drf-spectacular cannot know: names as people call them, how parts of addresses look, and the
-    calls of workers, which are answered by views of their own, for their speed."""
+    """Add what drf-spectacular cannot know: readable names, patterns of path parameters, and the calls of
+    workers, which have views of their own, for speed."""
     document = result
     names = {
         "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", endpoint.rest.path): re.findall(
@@ -75,18 +76,18 @@ def complete_document(result: dict[str, Any], generator: Any, request: Any, publ
         "type": "apiKey",
         "in": "header",
         "name": "Authorization",
-        "description": "Token KEY: a token of an annotator, made by `manage.py drf_create_token`.",
+        "description": "Token KEY: a token of an annotator, made by `manage.py make_worker_token`.",
     }
     return document
 
 
 def _required(schema: dict[str, Any], document: dict[str, Any]) -> bool:
-    """Whether a body has a field that it must have."""
+    """Whether a body has a required field."""
     name = schema.get("$ref", "").rpartition("/")[2]
     return bool((document["components"]["schemas"][name] if name else schema).get("required"))
 
 
-#: What operations are about, in the order of the pages.
+#: Groups of operations, in the order of the pages.
 _TAGS = {
     "corpora": "Images with captions, and the layers of annotation over them",
     "campaigns": "Campaigns: opened, watched, paused, closed",

@@ -14,7 +14,7 @@ from annotation.common.operations import Invalid
 
 
 class FieldProblem(TypedDict):
-    """What is wrong with one field: its name (with dots for a place within it), a code, and a sentence."""
+    """The error of one field: its name (a path with dots), a code, and a sentence."""
 
     field: str
     code: str
@@ -34,9 +34,9 @@ class ProblemDetails(TypedDict):
 
 
 class Problem(Exception):
-    """What went wrong: an HTTP status, a code for programs, a sentence for people, the field to blame.
+    """An error: an HTTP status, a code for programs, a sentence for people, the invalid field.
 
-    `errors` has one entry for each field that is wrong, where a whole body was looked at.
+    `errors` has one entry for each invalid field, if a whole body was validated.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Problem(Exception):
         self.errors = tuple(errors)
 
     def response(self) -> HttpResponse:
-        """The problem as `application/problem+json` (RFC 9457), under its status."""
+        """Return the problem as `application/problem+json` (RFC 9457), with its status."""
         about: ProblemDetails = {
             "type": "about:blank",
             "title": self.status.phrase,
@@ -76,7 +76,7 @@ class Problem(Exception):
 
 
 def invalid_problem(error: Invalid) -> Problem:
-    """A problem of status 400: what is wrong with each field of a request."""
+    """Return a problem of status 400: the errors of each field of a request."""
     errors = [
         FieldProblem(field=field_error.field, code=field_error.code, detail=field_error.detail)
         for field_error in error.errors
@@ -92,24 +92,24 @@ def invalid_problem(error: Invalid) -> Problem:
 
 
 def missing(detail: str) -> Problem:
-    """A problem of status 404."""
+    """Return a problem of status 404."""
     return Problem(HTTPStatus.NOT_FOUND, "unknown", detail)
 
 
 def no_role(*roles: str) -> Problem:
-    """A problem of status 403: the account, or its token, has none of these roles here."""
+    """Return a problem of status 403: the account, or its token, has none of these roles here."""
     detail = _("This takes the role %(roles)s: ask an admin of this server.") % {"roles": " / ".join(roles)}
     return Problem(HTTPStatus.FORBIDDEN, "no_role", detail)
 
 
 def too_many_requests(seconds: int) -> Problem:
-    """A problem of status 429: the caller may try again in some seconds."""
+    """Return a problem of status 429: the caller may retry after `seconds`."""
     detail = _("Too many requests. Try again in %(seconds)d s.") % {"seconds": seconds}
     return Problem(HTTPStatus.TOO_MANY_REQUESTS, "too_often", detail, headers={"Retry-After": str(seconds)})
 
 
 def check_csrf(request: HttpRequest) -> None:
-    """Raise Problem where a call by a session lacks its CSRF token, as Django checks that of a form."""
+    """Raise Problem if a call by a session lacks its CSRF token, as Django checks that of a form."""
     check = CSRFCheck(lambda _request: None)  # type: ignore[arg-type]
     check.process_request(request)
     reason = check.process_view(request, None, (), {})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How a request of the API is taken: its method, its JSON, who sent it, and what becomes of errors."""
+"""Handling of workers' calls: method, JSON, caller, and errors."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -22,16 +22,16 @@ from annotation.models import Worker
 from annotation.queue import submission
 from annotation.task_types.base import BadAnswer
 
-#: What a view gets: the request, the worker who sent it, what it asks for, and what the address names.
-#: It returns the body of the answer.
+#: Arguments of a view: the request, the worker who sent it, its parsed body, and path arguments. It returns
+#: the body of the response.
 _View = TypeVar("_View", bound=Callable[..., Mapping[str, Any]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerCall:
-    """A call of workers: its function, and how the OpenAPI document shows it.
+    """A call of workers: its function, and its description in the OpenAPI document.
 
-    `asks` is the request, or makes it; `errors` are the statuses of problems beside those of every call.
+    `asks` is the request class, or returns it; `errors` are statuses of problems besides those of every call.
     """
 
     name: str
@@ -56,7 +56,7 @@ def worker_call(
     errors: tuple[int, ...] = (),
     example: Mapping[str, Any] | None = None,
 ) -> Callable[[_View], _View]:
-    """Declare the decorated function to be a call of workers; `for_workers` makes a view of it."""
+    """Declare the decorated function to be a call of workers; `for_workers` makes its view."""
 
     def register(view: _View) -> _View:
         _CALLS[view] = WorkerCall(
@@ -68,9 +68,9 @@ def worker_call(
 
 
 def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpResponse]:
-    """The view of calls of workers at one address, each by its own method.
+    """Return the view of workers' calls at one address, each by its own method.
 
-    Whatever they raise is told as a problem. The CSRF token is checked by `callers`: a token needs none.
+    Their exceptions become problems. The CSRF token is checked by `callers`: a token needs none.
     """
     calls = {call.method: call for call in (_CALLS[view] for view in views)}
 
@@ -113,7 +113,7 @@ def for_workers(*views: Callable[..., Mapping[str, Any]]) -> Callable[..., HttpR
 
 
 def _is_gone(worker: int) -> bool:
-    """Whether a worker has just become another one (`joining`), for whom the same call is good."""
+    """Whether a worker has just been merged into another (`joining`), for whom the same call is valid."""
     return not Worker.objects.filter(pk=worker).exists()
 
 
@@ -123,14 +123,14 @@ def _moved() -> Problem:
 
 
 def not_yours(detail: str) -> Problem:
-    """A problem of status 410: what is asked for is not, or no longer, in the caller's hands."""
+    """Return a problem of status 410: the caller does not, or no longer, hold the lease."""
     return Problem(HTTPStatus.GONE, "not_yours", detail)
 
 
 def json_in(request: HttpRequest) -> dict[str, Any]:
-    """The JSON object that `request` carries, {} where it carries nothing."""
+    """Return the JSON object in the body of `request`, {} if it is empty."""
     if (request.content_type or "").startswith("multipart/"):
-        # It was read as a form: there is no body any more.
+        # It was read as a form: the body is consumed.
         raise _bad_request(_("Expected a JSON object: {...}."))
     try:
         if not request.body:

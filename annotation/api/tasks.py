@@ -1,4 +1,5 @@
-"""The calls of workers: the list of tasks, the next, an answer, a return, a sign of life, misspelt words."""
+"""The calls of workers: the list of tasks, the next task, an answer, a return, a heartbeat, misspelt
+words."""
 
 from http import HTTPStatus
 
@@ -54,7 +55,7 @@ _EXAMPLE = {"campaign": "quay", "kind": next(iter(names()))}
 
 @worker_call("worker_tasks", "List what there is to work on", method="GET")
 def list_tasks(request: HttpRequest, worker: int, empty: EmptyRequest) -> WorkerTaskList:
-    """What there is for me."""
+    """Return all available tasks of the caller."""
     return {"tasks": [offer(task) for task in available_tasks(worker=Worker.objects.get(pk=worker))]}
 
 
@@ -66,7 +67,7 @@ def list_tasks(request: HttpRequest, worker: int, empty: EmptyRequest) -> Worker
     example=_EXAMPLE,
 )
 def take_task(request: HttpRequest, worker: int, task_request: TaskRequest) -> WorkerTask | WorkerNothing:
-    """A task of a campaign and kind, or why there is none."""
+    """Return a task of a campaign and kind, or why there is none."""
     campaign = _campaign(worker, task_request.campaign)
     kind = _kind(campaign, task_request.kind)
     lease = no_consent(worker=worker, campaign=campaign) or leases.take_lease(
@@ -85,7 +86,7 @@ def take_task(request: HttpRequest, worker: int, task_request: TaskRequest) -> W
 def begin_worker_test(
     request: HttpRequest, worker: int, kind_request: KindRequest
 ) -> WorkerTest | WorkerNothing:
-    """Begin the qualification test of a kind, or go on with it; its items come like other tasks."""
+    """Begin the qualification test of a kind, or continue it; its items come like other tasks."""
     campaign = _campaign(worker, kind_request.campaign)
     kind = _kind(campaign, kind_request.kind)
     if (unagreed := no_consent(worker=worker, campaign=campaign)) is not None:
@@ -98,7 +99,7 @@ def begin_worker_test(
 
 @worker_call("worker_consent", "Show what workers of a campaign agree to", method="GET")
 def show_consent(request: HttpRequest, worker: int, empty: EmptyRequest, name: str) -> WorkerConsent:
-    """What workers of a campaign agree to, and whether this one has to."""
+    """Return the consent text of a campaign, and whether the worker must agree."""
     return _consent(worker, _campaign(worker, name))
 
 
@@ -110,7 +111,7 @@ def show_consent(request: HttpRequest, worker: int, empty: EmptyRequest, name: s
     example={"version": 1},
 )
 def agree(request: HttpRequest, worker: int, consent: ConsentRequest, name: str) -> WorkerConsent:
-    """Keep that the worker agrees to a version."""
+    """Store the worker's consent to a version."""
     campaign = _campaign(worker, name)
     try:
         instructions.record_consent(worker=worker, campaign=campaign, version=consent.version)
@@ -140,7 +141,7 @@ def _consent(worker: int, campaign: Campaign) -> WorkerConsent:
 def answer_task(
     request: HttpRequest, worker: int, payload: TaskAnswerRequest, assignment: int
 ) -> WorkerReceipt:
-    """Store an answer; the next task comes along unless `next` is false."""
+    """Store an answer; the response includes the next task unless `next` is false."""
     answer, schema = _answer_of(payload)
     receipt = submission.submit(
         worker=worker,
@@ -167,7 +168,7 @@ def answer_task(
     example=_EXAMPLE,
 )
 def list_recent_answers(request: HttpRequest, worker: int, kind_request: KindRequest) -> RecentAnswers:
-    """The worker's last answers of a kind, which they may come back to."""
+    """Return the worker's latest answers of a kind, which may be changed."""
     campaign = _campaign(worker, kind_request.campaign)
     kind = _kind(campaign, kind_request.kind)
     answers = recent_answers(worker=worker, campaign=campaign.pk, kind=kind)
@@ -194,7 +195,7 @@ def list_recent_answers(request: HttpRequest, worker: int, kind_request: KindReq
 def change_recent_answer(
     request: HttpRequest, worker: int, payload: AnswerRequest, assignment: int
 ) -> AnswerChanged:
-    """Change one of the worker's last answers."""
+    """Change one of the worker's latest answers."""
     answer, schema = _answer_of(payload)
     try:
         changed = change_answer(
@@ -216,7 +217,7 @@ def give_back(request: HttpRequest, worker: int, empty: EmptyRequest, assignment
 
 @worker_call("worker_heartbeat", "Keep a task: its time starts again", errors=(400, 410))
 def renew_task(request: HttpRequest, worker: int, empty: EmptyRequest, assignment: int) -> TaskRenewed:
-    """A sign of life: the lease lasts from now on."""
+    """Extend the lease from now on."""
     expires = leases.renew_lease(worker=worker, assignment=_real(assignment))
     if expires is None:
         raise not_yours(_("This task is no longer assigned to you."))
@@ -224,16 +225,17 @@ def renew_task(request: HttpRequest, worker: int, empty: EmptyRequest, assignmen
 
 
 def _today(worker: int, assignment: int) -> WorkerToday:
-    """What the worker has done today of the assignment's kind, in its campaign."""
+    """Return the worker's work today for the assignment's kind, in its campaign."""
     campaign, kind = Assignment.objects.values_list("campaign", "kind").get(pk=assignment)
     return done_today(today(worker=worker, campaign=campaign, kind=kind))
 
 
 def _answer_of(answer_request: AnswerRequest) -> tuple[Answer, int]:
-    """The answer, and the version of its form; the call has its fields, or a page's `form` of a `kind`."""
+    """Return the answer, and the version of its form; the call has its fields, or a page's `form` of a
+    `kind`."""
     if answer_request.form is None:
         answer = answer_in(vars(answer_request))
-        # An answer that is more than a word is read by its kind; no two kinds share such a word.
+        # The content of an answer is parsed by its kind; no two kinds share such a word.
         with_more = next((kind.key for kind in all_kinds() if answer.answer in kind.with_content), "")
         return (TASK_TYPES.get(with_more).parse(vars(answer_request)) if with_more else answer), 1
     if answer_request.kind is None:
@@ -245,14 +247,14 @@ def _answer_of(answer_request: AnswerRequest) -> tuple[Answer, int]:
 
 
 def _real(assignment: int) -> int:
-    """`assignment`, if a row can have it as its id."""
+    """Return `assignment`, if it is a possible id."""
     if assignment > database.LARGEST_ID:
         raise not_yours(_("No such task is assigned to you."))
     return assignment
 
 
 def _campaign(worker: int, name: str) -> Campaign:
-    """The campaign, where it has begun and this worker may work on it."""
+    """Return the campaign, if it has begun and this worker may work on it."""
     campaign = campaigns_to_work_on(worker).filter(name=name).exclude(state=Campaign.DRAFT).first()
     if campaign is None:
         raise _unknown(_("There is no campaign “%(name)s”.") % {"name": name})
@@ -273,7 +275,8 @@ def _unknown(detail: str) -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "unknown", detail)
 
 
-#: Texts that a worker may have looked at in a minute: a page asks at each pause of the person who types.
+#: Maximum number of texts per minute that a worker may have checked: a page sends one at each pause in
+#: typing.
 LOOKS = Limit("spelling", 240, 60)
 
 
@@ -285,9 +288,9 @@ LOOKS = Limit("spelling", 240, 60)
     example={"text": "Two dgos run."},
 )
 def look_up_words(request: HttpRequest, worker: int, text_request: TextRequest) -> UnknownWords:
-    """The unknown words of `text`, with suggestions; words of the `campaign`'s corpus count as known.
+    """Return the unknown words of `text`, with suggestions; words of the `campaign`'s corpus are known.
 
-    A campaign that this worker may not work on counts as none: nobody asks here what its captions say.
+    A campaign that this worker may not work on is ignored, so that its captions are not revealed.
     """
     if seconds := attempt(Try(LOOKS, str(worker))):
         raise too_many_requests(seconds)

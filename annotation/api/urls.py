@@ -1,4 +1,4 @@
-"""The addresses of the API. They end without a slash, whatever they are asked."""
+"""The addresses of the API. They end without a slash."""
 
 from django.urls import path
 

@@ -1,5 +1,5 @@
-"""The calls of workers as the OpenAPI document shows them: made from their declarations (`worker_call`), for
-they are no views of DRF. `docs/annotators.md` explains them."""
+"""The calls of workers in the OpenAPI document, from their declarations (`worker_call`), since they are not
+DRF views. `docs/annotators.md` explains them."""
 
 import re
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ _PARAMETER_SCHEMAS = {
 
 
 def paths_of_workers() -> dict[str, Any]:
-    """Address -> method -> operation."""
+    """Return operations by address and method."""
     paths: dict[str, Any] = {}
     for pattern in urlpatterns:
         route = str(pattern.pattern)
@@ -45,7 +45,7 @@ def paths_of_workers() -> dict[str, Any]:
 
 
 def schemas_of_workers() -> dict[str, Any]:
-    """The schemas that these operations refer to."""
+    """Return the schemas that these operations refer to."""
     calls = [call for pattern in urlpatterns for call in _calls_at(pattern)]
     requests = [json_schema(call.asks()).get("$defs", {}) for call in calls]
     answers = worker_schemas(get_type_hints(call.view)["return"] for call in calls)

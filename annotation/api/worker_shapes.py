@@ -1,5 +1,5 @@
-"""What calls of workers carry and are answered, field by field: checked here, and shown by the OpenAPI
-document. What a kind of question has beside what all have stands in its task type."""
+"""Fields of the requests and responses of workers' calls: validated here, and shown in the OpenAPI document.
+Fields of a kind of question are defined in its task type."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, make_dataclass
@@ -29,7 +29,7 @@ class TaskCaption(TypedDict):
 
 
 class TaskMention(TypedDict):
-    """A phrase in question: its caption's number, and its tokens from `start` to before `end`."""
+    """A phrase of the question: its caption's number, and its tokens from `start` to before `end`."""
 
     id: str
     caption: int
@@ -52,7 +52,7 @@ class WorkerTask(TypedDict):
 
 
 class WorkerNothing(TypedDict):
-    """Why there is no task: a code, a sentence, and when to ask again."""
+    """Why there is no task: a code, a sentence, and when to retry."""
 
     nothing: str
     text: str
@@ -60,7 +60,7 @@ class WorkerNothing(TypedDict):
 
 
 class WorkerToday(TypedDict):
-    """What the worker has done today; `pay` in the campaign's currency."""
+    """The worker's work today; `pay` in the campaign's currency."""
 
     answers: int
     seconds: float
@@ -68,7 +68,7 @@ class WorkerToday(TypedDict):
 
 
 class WorkerTest(TypedDict):
-    """A qualification test: how many items it has, and how many are answered."""
+    """A qualification test: its number of items, and of answered ones."""
 
     items: int
     answered: int
@@ -84,7 +84,7 @@ class WorkerPay(TypedDict):
 
 
 class WorkerOffer(TypedDict):
-    """What there is to do of a campaign and a kind; `nothing`, `text` and `again_at` say why it waits."""
+    """The tasks of a campaign and a kind; `nothing`, `text` and `again_at` are why there are none."""
 
     campaign: str
     kind: str
@@ -101,14 +101,14 @@ class WorkerOffer(TypedDict):
 
 
 class WorkerTaskList(TypedDict):
-    """All that there is to do."""
+    """All available tasks."""
 
     tasks: list[WorkerOffer]
 
 
 class WorkerConsent(TypedDict):
-    """What workers of a campaign agree to, whether this one has to, and the e-mail address to which they
-    write; empty where nobody has said it."""
+    """The consent text of a campaign, whether the worker must agree, and the contact's e-mail address; empty
+    if there is none."""
 
     version: int
     text: str
@@ -134,13 +134,13 @@ class WorkerAnswer(TypedDict):
 
 
 class RecentAnswers(TypedDict):
-    """The worker's last answers of a kind, which they may come back to."""
+    """The worker's latest answers of a kind, which may be changed."""
 
     answers: list[WorkerAnswer]
 
 
 class UnknownWord(TypedDict):
-    """A word that looks misspelt, and what may be meant."""
+    """A word that looks misspelt, and suggestions."""
 
     word: str
     suggestions: list[str]
@@ -153,19 +153,19 @@ class UnknownWords(TypedDict):
 
 
 class AnswerChanged(TypedDict):
-    """Whether the answer is another one now."""
+    """Whether the answer differs now."""
 
     changed: bool
 
 
 class TaskReturned(TypedDict):
-    """Whether the task was in the worker's hands."""
+    """Whether the worker held the lease."""
 
     returned: bool
 
 
 class TaskRenewed(TypedDict):
-    """How long the task is the worker's."""
+    """How long the lease lasts."""
 
     expires_at: TimeText | None
 
@@ -198,14 +198,14 @@ class TaskRequest(KindRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ConsentRequest:
-    """The version of the text that the worker agrees to."""
+    """The version of the text to which the worker agrees."""
 
     version: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextRequest:
-    """A text whose words are looked up; words of the campaign's corpus count as known."""
+    """A text whose words are checked; words of the campaign's corpus are known."""
 
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_CAPTION)]
     campaign: CampaignName | None = None
@@ -230,7 +230,7 @@ class AnswerRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskAnswerRequest(AnswerRequest):
-    """An answer to a task in hand. The same token stores once."""
+    """An answer to a leased task. The same token stores once."""
 
     token: Annotated[str, Field(min_length=1, max_length=64, description="Of your choice")]
     seconds: Annotated[float | None, Field(ge=0, description="The time worked")] = None
@@ -239,7 +239,7 @@ class TaskAnswerRequest(AnswerRequest):
 
 
 def answer_request(base: Any) -> type[AnswerRequest]:
-    """An answer with the fields of every task type's content."""
+    """Return the request of an answer with the fields of every task type's content."""
     request: type[AnswerRequest] = _answer_request(base, TASK_TYPES.keys())
     return request
 
@@ -264,7 +264,7 @@ def _answer_request(base: Any, kinds: tuple[str, ...]) -> type[AnswerRequest]:
 
 
 def worker_schemas(answers: Iterable[Any]) -> dict[str, Any]:
-    """The schemas of the answers to workers' calls; tasks differ by their `kind`."""
+    """Return the schemas of the responses to workers' calls; tasks differ by their `kind`."""
     schemas: dict[str, Any] = {}
     for answer in answers:
         schema = _schema(answer)

@@ -1,7 +1,7 @@
-"""Backups: all that is kept in one file, and back again.
+"""Backups: all stored data in one file, and its restoration.
 
-A backup holds the database, the folders of `contents`, and the list of erasures. `making.backup` writes one
-while the server runs; `restoring.restore_backup` puts one in the place of what stands, when nothing runs.
+A backup contains the database, the folders of `contents`, and the list of erasures. `making.backup` writes
+one while the server runs; `restoring.restore_backup` replaces the current data by one, when nothing runs.
 """
 
 from phrasebox.errors import PhraseboxError

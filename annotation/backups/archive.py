@@ -1,7 +1,7 @@
 """The file of a backup: a tar that is written and read as a stream.
 
-Its first member tells about it, its last one the size and SHA-256 of every other, a line each. So a file
-that was cut short has no last member, and no more than one file is in memory, a piece at a time.
+Its first member describes it, its last one lists the size and SHA-256 of every other, one per line. So a
+truncated file has no last member, and at most one file is in memory, a piece at a time.
 """
 
 import contextlib
@@ -18,19 +18,19 @@ from typing import IO, Any
 
 from annotation.backups import BackupError, contents
 
-#: What the first member says it is, and in which version of this layout.
+#: Name and version of the layout in the first member.
 FORMAT, VERSION = "phrasebox backup", 1
 ABOUT_MEMBER, SUMS = "about.json", "checksums.jsonl"
 PARTIAL = ".partial"
 _PIECE = 1 << 20
-#: The first member has some kilobytes: nothing else is read whole.
+#: The first member has a few kilobytes; it is the only one that is read into memory.
 _LARGEST_ABOUT = 1 << 20
-#: What reading a damaged tar comes to.
+#: Exceptions that a damaged tar raises.
 _DAMAGED = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError, UnicodeError)
 
 
 class Writer:
-    """Adds members to a backup that is being written."""
+    """Adds members to a new backup."""
 
     def __init__(self, tar: tarfile.TarFile, sums: IO[bytes]) -> None:
         self._tar = tar
@@ -38,7 +38,7 @@ class Writer:
         self.files = 0
 
     def add(self, name: str, path: Path) -> None:
-        """The file at `path` as the member `name`; nothing where it was removed meanwhile."""
+        """Add the file at `path` as the member `name`; nothing if it was removed meanwhile."""
         try:
             source = path.open("rb")
         except FileNotFoundError:
@@ -50,12 +50,12 @@ class Writer:
             self.put(name, source, status.st_size, mode=status.st_mode & 0o777, mtime=int(status.st_mtime))
 
     def put(self, name: str, source: IO[bytes], size: int, *, mode: int = 0o600, mtime: int = 0) -> None:
-        """`size` bytes of `source` as the member `name`."""
+        """Add `size` bytes of `source` as the member `name`."""
         entry = tarfile.TarInfo(name)
         entry.size, entry.mode, entry.mtime = size, mode, mtime
         hashed = _Hashed(name, source)
         self._tar.addfile(entry, hashed)  # type: ignore[arg-type]
-        # It remembers every entry otherwise.
+        # Otherwise it stores every entry.
         self._tar.members.clear()  # type: ignore[attr-defined]
         self._sums.write(_line(name, size, hashed.digest()))
         self.files += 1
@@ -63,7 +63,7 @@ class Writer:
 
 @contextlib.contextmanager
 def write_backup(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
-    """Write the backup `target`: nobody but its owner may read it, and it is there once it is complete."""
+    """Write the backup `target`, readable only by its owner; it exists once it is complete."""
     target = target.absolute()
     if os.path.lexists(target):
         raise BackupError(f"{target} already exists; choose another name")
@@ -79,7 +79,7 @@ def write_backup(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
         raise BackupError(f"{target} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as file:
-            # Whatever this process' umask took away, and no more.
+            # Independent of this process's umask.
             os.fchmod(handle, 0o600)
             with (
                 tarfile.open(fileobj=file, mode="w:", format=tarfile.PAX_FORMAT) as tar,
@@ -105,7 +105,7 @@ def write_backup(target: Path, about: dict[str, Any]) -> Iterator[Writer]:
 
 
 class Reader:
-    """A backup that is being read: what it tells about itself, then all of it, checked."""
+    """Reads a backup: its description, then all of it, checked."""
 
     def __init__(self, tar: tarfile.TarFile, about: dict[str, Any], first: bytes) -> None:
         self.about = about
@@ -113,9 +113,10 @@ class Reader:
         self._first = first
 
     def unpack(self, into: Path, *, expected: Callable[[str], bool]) -> int:
-        """Write all members below the empty folder `into`, and compare them with the checksums; how many.
+        """Write all members below the empty folder `into`, and compare them with the checksums; return their
+        number.
 
-        `expected` says which names may be there. Raises BackupError, and then `into` is good for nothing.
+        `expected` returns whether a name may occur. Raises BackupError, after which `into` is unusable.
         """
         with tempfile.TemporaryFile(dir=into) as members:
             members.write(_line(ABOUT_MEMBER, len(self._first), hashlib.sha256(self._first).hexdigest()))
@@ -135,7 +136,7 @@ class Reader:
         raise BackupError("its list of checksums is missing: it was cut short, or is damaged")
 
     def _write(self, entry: tarfile.TarInfo, target: Path) -> str:
-        """Write a member to `target`; its SHA-256."""
+        """Write a member to `target`; return its SHA-256."""
         target.parent.mkdir(parents=True, exist_ok=True)
         source = _of(self._tar, entry)
         try:
@@ -152,7 +153,7 @@ class Reader:
         return digest.hexdigest()
 
     def _compare(self, entry: tarfile.TarInfo, listed: IO[bytes]) -> None:
-        """The lines of checksums as they were written, and as they were found now."""
+        """Compare the written lines of checksums with the computed ones."""
         for expected, line in zip_longest(_of(self._tar, entry), listed, fillvalue=b""):
             if expected != line:
                 name = json.loads(line)["name"] if line else "something"
@@ -163,8 +164,7 @@ class Reader:
 
 @contextlib.contextmanager
 def open_backup(path: Path) -> Iterator[Reader]:
-    """Read the backup at `path`. Raises BackupError for what is none, or a damaged one, or one of another
-    layout."""
+    """Read the backup at `path`. Raises BackupError for other files, damaged ones, and other layouts."""
     try:
         with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
             yield _begun(tar)
@@ -195,18 +195,18 @@ def _begun(tar: tarfile.TarFile) -> Reader:
 
 
 def in_folders(name: str) -> bool:
-    """Whether a member's name is that of a file in a folder that is taken."""
+    """Whether a member's name is that of a file in a folder of the backup."""
     parts = name.split("/")
     return len(parts) > 1 and parts[0] in contents.FOLDERS_BACKED_UP
 
 
 def _is_regular_file(entry: tarfile.TarInfo) -> bool:
-    """Whether a member is a file as `Writer` writes one: no link, no device, none with holes."""
+    """Whether a member is a plain file as `Writer` writes one: no link, no device, not sparse."""
     return entry.type == tarfile.REGTYPE and entry.sparse is None
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a name leads below a folder, by no detour."""
+    """Whether a name is a relative path downwards."""
     return (
         bool(name)
         and "\x00" not in name
@@ -227,7 +227,7 @@ def _line(name: str, size: int, sha256: str) -> bytes:
 
 
 class _Hashed:
-    """A file that is read, and hashed on the way."""
+    """A file that is hashed while it is read."""
 
     def __init__(self, name: str, source: IO[bytes]) -> None:
         self._name = name
@@ -235,7 +235,7 @@ class _Hashed:
         self._digest = hashlib.sha256()
 
     def read(self, size: int) -> bytes:
-        """Exactly `size` bytes."""
+        """Return exactly `size` bytes."""
         try:
             piece = self._source.read(size)
         except OSError as error:
@@ -250,7 +250,7 @@ class _Hashed:
 
 
 def _sync(folder: Path) -> None:
-    """See that what was renamed in `folder` is on the disk."""
+    """Write renames in `folder` to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,6 +1,6 @@
-"""What of DATA_DIR a backup takes.
+"""The parts of DATA_DIR in a backup.
 
-Whatever a part of the product keeps there is in one of the two tables: it is taken, or it can be made again.
+Everything that the product stores there is in one of the two tables: it is backed up, or it can be recreated.
 """
 
 import os
@@ -12,10 +12,10 @@ from django.conf import settings
 
 from annotation.backups import BackupError
 
-#: Folders that are taken. An app adds its own when it is ready.
+#: Folders in the backup. An app adds its own when it is ready.
 FOLDERS_BACKED_UP: list[str] = ["pictures"]
 
-#: Folders that are not, and why not.
+#: Folders that are not in it, and the reason.
 FOLDERS_LEFT_OUT: dict[str, str] = {
     "corpus_uploads": "files that somebody is sending; they expire in a day",
     "demo": "the demonstration makes it again",
@@ -33,17 +33,17 @@ FOLDERS_LEFT_OUT: dict[str, str] = {
 
 
 def add_folders(*folders: str) -> None:
-    """Take these folders of DATA_DIR too."""
+    """Add these folders of DATA_DIR to backups."""
     FOLDERS_BACKED_UP.extend(folders)
 
 
-#: How files begin that lie in DATA_DIR itself: the database, the lists of erasures and of withdrawn pictures,
-#: Celery's clock, what the link to the first account ends with. The first three are taken in their own ways.
+#: Prefixes of files in DATA_DIR itself: the database, the lists of erasures and of withdrawn pictures,
+#: Celery's clock, the token of the link to the first account. The first three are backed up separately.
 FILES = ("phrasebox.sqlite3", "erasures.txt", "withdrawn.txt", "celerybeat", "first-account", ".")
 
 
 def unknown_entries() -> list[str]:
-    """What lies in DATA_DIR and no part of the product knows: it is not taken."""
+    """Return unknown entries of DATA_DIR, which are not backed up."""
     return sorted(
         entry.name
         for entry in Path(settings.DATA_DIR).iterdir()
@@ -52,10 +52,10 @@ def unknown_entries() -> list[str]:
 
 
 def files() -> Iterator[tuple[str, Path]]:
-    """Every file that is taken: its name in the backup, and where it lies.
+    """Yield every file of the backup: its name there, and its path.
 
-    What begins with a dot is half written, or left by somebody who was killed. A link to a file is followed.
-    Raises BackupError for what cannot be taken.
+    Names with a leading dot are incomplete, or left by a killed process. A link to a file is followed. Raises
+    BackupError for anything that cannot be backed up.
     """
     root = Path(settings.DATA_DIR)
     for taken in sorted(FOLDERS_BACKED_UP):
@@ -73,7 +73,7 @@ def files() -> Iterator[tuple[str, Path]]:
 
 
 def holds_files() -> list[str]:
-    """The taken folders that hold anything now."""
+    """Return the folders of the backup that are not empty."""
     root = Path(settings.DATA_DIR)
     return [
         name for name in sorted(FOLDERS_BACKED_UP) if (root / name).is_dir() and any((root / name).iterdir())
@@ -81,7 +81,7 @@ def holds_files() -> list[str]:
 
 
 def regular(path: Path) -> bool:
-    """Whether a file of that name can be copied; False where it was removed meanwhile."""
+    """Return whether a file can be copied; False if it was removed meanwhile."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
@@ -89,6 +89,6 @@ def regular(path: Path) -> bool:
 
 
 def _refuse(error: OSError) -> None:
-    """A folder that cannot be read must not be missing silently; one that is gone may be."""
+    """An unreadable folder must not be skipped silently; a removed one may be."""
     if not isinstance(error, FileNotFoundError):
         raise BackupError(f"{error.filename}: {error.strerror}; a backup must be able to read it") from error

@@ -1,8 +1,9 @@
-"""The database of a backup: a consistent copy while others write, and one put in the place of all there is.
+"""The database of a backup: a consistent copy while others write, and its restoration in place of the current
+one.
 
-SQLite copies itself (VACUUM INTO: only what is stored, nothing of what was deleted), and takes a copy as one
-transaction. PostgreSQL has its own programs for both; what they write into the database is one transaction
-too. So the database is the old one or the new one, whenever the power fails.
+SQLite copies itself (VACUUM INTO: only what is stored, without deleted data), and restores a copy as one
+transaction. PostgreSQL has its own programs for both; restoring is one transaction, too. So the database is
+the old one or the new one, whenever the power fails.
 """
 
 import os
@@ -24,35 +25,35 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from annotation.backups import BackupError
 
-#: Made with the tables, so that a database that holds nothing else is empty.
+#: Created together with the tables: a database with only these is empty.
 TABLES_OF_MIGRATE = {"django_content_type", "auth_permission", "django_migrations"}
-#: What psql ends with where a statement failed; then it has committed nothing.
+#: Exit status of psql if a statement failed; then it has committed nothing.
 _SCRIPT_FAILED = 3
-#: Seconds that a lock is waited for.
+#: Seconds to wait for a lock.
 LOCK_PATIENCE = 20
-#: Where PostgreSQL's programs lie beside PATH: Debian's and Ubuntu's packages, Fedora's, Homebrew's.
+#: Folders of PostgreSQL's programs besides PATH: Debian's and Ubuntu's packages, Fedora's, Homebrew's.
 PROGRAM_FOLDERS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin")
 
 
 def applied() -> list[str]:
-    """The migrations that the database has, as `app.name`; none where it is not made yet."""
+    """Return the applied migrations as `app.name`; none if the database does not exist yet."""
     return sorted(".".join(key) for key in MigrationRecorder(connection).applied_migrations())
 
 
 def unknown_migrations(migrations: Iterable[str]) -> list[str]:
-    """Those of `migrations` that this version of the code has not."""
+    """Return those of `migrations` that are unknown to this version of the code."""
     known = {".".join(key) for key in MigrationLoader(None).disk_migrations or ()}
     return sorted(set(migrations) - known)
 
 
 def tables() -> list[str]:
-    """The tables of the product that are there, whichever version of it made them."""
+    """Return the existing tables of the product, of any version."""
     ours = tuple({model._meta.db_table.split("_")[0] + "_" for model in apps.get_models()})
     return sorted(name for name in connection.introspection.table_names() if name.startswith(ours))
 
 
 def filled_tables() -> list[str]:
-    """The tables that hold anything which did not come with them."""
+    """Return the tables with rows that were not created together with them."""
     filled = []
     with connection.cursor() as cursor:
         for name in tables():
@@ -64,47 +65,47 @@ def filled_tables() -> list[str]:
 
 
 class Unsure(BackupError):
-    """The database was replaced, or was not: its last word is missing."""
+    """It is unknown whether the database was replaced: its last response is missing."""
 
 
 class Database(ABC):
-    """One of the two, as backups see it."""
+    """The interface of the two databases for backups."""
 
-    #: What the database calls itself, and the member of a backup that holds it.
+    #: Django's name of the database, and the member of a backup with its copy.
     vendor: str
     member: str
 
     @abstractmethod
     def copy(self, target: Path) -> None:
-        """Write all of it to `target`, as it is at one moment, while others may go on writing."""
+        """Write a consistent copy to `target`, while others may go on writing."""
 
     @abstractmethod
     def check(self, file: Path) -> None:
-        """Raise BackupError where `file` cannot be put in its place."""
+        """Raise BackupError if `file` cannot be restored."""
 
     @abstractmethod
     def replace(self, file: Path) -> None:
-        """Put what `file` holds in the place of everything, in one transaction.
+        """Replace everything by the content of `file`, in one transaction.
 
-        Raises BackupError where nothing has changed, and Unsure where nobody knows.
+        Raises BackupError if nothing has changed, and Unsure if that is unknown.
         """
 
     def others(self) -> int:
-        """How many others are connected now, where the database can tell."""
+        """Return the number of other connections, if the database knows it."""
         return 0
 
     @abstractmethod
     def analyse(self) -> None:
-        """Let it plan for the rows that it has now."""
+        """Update the planner's statistics."""
 
 
 def database() -> Database:
-    """The one in use."""
+    """Return the database in use."""
     return Postgres() if connection.vendor == "postgresql" else Sqlite()
 
 
 class Sqlite(Database):
-    """SQLite, in the file that DATABASE_URL names."""
+    """SQLite, in the file of DATABASE_URL."""
 
     vendor, member = "sqlite", "database.sqlite3"
 
@@ -135,7 +136,7 @@ class Sqlite(Database):
                 closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as source,
                 closing(sqlite3.connect(self._file, timeout=LOCK_PATIENCE, isolation_level=None)) as target,
             ):
-                # `backup` would wait for ever for somebody who writes.
+                # `backup` would wait for a writer without limit.
                 target.execute("BEGIN IMMEDIATE")
                 target.execute("ROLLBACK")
                 source.backup(target)
@@ -165,13 +166,13 @@ class Postgres(Database):
         self._run("pg_dump", [*command, f"--file={target}"], connected=True)
 
     def check(self, file: Path) -> None:
-        # All of it is read, and none of it done.
+        # Reads all of it without any effect.
         self._run("pg_restore", [f"--file={os.devnull}", str(file)])
 
     def replace(self, file: Path) -> None:
         head = [f"SET lock_timeout = '{LOCK_PATIENCE}s';"]
         if there := tables():
-            # Those of a newer version too: the person who goes back to an older one restores a backup.
+            # Includes those of a newer version: a backup is also restored to return to an older one.
             head.append(f"DROP TABLE {', '.join(map(connection.ops.quote_name, there))} CASCADE;")
         reading = [self._tool("pg_restore"), "--file=-", "--no-owner", "--no-privileges", str(file)]
         writing, environment = self._connected(
@@ -191,12 +192,12 @@ class Postgres(Database):
                 psql.stdin.flush()
                 with subprocess.Popen(reading, stdout=psql.stdin, stderr=errors, env=environment) as script:
                     script.wait()
-                # Without this line, whatever came before it is undone.
+                # Without this line, everything before it is rolled back.
                 committing = script.returncode == 0
                 psql.stdin.write(b"COMMIT;\n" if committing else b"ROLLBACK;\n")
                 psql.stdin.close()
             except BrokenPipeError:
-                pass  # it has said why
+                pass  # it has reported why
             except BaseException:
                 psql.kill()
                 raise
@@ -239,7 +240,7 @@ class Postgres(Database):
             raise BackupError(f"{name} failed: {_why(done.stderr)}")
 
     def _connected(self, command: list[str]) -> tuple[list[str], dict[str, str]]:
-        """`command` with the arguments, and the environment, that lead it to the database."""
+        """Return `command` with the arguments, and the environment, for connecting to the database."""
         settings_dict = connection.settings_dict
         (_psql, *arguments), secrets = DatabaseClient.settings_to_cmd_args_env(
             settings_dict, ["--no-password"]
@@ -260,7 +261,8 @@ class Postgres(Database):
 
 
 def tool(name: str, *, server: int) -> str:
-    """PostgreSQL's program `name` for a server of that version: of the same, else of the next newer one."""
+    """Return PostgreSQL's program `name` for a server of that version: of the same, else of the next newer
+    one."""
     tools: dict[int, str] = {}
     on_path = shutil.which(name)
     for path in [
@@ -279,7 +281,7 @@ def tool(name: str, *, server: int) -> str:
 
 
 def _version(program: Path) -> int:
-    """The major version that a program says it has; 0 where it does not run."""
+    """Return the major version of a program; 0 if it does not run."""
     try:
         output = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=LOCK_PATIENCE
@@ -291,12 +293,12 @@ def _version(program: Path) -> int:
 
 
 def _for_us_alone(target: Path) -> None:
-    """Make `target`, empty, so that the code that fills it leaves it to us alone."""
+    """Create `target`, empty and readable only by us, before a program fills it."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _why(output: bytes) -> str:
-    """Of what a program wrote, the first line that tells of an error, else the last one."""
+    """Return the first line of a program's output with an error, else the last one."""
     lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
     return (errors or lines[-1:] or ["it did not say why"])[0]

@@ -1,7 +1,7 @@
-"""The secret key: whether a backup was made under the one in use, and what ends with another.
+"""The secret key: whether a backup was made under the current one, and what another key invalidates.
 
-A backup never holds the key. It holds a salt and what scrypt makes of both, from which nobody finds the key
-any faster than by trying.
+A backup never contains the key. It contains a salt and scrypt's result for both, from which the key can only
+be guessed.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import secrets
 
 from django.conf import settings
 
-#: What is signed or keyed, by the salt in the code, and what becomes of it under another key.
+#: What is signed or encrypted, by the salt in the code, and the effect of another key on it.
 BROKEN: dict[str, str] = {
     "django.contrib.sessions": "sessions: everybody signs in again",
     "annotation.api.cursor": "cursors of the REST API: programs begin their lists again",
@@ -30,7 +30,8 @@ BROKEN: dict[str, str] = {
 
 
 def fingerprint(salt: str | None = None) -> dict[str, str]:
-    """The fingerprint of the key in use: hexadecimal `salt` and `digest`. A new salt unless one is given."""
+    """Return the fingerprint of the current key: hexadecimal `salt` and `digest`, by default with a new
+    salt."""
     salt = salt or secrets.token_hex(16)
     key = str(settings.SECRET_KEY).encode()
     digest = hashlib.scrypt(key, salt=bytes.fromhex(salt), n=2**14, r=8, p=1, dklen=32)
@@ -38,5 +39,5 @@ def fingerprint(salt: str | None = None) -> dict[str, str]:
 
 
 def in_use(stored: dict[str, str]) -> bool:
-    """Whether a fingerprint is that of the key in use."""
+    """Return whether a fingerprint is that of the current key."""
     return hmac.compare_digest(fingerprint(stored["salt"])["digest"], stored["digest"])

@@ -1,4 +1,4 @@
-"""Making a backup, while the server runs."""
+"""Make a backup, while the server runs."""
 
 import io
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from annotation.images.withdrawn import WITHDRAWN, withdrawn_file
 from annotation.models import Image, PeriodicRun
 from annotation.workers import pseudonyms
 
-#: The member that holds the list of erasures.
+#: The member with the list of erasures.
 ERASURES_MEMBER = pseudonyms.ERASURES
 
 _Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
@@ -26,9 +26,9 @@ _Progress = Callable[[Iterable[tuple[str, Path]]], Iterable[tuple[str, Path]]]
 
 @dataclass(frozen=True, slots=True)
 class CreatedBackup:
-    """A backup: its file, size in bytes, how many files of DATA_DIR are in it, and the database's newest
-    migrations. `missing` pictures are named by the database and are not there; `unknown` is what DATA_DIR
-    holds besides, and was not taken."""
+    """A backup: its file, size in bytes, number of files of DATA_DIR, and the database's newest migrations.
+    `missing` pictures are referenced by the database and do not exist; `unknown` are entries of DATA_DIR that
+    were not backed up."""
 
     backup: str
     size: int
@@ -40,7 +40,7 @@ class CreatedBackup:
 
 
 def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
-    """Write all that is kept into the new file `target`. Raises BackupError, Busy."""
+    """Write all stored data into the new file `target`. Raises BackupError, Busy."""
     target = target.absolute()
     for name in contents.FOLDERS_BACKED_UP:
         if target.is_relative_to(Path(settings.DATA_DIR).absolute() / name):
@@ -62,7 +62,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
         ) as work,
         archive.write_backup(target, about) as writer,
     ):
-        # The database first. What rows name was there before them, so that later files do no harm.
+        # The database first: files that its rows refer to existed before them, and later files do no harm.
         copy = work / kind.member
         kind.copy(copy)
         writer.add(kind.member, copy)
@@ -72,7 +72,7 @@ def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
             if contents.regular(path):
                 writer.add(name, path)
         files = writer.files - before
-        # Last: the person who was erased meanwhile is in the database's copy, and is erased when it is
+        # Last: somebody who was erased meanwhile is in the database's copy, and is erased when it is
         # restored.
         listed = pseudonyms.erasures_file().read_bytes() if pseudonyms.erasures_file().exists() else b""
         writer.put(ERASURES_MEMBER, io.BytesIO(listed), len(listed))
@@ -93,19 +93,19 @@ def backup(target: Path, *, progress: _Progress = iter) -> CreatedBackup:
 
 
 def _note(begun: datetime, about: dict[str, Any]) -> None:
-    """Keep that there is a backup, for the page of the server. The copy itself does not know of it."""
+    """Record the backup, for the page of the server. The copy itself does not contain this."""
     values = {"begun_at": begun, "ended_at": rows.now(), "failed": False, "about": about}
     with rows.writing():
         PeriodicRun.objects.update_or_create(name=PeriodicRun.BACKUP, defaults=values)
 
 
 def _newest(migrations: Iterable[str]) -> list[str]:
-    """The last migration of each app of ours, which tell a version of the product."""
+    """Return the last migration of each of our apps, which identify a version of the product."""
     last = {name.split(".")[0]: name for name in sorted(migrations)}
     return [name for app, name in last.items() if app in ("annotation", "evaluation")]
 
 
 def missing_pictures() -> int:
-    """How many pictures are named by rows and not in the store."""
+    """Return the number of pictures that rows refer to and that are not in the store."""
     named = Image.objects.exclude(picture="").values_list("picture", flat=True).distinct()
     return sum(not picture_path(name).is_file() for name in named.iterator())

@@ -1,14 +1,14 @@
-"""Restoring a backup: all of it is checked before anything changes, and what stood before waits aside.
+"""Restore a backup: all of it is checked before anything changes, and the earlier data is set aside.
 
-DATA_DIR/restoring holds `new` (what was unpacked) and `before` (what stood). The way of a restore:
+DATA_DIR/restoring contains `new` (what was unpacked) and `before` (the earlier data). The steps of a restore:
 
 1. unpack into `new`, and compare with the checksums;
-2. make `before`, and put folder after folder of `new` in its place;
-3. put the database in its place, in one transaction;
-4. merge the lists of erasures, migrate, erase again; then `before` goes.
+2. create `before`, and move folder after folder of `new` into place;
+3. replace the database, in one transaction;
+4. merge the lists of erasures, migrate, erase again; then delete `before`.
 
-What fails in 1 changes nothing, what fails in 2 or 3 is put back. A process that is killed from 2 on leaves
-`before`, and nothing starts beside it (`exclusive.at_work`) until a restore has been run to its end.
+A failure in 1 changes nothing, one in 2 or 3 is reverted. A process that is killed from 2 on leaves `before`,
+and nothing starts beside it (`exclusive.at_work`) until a restore has been completed.
 """
 
 import os
@@ -30,10 +30,10 @@ from annotation.backups import database as databases
 from annotation.backups.making import ERASURES_MEMBER, missing_pictures
 from annotation.common.locks import BEFORE, RESTORING, nobody_at_work
 from annotation.images.withdrawn import WITHDRAWN, merge_withdrawn
-from annotation.moderation import withdrawing
+from annotation.moderation import withdrawn_pictures
 from annotation.workers import pseudonyms
 
-#: Seconds in which a connection that was closed disappears from its list.
+#: Seconds until a closed connection disappears from the server's list.
 LEAVING = 2.0
 
 _NEW, _DONE = "new", "done"
@@ -41,9 +41,9 @@ _NEW, _DONE = "new", "done"
 
 @dataclass(frozen=True, slots=True)
 class RestoredBackup:
-    """A restored backup: when it was made, how many files came back, migrations applied on top, who of the
-    lists of erasures was erased again, how many pictures were withdrawn again, what a new secret key breaks
-    (nothing under the same one), and pictures that the database names and the backup lacks."""
+    """A restored backup: its time, number of files, migrations applied afterwards, workers erased again,
+    number of pictures withdrawn again, what a new secret key invalidates (nothing under the same one), and
+    pictures that the database refers to and the backup lacks."""
 
     backup: str
     made_at: str
@@ -57,7 +57,7 @@ class RestoredBackup:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a backup says about itself."""
+    """The description in a backup."""
 
     made_at: str
     vendor: str
@@ -66,10 +66,10 @@ class _About:
 
 
 def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
-    """Put the backup `source` in the place of what stands. Raises BackupError, Busy.
+    """Replace the current data by the backup `source`. Raises BackupError, Busy.
 
-    Unless told to `replace` it, only an empty database and empty folders are taken. Refused while anything
-    runs that shares DATA_DIR, or is connected to the database.
+    Without `replace`, only an empty database and empty folders are replaced. Rejected while anything runs
+    that shares DATA_DIR, or is connected to the database.
     """
     root = Path(settings.DATA_DIR).absolute()
     with nobody_at_work(busy=f"something is using {root}; stop the server and its workers first"):
@@ -96,7 +96,8 @@ def restore_backup(source: Path, *, replace: bool = False) -> RestoredBackup:
 
 
 def _others(kind: databases.Database) -> int:
-    """How many others hold the database; one that was just closed may be counted for a moment."""
+    """Return the number of other connections to the database; one that was just closed may count for a
+    moment."""
     until = monotonic() + LEAVING
     while (others := kind.others()) and monotonic() < until:
         sleep(0.1)
@@ -104,7 +105,7 @@ def _others(kind: databases.Database) -> int:
 
 
 def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
-    """Raise BackupError where nothing can be put in place, or where that would cost what stands."""
+    """Raise BackupError if the data cannot be replaced, or must not be."""
     for name in contents.FOLDERS_BACKED_UP:
         if (root / name).is_symlink():
             raise BackupError(
@@ -125,7 +126,7 @@ def _check_target(kind: databases.Database, root: Path, replace: bool) -> None:
 
 
 def _unpack(source: Path, kind: databases.Database, folder: Path, again: bool) -> tuple[_About, int]:
-    """Unpack a backup into `new` of `place`, and check all of it; what it says, and its number of files."""
+    """Unpack a backup into `new`, and check all of it; return its description and number of files."""
     new = folder / _NEW
     for left in (new, folder / _DONE):
         shutil.rmtree(left, ignore_errors=True)
@@ -179,10 +180,11 @@ def _check_about(about: _About, kind: databases.Database) -> None:
 
 @contextmanager
 def _swapped_folders(folder: Path, again: bool) -> Iterator[None]:
-    """While open, the folders of `new` are where they shall be; where the block fails they go back.
+    """Within the context, the folders of `new` are in place; if the block fails, the earlier ones are moved
+    back.
 
-    Where nobody knows which database stands, nothing goes back: after a restore that was cut short (`again`),
-    where the database does not say, and where somebody interrupts us.
+    If it is unknown which database is active, nothing is moved back: after an interrupted restore (`again`),
+    if the database does not respond, and on an interrupt.
     """
     root, new, before = folder.parent, folder / _NEW, folder / BEFORE
     before.mkdir(exist_ok=True)
@@ -195,7 +197,7 @@ def _swapped_folders(folder: Path, again: bool) -> Iterator[None]:
     try:
         for name in sorted(contents.FOLDERS_BACKED_UP):
             if (before / name).exists():
-                # What stands there now came with the restore that was cut short.
+                # The current folder is from the interrupted restore.
                 shutil.rmtree(root / name, ignore_errors=True)
             elif (root / name).exists():
                 move(root / name, before / name)
@@ -217,19 +219,19 @@ def _swapped_folders(folder: Path, again: bool) -> Iterator[None]:
 
 
 def _migrate_restored(listed: Path, about: _About) -> tuple[list[str], int]:
-    """Bring the database that was put in place to this version; the person who was erased goes, and so does
-    what was withdrawn: their pseudonyms, and how many pictures."""
+    """Migrate the restored database to this version, and erase and withdraw again what is in the lists;
+    return the pseudonyms, and the number of pictures."""
     try:
         pseudonyms.merge_erasures(listed.read_text(encoding="utf-8"))
         if (gone := listed.with_name(WITHDRAWN)).exists():
             merge_withdrawn(gone.read_text(encoding="utf-8"))
         call_command("migrate", verbosity=0, interactive=False)
         if not about.same_key:
-            # Nobody can read them any more: not their owners, nor the person who looks for those of somebody
-            # erased.
+            # So that nobody can use them: neither their owners, nor anybody who looks for those of an erased
+            # worker.
             Session.objects.all().delete()
         erased = pseudonyms.erase_again()
-        again = withdrawing.withdraw_again()
+        again = withdrawn_pictures.withdraw_again()
         record(actor=None, act="restore", made_at=about.made_at)
         databases.database().analyse()
     except Exception as error:

@@ -99,7 +99,7 @@ def work_has_begun(campaign: Campaign) -> bool:
 
 
 def settings_differences(campaign: Campaign, settings: Mapping[str, Any]) -> tuple[SettingsDifference, ...]:
-    """Return what a change to `settings` would change, and when. Raises CampaignError where it is
+    """Return what a change to `settings` would change, and when. Raises CampaignError if it is
     impossible."""
     target = settings_of_tasks(campaign.tasks, settings)
     return _differences(campaign, target, work_has_begun(campaign))
@@ -133,7 +133,7 @@ def change_campaign_settings(
     """Put `settings` in force as the next version; identical settings change nothing. Missing ones are
     defaults.
 
-    `seen` is the version on which the change is based: raises StaleSettings where another is in force. Raises
+    `seen` is the version on which the change is based: raises StaleSettings if another is in force. Raises
     CampaignError, changing nothing, for an invalid setting or one that can no longer change.
     """
     target = settings_of_tasks(campaign.tasks, settings)

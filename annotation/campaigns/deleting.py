@@ -33,12 +33,12 @@ from annotation.selectors.corpora import CampaignRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteCampaignRequest(CampaignRequest):
-    """Its questions, texts and control items are deleted; its entries in the audit log stay. It is refused
-    once somebody joined it: once a task was assigned, or an invitation used."""
+    """Its questions, texts and control items are deleted; its entries in the audit log stay. Rejected once
+    somebody has joined it: once a task was leased, or an invitation used."""
 
 
 def why_not_deletable(campaign: Campaign) -> str:
-    """Return why the campaign cannot be deleted, in one sentence; "" where it can."""
+    """Return why the campaign cannot be deleted, in one sentence; "" if it can."""
     if Assignment.objects.filter(campaign=campaign).exists():
         return _("somebody has begun to work on it: close it instead")
     held = (
@@ -61,7 +61,7 @@ def why_not_deletable(campaign: Campaign) -> str:
 def delete_campaign(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Delete a campaign that nobody has joined, with its questions, texts and control items.
 
-    Raises CampaignError where somebody has, or where something else depends on it.
+    Raises CampaignError if somebody has, or if something else depends on it.
     """
     try:
         with database.writing():

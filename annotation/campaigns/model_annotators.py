@@ -31,7 +31,7 @@ from annotation.models import (
     TrustState,
     Worker,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.contents import corners, mention_from
 from annotation.protocol.kinds import model_kinds
@@ -94,8 +94,8 @@ def model_annotator_add(*, campaign: Campaign, name: str, actor: Account | None 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddModelAnnotatorRequest(CampaignRequest):
-    """A model annotator is a worker that nobody signs in as. It proposes boxes on the share of images that
-    the campaign sets (model_annotator.share), once it has learnt; people accept or refuse them."""
+    """A model annotator is a worker without an account. After training, it proposes boxes on the campaign's
+    share of images (model_annotator.share); people accept or reject them."""
 
     name: Annotated[ModelAnnotatorName, Help(gettext_lazy("Name of a new model annotator"))]
 
@@ -152,9 +152,9 @@ def record_training(
     """
     with database.writing():
         row = ModelAnnotator.objects.select_for_update(no_key=True).get(pk=model_annotator.pk)
-        row.version, row.learnt, row.source = row.version + 1, images, source[:200]
+        row.version, row.learned, row.source = row.version + 1, images, source[:200]
         row.from_file = from_file
-        row.save(update_fields=["version", "learnt", "source", "from_file"])
+        row.save(update_fields=["version", "learned", "source", "from_file"])
         proposals = ModelProposals.objects.filter(model_annotator=model_annotator)
         if from_file:
             of_file = proposals.filter(version=row.version).values("image")
@@ -168,7 +168,7 @@ def record_training(
             withdrawn_at=None,
         ):
             # Its verdicts concerned the earlier version. A researcher's decision stays.
-            discarding.reinstate_worker(
+            worker_status.reinstate_worker(
                 campaign=model_annotator.campaign, worker=model_annotator.worker_id, kind=trust.kind
             )
     model_annotator.refresh_from_db()
@@ -184,7 +184,7 @@ def newest_jobs(campaign: Campaign, model_annotator: str) -> dict[str, Job]:
 
 
 def refuse_busy(model_annotator: ModelAnnotator) -> None:
-    """Raise CampaignError where a job about this model annotator runs or waits."""
+    """Raise CampaignError if a job about this model annotator runs or waits."""
     if any(
         job.state in Job.LIVE for job in newest_jobs(model_annotator.campaign, model_annotator.name).values()
     ):
@@ -198,7 +198,7 @@ def refuse_busy(model_annotator: ModelAnnotator) -> None:
 
 
 def refuse_closed(campaign: Campaign) -> None:
-    """Raise CampaignError where the campaign is closed: training has no purpose."""
+    """Raise CampaignError if the campaign is closed: training has no purpose."""
     if campaign.state == Campaign.CLOSED:
         raise CampaignError(
             _("campaign %(campaign)s is closed: its model annotators learn no more")
@@ -227,12 +227,12 @@ def training_run(model_annotator: ModelAnnotator) -> Iterator[TrainingRun]:
     """Context in which a model annotator gets proposals, and nobody else gives it any.
 
     Proposals that this training run, or an earlier one, stored are removed if it does not finish. Raises
-    Busy, and CampaignError where the campaign is closed.
+    Busy, and CampaignError if the campaign is closed.
     """
     refuse_closed(model_annotator.campaign)
     busy = f"model annotator {model_annotator.name!r} is being trained, or is given boxes; wait for the end"
     with locked_folder(_lock_name(model_annotator), busy=busy) as folder:
-        model_annotator.refresh_from_db(fields=["version", "learnt", "source", "from_file"])
+        model_annotator.refresh_from_db(fields=["version", "learned", "source", "from_file"])
         ModelProposals.objects.filter(
             model_annotator=model_annotator, version__gt=model_annotator.version
         ).delete()

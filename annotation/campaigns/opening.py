@@ -186,7 +186,7 @@ def open_campaign_images(
     images, pairs of the others are drawn and asked. Images without a picture have no questions about boxes,
     unless the settings say always. With `model_annotator.images_at_once` a portion is opened, and the others
     are planned for `open_next_portion`. An exception of `progress` stops it between two chunks. Raises
-    CampaignError where the campaign is closed, or was closed meanwhile, and for queries that cannot be read;
+    CampaignError if the campaign is closed, or was closed meanwhile, and for queries that cannot be read;
     UnknownName for a split or tag that the corpus lacks.
     """
     if split is not None:
@@ -334,7 +334,7 @@ def _open_counted(
 
 def _still_open(campaign: Campaign) -> Campaign:
     """Return the campaign's current row, locked: its settings may have changed since. Raises CampaignError
-    where it is closed."""
+    if it is closed."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     planned_images.check_not_closed(now)
     return now
@@ -373,7 +373,7 @@ def campaign_crowd_size(campaign: Campaign) -> CrowdSize:
 
 
 def campaign_named(name: str) -> Campaign:
-    """Return the campaign of that name; raises CampaignError where there is none."""
+    """Return the campaign of that name; raises CampaignError if there is none."""
     campaign = Campaign.objects.select_related("corpus").filter(name=name).first()
     if campaign is None:
         raise CampaignError(f"there is no campaign {name!r}; open one first")

@@ -29,8 +29,8 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrioritiseRequest(CampaignRequest):
-    """Their questions are asked before those of other images, of every kind. Tasks that workers have stay
-    theirs."""
+    """Their questions of every kind come before those of other images. Tasks that workers have already are
+    not affected."""
 
     images: Annotated[
         tuple[Annotated[str, Field(max_length=255)], ...],
@@ -42,7 +42,7 @@ class PrioritiseRequest(CampaignRequest):
         Field(ge=LEAST, le=MOST),
         Help(
             gettext_lazy("Priority"),
-            gettext_lazy("Higher comes first; 0 is the usual turn, and what is below comes last"),
+            gettext_lazy("Higher comes first; 0 is the default, negative numbers come last"),
         ),
     ] = FIRST
 
@@ -61,7 +61,7 @@ def prioritise_images(
     """Set the priority of open images, given by key or file name, and of their tasks. Return the number of
     images.
 
-    Higher comes first, 0 is the default. All or none: raises CampaignError where no image is given, one is
+    Higher comes first, 0 is the default. All or none: raises CampaignError if no image is given, one is
     not in the corpus or not open in the campaign, the priority is out of range, or the campaign is closed.
     """
     if campaign.state == Campaign.CLOSED:

@@ -16,7 +16,7 @@ from annotation.formats.table_rows import TableRow, read_table_rows
 from annotation.models import Corpus
 from annotation.protocol.paging import ROLE_FILLER, ROLE_WANTED, Pair
 from annotation.selectors.corpora import names_of_images
-from phrasebox.balance import FILLING, OF_LEFT, PAIRS, REPEATED, TOO_SMALL, current_tally
+from phrasebox.balance import DUPLICATE, FILLING, OF_LEFT, PAIRS, TOO_SMALL, current_tally
 from phrasebox.names import AmbiguousName
 from phrasebox.table_files import count_columns
 from phrasebox.text_files import FormatError
@@ -81,7 +81,7 @@ def pairs_from_csv(file: Path, corpus: Corpus) -> PairTable:
         raise FormatError(f"has no pair to judge{only}", file=file, expected="one pair per row")
     table.pairs = list(distinct)
     tally = current_tally()
-    left = {OF_LEFT: small, REPEATED: repeated, FILLING: fillers}
+    left = {OF_LEFT: small, DUPLICATE: repeated, FILLING: fillers}
     tally.take_others(PAIRS, len(distinct) + sum(map(len, left.values())), left)
     tally.note(TOO_SMALL, len(set(small)), *dict.fromkeys(small))
     return table

@@ -42,13 +42,13 @@ _SPAN = re.compile(r"([0-9]{1,5}):([0-9]{1,5})-([0-9]{1,5})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhrasesRequest(ImageRequest):
-    """Which phrases a campaign would ask about, and where they come from."""
+    """The phrases of a campaign's questions about an image, and their source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkPhrasesRequest(ImageRequest):
-    """By hand, in place of those that the chunker finds or that were marked before. It is refused where they
-    came with the corpus, and where a campaign that is not closed asks about them."""
+    """Mark phrases by hand, replacing those that the chunker finds or that were marked before. Rejected if
+    they were imported with the corpus, and while a campaign that is not closed asks about them."""
 
     phrases: Annotated[
         tuple[Annotated[str, Field(max_length=40)], ...],
@@ -70,7 +70,7 @@ class MarkPhrasesRequest(ImageRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropPhraseMarksRequest(ImageRequest):
-    """A campaign asks again about the phrases that the chunker finds."""
+    """The phrases that the chunker finds are used again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +86,8 @@ class PhraseContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhraseList:
-    """The phrases that a campaign would ask about. `source` is `layer` (imported with the corpus), `marked`
-    (by hand) or `chunker`; `blocked` says why they cannot be marked now, "" where they can."""
+    """The phrases of a campaign's questions about an image. `source` is `layer` (imported with the corpus),
+    `marked` (by hand) or `chunker`; `blocked` is why they cannot be marked now, "" if they can."""
 
     image: str
     source: Annotated[str, OneOf(_sources)]
@@ -141,7 +141,7 @@ def phrases_of(image: Image) -> ImagePhrases:
 
 
 def why_phrases_blocked(image: Image) -> str:
-    """Return why the phrases of an image cannot be marked, in a sentence; "" where they can."""
+    """Return why the phrases of an image cannot be marked, in a sentence; "" if they can."""
     layer = gold_layer(image.corpus)
     if layer is not None:
         return _("The phrases of this corpus came with it, in its layer “%(layer)s”.") % {"layer": layer.name}
@@ -156,9 +156,9 @@ def why_phrases_blocked(image: Image) -> str:
 
 
 def mark_phrases(*, image: Image, spans: Iterable[Span], actor: Account | None = None) -> bool:
-    """Mark the phrases in the captions of an image; return False where they are marked so already.
+    """Mark the phrases in the captions of an image; return False if they are marked so already.
 
-    Raises PhraseboxError where a campaign asks about them already, where they were imported with the corpus,
+    Raises PhraseboxError if a campaign asks about them already, if they were imported with the corpus,
     and for a phrase that is not in its caption or overlaps another.
     """
     chosen = sorted(set(spans))
@@ -174,7 +174,7 @@ def mark_phrases(*, image: Image, spans: Iterable[Span], actor: Account | None =
 
 
 def drop_marks(*, image: Image, actor: Account | None = None) -> bool:
-    """Restore the phrases that the chunker finds; return False where none were marked. Raises PhraseboxError
+    """Restore the phrases that the chunker finds; return False if none were marked. Raises PhraseboxError
     as above."""
     with database.writing():
         row = _to_mark(image)

@@ -42,7 +42,7 @@ def plan_images(
     campaign: Campaign, images: QuerySet[Image], most: int | None, *, actor: Account | None = None
 ) -> None:
     """Plan these images, in order, until `most` are open or planned in all (None: all). Raises CampaignError
-    where the campaign is closed."""
+    if the campaign is closed."""
     with database.writing():
         # Locks the campaign's row: of two concurrent planners, the second finds the first one's plan.
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)

@@ -20,7 +20,7 @@ def add_setting_check(name: str, find_problem: Callable[[Any], str]) -> None:
 
 
 def check_named(before: CampaignSettings, after: CampaignSettings) -> None:
-    """Raise CampaignError where a changed setting names something that does not exist."""
+    """Raise CampaignError if a changed setting names something that does not exist."""
     old, new = before.flat(), after.flat()
     for name, find_problem in _CHECKS.items():
         if new[name] != old[name] and (problem := find_problem(new[name])):

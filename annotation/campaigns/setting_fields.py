@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import SettingField
 from annotation.protocol.boxes import BoxLimits
-from annotation.protocol.campaign_settings import CampaignSettings, settings_of_tasks
+from annotation.protocol.campaign_settings import settings_of_tasks
 from annotation.protocol.kinds import is_counted, is_page, kind_of, kinds_of_tasks, model_kinds
 from annotation.protocol.merging import MergeRules
 from annotation.protocol.model_annotators import ModelAnnotatorSettings
@@ -72,7 +72,7 @@ _CHOICES: Mapping[str, Mapping[str, str | Promise]] = {
 
 def setting_fields(tasks: str) -> tuple[SettingField, ...]:
     """Return the settings of campaigns of these tasks, table by table."""
-    kinds, defaults = kinds_of_tasks(tasks), settings_of_tasks(tasks, {})
+    kinds, defaults = kinds_of_tasks(tasks), settings_of_tasks(tasks, {}).flat()
     return tuple(table_field for table in _tables(kinds) for table_field in _fields(table, kinds, defaults))
 
 
@@ -87,8 +87,8 @@ def _tables(kinds: tuple[str, ...]) -> Iterator[str]:
     return (name for name in _TITLES if needed.get(name, True))
 
 
-def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> Iterator[SettingField]:
-    group, values = _TITLES[table], defaults.flat()
+def _fields(table: str, kinds: tuple[str, ...], defaults: Mapping[str, Any]) -> Iterator[SettingField]:
+    group = _TITLES[table]
     if table == "answers":
         whole = value_rule(WholeFromOne)
         numbers = {name: declared for kind in kinds for name, declared in kind_of(kind).numbers.items()}
@@ -96,7 +96,7 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
             yield SettingField(
                 name=f"answers.{name}",
                 rule=whole,
-                default=defaults.answers.number(name),
+                default=defaults.get(f"answers.{name}", number.default),
                 label=_lazy(number.help) or name,
                 group=group,
                 source=number.source,
@@ -116,7 +116,7 @@ def _fields(table: str, kinds: tuple[str, ...], defaults: CampaignSettings) -> I
             yield SettingField(
                 name=name,
                 rule=rule,
-                default=values[name],
+                default=defaults[name],
                 label=_LABELS.get(name) or _lazy(rule.help) or name,
                 group=group,
                 choices=_CHOICES.get(name, {}),

@@ -26,33 +26,33 @@ from annotation.selectors.corpora import CampaignRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsRequest(CampaignRequest):
-    """All of them, with the version that they are."""
+    """All settings, with their version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsVersionsRequest(CampaignRequest):
-    """The versions that the settings have had, the newest first."""
+    """The versions of the settings, the newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSettingsRequest(CampaignRequest):
-    """What a change of the settings would do, and from when on. Nothing is changed."""
+    """The effects of a change of the settings, and when they begin. Nothing is changed."""
 
     campaign_settings: Annotated[
         dict[str, Any] | None,
-        Help(_("Settings"), _("All of them; what is left out is as by default")),
+        Help(_("Settings"), _("All of them; those left out have their defaults")),
     ] = None
     set: Annotated[
         tuple[Annotated[str, Field(max_length=10_000)], ...],
-        Help(_("Single settings"), _("As TOML has them: link_votes=3 pay.hourly=12.5")),
+        Help(_("Single settings"), _("As in TOML: link_votes=3 pay.hourly=12.5")),
     ] = ()
     base_version: Annotated[
         Annotated[int, Field(ge=0)] | None,
-        Help(_("Version"), _("That you read; where another is in force, nothing is changed")),
+        Help(_("Version"), _("The one that you read; nothing is changed if another is in force")),
     ] = None
 
     def changed(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the requested settings, based on the current ones; raises Invalid where there are none."""
+        """Return the requested settings, based on the current ones; raises Invalid if there are none."""
         if self.campaign_settings is None and not self.set:
             raise invalid("campaign_settings", "missing")
         start = settings if self.campaign_settings is None else self.campaign_settings
@@ -61,9 +61,9 @@ class PlanSettingsRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeSettingsRequest(PlanSettingsRequest):
-    """They are in force as the next version. Before somebody works on the campaign anything changes, and a
-    change to how images are asked about reopens all of them; after that, trust, lease, pay and stop rules
-    change from the next task on, and the rest for images that are not open yet."""
+    """The changes are in force as the next version. Before anybody has worked on the campaign every setting
+    may change, and changes to the questions about images reopen all of them; after that, trust, lease, pay
+    and stop rules change from the next task on, and the others for images that are not open yet."""
 
     unpaid: Annotated[
         bool, Help(_("Unpaid work is intended"), _("Answers earn nothing where the settings set no pay"))
@@ -153,7 +153,7 @@ def change_named_settings(request: ChangeSettingsRequest, context: OperationCont
 
 
 def check_unpaid(request: ChangeSettingsRequest, unpaid: tuple[str, ...]) -> None:
-    """Raise Invalid where these kinds of questions would earn nothing, without confirmation."""
+    """Raise Invalid if these kinds of questions would earn nothing, without confirmation."""
     if unpaid and not request.unpaid:
         raise invalid("unpaid", "unpaid", kinds=", ".join(unpaid))
 

@@ -50,15 +50,15 @@ _WORKERS_SEE = _("Workers see it")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseCampaignRequest(CampaignRequest):
-    """Workers get no new tasks; answers to those that they have still count. Of one that is paused, the
-    reason changes."""
+    """Workers get no new tasks; answers to leased tasks still count. For a paused campaign, the reason
+    changes."""
 
     reason: Annotated[str, Field(max_length=LONGEST_REASON), Help(_("Reason"), _WORKERS_SEE)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeCampaignRequest(CampaignRequest):
-    """Workers get tasks again. It is refused while a stop rule holds."""
+    """Workers get tasks again. Rejected while a stop rule applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,38 +70,39 @@ class CloseCampaignRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveCampaignRequest(CampaignRequest):
-    """Lists leave out what is archived, unless they are asked for it. An open campaign is not archived."""
+    """Lists omit archived campaigns, unless requested. An open campaign cannot be archived."""
 
     archived: Annotated[bool, Help(_("Archived"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenToAllRequest(CampaignRequest):
-    """Every annotator of the server may work on it, or only who was invited, sent or granted a role."""
+    """Whether every annotator of the server may work on it, or only those who were invited or have a role for
+    it."""
 
     open_to_all: Annotated[bool, Help(_("Open to every annotator"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropPlannedRequest(CampaignRequest):
-    """Images that were to be opened as others are finished are not opened; those that are open stay."""
+    """Planned images are not opened; open ones stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRulesRequest(CampaignRequest):
-    """When one is reached, the campaign is paused, never closed. A rule that is left out is removed."""
+    """When one is reached, the campaign is paused, never closed. A missing rule is removed."""
 
     budget: Annotated[
         MoneyAmount | None,
         Help(_("Budget"), _("In the campaign's currency; it is paused when that is spent")),
     ] = None
     until: Annotated[date | None, Help(_("Last day"), _("In UTC; it is paused after its end"))] = None
-    images: Annotated[WholeNumber | None, Help(_("Images"), _("It is paused when so many are complete"))] = (
-        None
-    )
+    images: Annotated[
+        WholeNumber | None, Help(_("Images"), _("The campaign is paused when this many are complete"))
+    ] = None
     base_version: Annotated[
         Annotated[int, Field(ge=0)] | None,
-        Help(_("Version"), _("Of the settings that you read; where another is in force, nothing is changed")),
+        Help(_("Version"), _("Of the settings that you read; nothing is changed if another is in force")),
     ] = None
 
 
@@ -186,7 +187,7 @@ def set_stop_rules(
 
 
 def reached_stop_rule(campaign: Campaign) -> StopRule | None:
-    """Return the first stop rule of the campaign that applies now, None where none does.
+    """Return the first stop rule of the campaign that applies now, None if none does.
 
     The budget counts earnings and what the current leases will earn, so that it is exceeded at most by what
     is leased between two checks.
@@ -203,7 +204,7 @@ def reached_stop_rule(campaign: Campaign) -> StopRule | None:
 
 
 def archive_campaign(*, campaign: Campaign, archived: bool = True, actor: Account | None = None) -> bool:
-    """Archive a campaign, or restore it; return False where that is its state already.
+    """Archive a campaign, or restore it; return False if that is its state already.
 
     Raises CampaignError for an open one: people would continue working on a campaign that no list shows.
     """
@@ -228,7 +229,7 @@ def archive_campaign(*, campaign: Campaign, archived: bool = True, actor: Accoun
 def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | None = None) -> bool:
     """Let every annotator of the server work on a campaign, or only those invited or assigned to it.
 
-    Returns False where that is its state already. Leases of people who may no longer work on it expire.
+    Returns False if that is its state already. Leases of people who may no longer work on it expire.
     """
     with database.writing():
         changed = bool(
@@ -245,7 +246,7 @@ def set_open_to_all(*, campaign: Campaign, open_to_all: bool, actor: Account | N
 def mark_simulated(*, campaign: Campaign, actor: Account | None = None) -> None:
     """Mark a campaign before the first simulated answer; it stays marked.
 
-    Raises CampaignError where people have answered or were paid: their work is not mixed with a simulation.
+    Raises CampaignError if people have answered or were paid: their work is not mixed with a simulation.
     """
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)

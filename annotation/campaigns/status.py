@@ -24,11 +24,11 @@ from annotation.task_types.wording import BY_KEY, IN_WORDS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignStatusRequest(CampaignRequest):
-    """Progress, cost, agreement and what needs attention."""
+    """Progress, cost, agreement and alarms."""
 
     fresh: Annotated[
         bool,
-        Help(_("Fresh"), _("Counted now; else, what is slow to count may be a minute old")),
+        Help(_("Fresh"), _("Count everything now; otherwise slow counts may be a minute old")),
     ] = False
 
 
@@ -71,8 +71,8 @@ class KindCostSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostSummary:
-    """Cost so far. `bonuses` are paid in addition; `hourly` is what an hour of work earned, `to_come` what
-    the expected answers will earn; null where it is too early to tell."""
+    """Cost so far. `bonuses` are paid in addition; `hourly` is the pay of an hour of work, `to_come` the cost
+    of the expected answers; null while it is too early to estimate."""
 
     currency: str
     answers: int
@@ -109,7 +109,7 @@ class AlarmSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignStatus(CampaignSummary):
-    """A campaign and its progress. Where counting is slow, figures may be from `counted_at`."""
+    """A campaign and its progress. If counting is slow, figures may be from `counted_at`."""
 
     progress: CampaignProgress
     cost: CostSummary

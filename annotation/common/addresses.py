@@ -1,4 +1,4 @@
-"""Full URLs of this server, for e-mails, webhooks and invitations: they begin with SITE_URL."""
+"""Full URLs of this server, whatever host a request names: they begin with SITE_URL."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def analyse_tables(written: int, *models: type[Model]) -> None:
 def split_row(row: Sequence[Any], *records: type[Any]) -> list[Any]:
     """A row with the columns of several NamedTuples, one after the other, as those records.
 
-    Code that selects them together needs to know no positions. Raises TypeError where the row has more values
+    Code that selects them together needs to know no positions. Raises TypeError if the row has more values
     than the records have fields, or fewer.
 
     >>> from typing import NamedTuple
@@ -323,7 +323,7 @@ def refuse_to_migrate(using: str, **signal: Any) -> None:
 
 
 def newer(loader: MigrationLoader) -> str:
-    """Return which applied migrations the code does not have, and the remedy; "" where it has them all."""
+    """Return which applied migrations the code does not have, and the remedy; "" if it has them all."""
     unknown = sorted(set(loader.applied_migrations or ()) - set(loader.disk_migrations or ()))
     if not unknown:
         return ""

@@ -35,7 +35,7 @@ class Busy(PhraseboxError):
 def at_work() -> Iterator[None]:
     """Context in which nothing is restored; any number of processes may be at work.
 
-    Raises Busy while a backup is being restored, and where a restore was interrupted.
+    Raises Busy while a backup is being restored, and if a restore was interrupted.
     """
     handle = _locked_data_dir(
         fcntl.LOCK_SH, f"a backup is being restored into {settings.DATA_DIR}; wait for its end"
@@ -54,7 +54,7 @@ def at_work() -> Iterator[None]:
 
 @contextlib.contextmanager
 def nobody_at_work(*, busy: str) -> Iterator[None]:
-    """Context in which no other process is at work; raises Busy with the text `busy` where one is."""
+    """Context in which no other process is at work; raises Busy with the text `busy` if one is."""
     handle = _locked_data_dir(fcntl.LOCK_EX, busy)
     try:
         yield
@@ -66,7 +66,7 @@ def nobody_at_work(*, busy: str) -> Iterator[None]:
 def locked_folder(name: str, *, busy: str) -> Iterator[Path]:
     """Context with an empty, exclusive folder `name` in `work` of DATA_DIR, which is removed at the end.
 
-    Raises Busy with the text `busy` where another process, or another block of this one, holds it. The lock
+    Raises Busy with the text `busy` if another process, or another block of this one, holds it. The lock
     is between processes that share DATA_DIR. The block counts as `at_work`.
     """
     folder = Path(settings.DATA_DIR) / "work" / name

@@ -39,7 +39,7 @@ def insist(write: Callable[[], _T], *, what: str, stopping: Callable[[], bool] =
     """Call `write`, a transaction that may be repeated, and retry while the database is unavailable.
 
     The first retry is immediate, since mostly only the connection is dead. Raises DATABASE_LOST after
-    OUTAGE_PATIENCE seconds, where `stopping` returns True, and inside another transaction, which is lost as a
+    OUTAGE_PATIENCE seconds, if `stopping` returns True, and inside another transaction, which is lost as a
     whole.
     """
     began, tries = time.monotonic(), 0

@@ -1,7 +1,7 @@
-"""What reads files of users: a process that forks a child for each of them, and lets it take only so much.
+"""The process that reads users' files: it forks a child for each file, with limits on its resources.
 
 Started by `annotation.common.readers`, without Django, the database and the server's secrets. Each request
-comes with two descriptors: one on which the child answers, one on which this process says how it died.
+comes with two descriptors: one for the child's results, one on which this process reports how it died.
 """
 
 import contextlib
@@ -20,28 +20,30 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from phrasebox.balance import Tally, counted_by
 
-#: A message: its kind, and how many bytes follow.
+#: Head of a message: its kind, and the number of bytes that follow.
 HEAD = struct.Struct("<cI")
 ITEMS, VALUE, END, TOO_LARGE, OUT_OF_MEMORY, RAISED, MISTAKE = b"i", b"v", b"z", b"l", b"m", b"e", b"b"
-#: A message with what the child counted for the balance sheet.
+#: A message with the child's counts for the balance sheet.
 COUNTED = b"c"
-#: Bytes of a message, at most, and about what a batch of items comes to.
+#: Maximum bytes of a message, and approximate bytes of a batch of items.
 LARGEST_MESSAGE, _BATCH = 16 * 2**20, 64 * 2**10
+#: Values of a message, at most: `[]` takes two bytes of a file, and thirty times as many of memory.
+MOST_VALUES = 400_000
 #: Why a child died.
 MEMORY, TIME, CRASH = "memory", "time", "crash"
-#: Seconds after which a server without work ends, and between two looks at what children take.
+#: Seconds without work after which a server ends, and seconds between two checks of children's resources.
 IDLE, _LOOK = 120.0, 0.2
-#: Files that a child may have open, bytes that it may write into one, and seconds that it may compute in all.
+#: Maximum open files of a child, bytes that it may write into one, and seconds of CPU in all.
 _OPEN_FILES, _WRITTEN, _SECONDS_IN_ALL = 256, 8 * 2**30, 3600
-#: How far readers stand back behind those that serve pages.
+#: Niceness of readers, below those that serve pages.
 _NICE = 5
-#: Our packages: their exceptions are answers, all others are mistakes of ours.
+#: Our packages: their exceptions are results, all others are bugs.
 OUR_PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox")
 _NEW_USER, _NEW_NETWORK, _DIE_WITH_PARENT = 0x10000000, 0x40000000, 1
 _FAILED_ALLOCATION = ("allocate memory", "not enough memory", "out of memory", "malloc of size")
@@ -49,14 +51,14 @@ _FAILED_ALLOCATION = ("allocate memory", "not enough memory", "out of memory", "
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes of memory that a reader may take, and seconds that it may be silent."""
+    """Maximum bytes of a reader's memory, and seconds without output."""
 
     memory: int
     seconds: int
 
 
 def serve(control: socket.socket) -> None:
-    """Fork a child for every request, until the other side ends, or asks for nothing for a while."""
+    """Fork a child for every request, until the other side ends, or sends nothing for a while."""
     control.sendall(b"1" if _leave_network() else b"0")
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
@@ -72,7 +74,7 @@ def serve(control: socket.socket) -> None:
         if wake in ready:
             os.read(wake, 4096)
         if not children and not ready:
-            control.shutdown(socket.SHUT_RD)  # what was sent before is still done
+            control.shutdown(socket.SHUT_RD)  # earlier requests are still processed
         if control in ready:
             data, descriptors, _, _ = socket.recv_fds(control, 4096, 2)
             if not data:
@@ -91,7 +93,7 @@ def serve(control: socket.socket) -> None:
 
 def _start(control: socket.socket, modules: list[str], limits: Limits, answer: int, status: int) -> int:
     for module in modules:
-        with contextlib.suppress(Exception):  # the child meets it too, and says so
+        with contextlib.suppress(Exception):  # the child gets the same error, and reports it
             importlib.import_module(module)  # once, not in every child
     pid = os.fork()
     if pid:
@@ -107,7 +109,7 @@ def _start(control: socket.socket, modules: list[str], limits: Limits, answer: i
 
 
 def _reap(children: dict[int, tuple[int, Limits]], killed: set[int]) -> None:
-    """Say of the children that have ended how they did."""
+    """Report how ended children ended."""
     for pid in list(children):
         ended, how = os.waitpid(pid, os.WNOHANG)
         if not ended:
@@ -124,7 +126,7 @@ def _reap(children: dict[int, tuple[int, Limits]], killed: set[int]) -> None:
 
 
 def _resident(pid: int) -> int:
-    """Bytes of memory that a process has for itself; 0 where that cannot be told."""
+    """Return the bytes of a process's own memory; 0 if unknown."""
     try:
         _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
     except (OSError, ValueError):
@@ -133,7 +135,7 @@ def _resident(pid: int) -> int:
 
 
 def _leave_network() -> bool:
-    """Enter a network that has no ways out; whether the system lets us."""
+    """Enter a network namespace without connections; return whether the system permits it."""
     if not sys.platform.startswith("linux"):
         return False
     library = ctypes.CDLL(None, use_errno=True)
@@ -142,7 +144,7 @@ def _leave_network() -> bool:
         return True
     if library.unshare(_NEW_USER | _NEW_NETWORK) != 0:
         return False
-    with contextlib.suppress(OSError):  # so that files still belong to whom they belong to
+    with contextlib.suppress(OSError):  # so that files still belong to their owners
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
@@ -150,11 +152,11 @@ def _leave_network() -> bool:
 
 
 class _TooLarge(Exception):
-    """A part of a file is larger than a message."""
+    """A part of a file exceeds a message."""
 
 
 class _Answer:
-    """Sends what a child reads, and lets it be silent only so long."""
+    """Sends a child's results, with a limit on the time between them."""
 
     def __init__(self, connection: socket.socket, limits: Limits) -> None:
         self._connection, self._seconds = connection, limits.seconds
@@ -163,7 +165,7 @@ class _Answer:
     def send(self, kind: bytes, data: bytes = b"") -> None:
         if len(data) > LARGEST_MESSAGE:
             raise _TooLarge
-        signal.setitimer(signal.ITIMER_REAL, 0)  # who listens may be slow
+        signal.setitimer(signal.ITIMER_REAL, 0)  # the recipient may be slow
         self._connection.sendall(HEAD.pack(kind, len(data)) + data)
         self._rearm()
 
@@ -171,12 +173,12 @@ class _Answer:
         used = resource.getrusage(resource.RUSAGE_SELF)
         computed = int(used.ru_utime + used.ru_stime)
         _limit(resource.RLIMIT_CPU, min(computed + self._seconds, _SECONDS_IN_ALL))
-        # Where others compute too, it may take twice as long.
+        # With other computations, it may take twice as long.
         signal.setitimer(signal.ITIMER_REAL, 2 * self._seconds)
 
 
 def _child(connection: socket.socket, limits: Limits) -> None:
-    """Do one request."""
+    """Process one request."""
     os.nice(_NICE)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -197,6 +199,8 @@ def _child(connection: socket.socket, limits: Limits) -> None:
             items = inspect.isgenerator(result) or isinstance(result, Iterator)
             if items:
                 _send_items(result, answer)
+        if not items and _values(result) > MOST_VALUES:
+            raise _TooLarge
         value = (END,) if items else (VALUE, pickle.dumps(result, 5))
         answer.send(COUNTED, pickle.dumps(tally.sheet(), 5))
         answer.send(*value)
@@ -210,7 +214,7 @@ def _child(connection: socket.socket, limits: Limits) -> None:
 
 
 def _send_items(items: Iterator[Any], answer: _Answer) -> None:
-    """Send items in batches of about the same bytes."""
+    """Send items in batches of about the same size in bytes."""
     batch: list[Any] = []
     number = 1
     for item in items:
@@ -224,17 +228,35 @@ def _send_items(items: Iterator[Any], answer: _Answer) -> None:
 
 
 def _send_batch(batch: list[Any], answer: _Answer) -> int:
-    """Send items, in parts where they are too large together; returns their bytes."""
+    """Send items, split if they are too large together; return their bytes."""
     data = pickle.dumps(batch, 5)
-    if len(data) > LARGEST_MESSAGE and len(batch) > 1:
+    if len(data) > LARGEST_MESSAGE or (len(data) > 2 * _BATCH and _values(batch) > MOST_VALUES):
+        if len(batch) == 1:
+            raise _TooLarge
         middle = len(batch) // 2
         return _send_batch(batch[:middle], answer) + _send_batch(batch[middle:], answer)
     answer.send(ITEMS, data)
     return len(data)
 
 
+def _values(data: Any) -> int:
+    """How many values data consist of; not counted further once they are too many. An array is one."""
+    waiting, number = [data], 0
+    while waiting and number <= MOST_VALUES:
+        value = waiting.pop()
+        number += 1
+        if isinstance(value, (list, tuple, set, frozenset)):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value)
+            waiting.extend(value.values())
+        elif is_dataclass(value):
+            waiting.extend(getattr(value, field.name) for field in fields(value))
+    return number
+
+
 def _described(error: Exception) -> tuple[bytes, bytes]:
-    """The message that says what went wrong."""
+    """Return the message of an error."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, MemoryError) or any(words in str(cause) for words in _FAILED_ALLOCATION):
@@ -251,7 +273,7 @@ def _described(error: Exception) -> tuple[bytes, bytes]:
 
 
 def receive(connection: socket.socket, length: int) -> bytes:
-    """So many bytes; raises EOFError where the other side ends before."""
+    """Return `length` bytes. Raises EOFError if the other side ends before."""
     data = io.BytesIO()
     while length:
         part = connection.recv(min(length, 2**20))
@@ -263,7 +285,7 @@ def receive(connection: socket.socket, length: int) -> bytes:
 
 
 def _limit(what: int, most: int) -> None:
-    """Set a limit that may be raised again as far as it may be now."""
+    """Set a soft limit, up to the hard one."""
     _, hard = resource.getrlimit(what)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(what, (most, hard))

@@ -1,7 +1,7 @@
-"""Files made for somebody to fetch: one archive under DATA_DIR/exports, for some days.
+"""Downloads: one archive each under DATA_DIR/exports, for some days.
 
-An archive's own time says when it was made, and so when it expires: no row needs to be asked,
-and none that is lost leaves its file behind.
+An archive's modification time is its creation time and determines its expiry: no row is needed, and no lost
+row leaves a file behind.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ from django.conf import settings
 
 from phrasebox.errors import PhraseboxError
 
-#: Seconds that an archive is kept.
+#: Seconds for which an archive is stored.
 ARCHIVE_LIFETIME = 7 * 24 * 3600
-#: Types that do not shrink when they are packed.
+#: File types that do not compress.
 PACKED = {".jpg", ".png", ".webp", ".gif", ".gz", ".parquet", ".zip"}
-#: The same files make the same archive, so that its checksum says something.
+#: A fixed time, so that the same files make the same archive and checksum.
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _CHUNK = 1 << 20
 _PARTIAL = ".partial"
@@ -31,7 +31,7 @@ _Progress = Callable[[Iterable[Path]], Iterable[Path]]
 
 
 class Download(NamedTuple):
-    """A finished archive: its path under DATA_DIR, SHA-256, size in bytes, when it goes (ISO 8601, UTC)."""
+    """A finished archive: its path under DATA_DIR, SHA-256, size in bytes, expiry (ISO 8601, UTC)."""
 
     path: str
     sha256: str
@@ -40,13 +40,13 @@ class Download(NamedTuple):
 
 
 class DownloadExpired(PhraseboxError):
-    """A download that has expired; one line with the remedy."""
+    """A download has expired; one line with the remedy."""
 
 
 def pack(folder: Path, name: str, *, progress: _Progress = iter) -> Download:
     """Pack all files of `folder` into the archive exports/`name`.zip, which is complete once it exists.
 
-    `progress` is handed the files in the order in which they are packed.
+    `progress` gets the files in the order of packing.
     """
     target = _folder() / f"{name}.zip"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def pack(folder: Path, name: str, *, progress: _Progress = iter) -> Download:
 
 
 def file_of(path: str) -> Path:
-    """The archive at `path`, as a `Download` names it; raises Gone where it has expired."""
+    """Return the archive at the `path` of a `Download`. Raises DownloadExpired."""
     file = (Path(settings.DATA_DIR) / path).resolve()
     if not file.is_relative_to(_folder().resolve()) or not file.is_file() or _expired(file):
         raise DownloadExpired(f"{path} no longer exists; export it again")
@@ -84,12 +84,12 @@ def file_of(path: str) -> Path:
 
 
 def archives_of_job(job: int) -> list[str]:
-    """The archives that a job made, whose names end with its number, as a `Download` names them."""
+    """Return the `Download` paths of the archives of a job, whose names end with its number."""
     return [file.relative_to(Path(settings.DATA_DIR)).as_posix() for file in _folder().glob(f"*-{job}.zip")]
 
 
 def remove_archive(path: str) -> bool:
-    """Remove the archive at `path`, as a `Download` names it; whether it was there."""
+    """Remove the archive at the `path` of a `Download`; return whether it existed."""
     try:
         file_of(path).unlink()
     except (DownloadExpired, FileNotFoundError):
@@ -98,7 +98,7 @@ def remove_archive(path: str) -> bool:
 
 
 def remove_expired() -> int:
-    """Remove archives whose time is over, and what killed processes left of others; how many."""
+    """Remove expired archives, and remains of killed processes; return their number."""
     removed = 0
     if _folder().is_dir():
         for file in _folder().iterdir():

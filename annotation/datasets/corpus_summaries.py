@@ -1,4 +1,4 @@
-"""Corpora, their layers and their licences, as operations list, show and set them."""
+"""Corpora, their layers and their licences, for operations that list, show and set them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -25,7 +25,7 @@ class CorpusRequest:
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
 
     def row(self) -> Corpus:
-        """The corpus; the request was admitted, so that it is there."""
+        """Return the corpus; it exists, since the permission was checked."""
         return Corpus.objects.get(name=self.corpus, published=True)
 
 
@@ -36,13 +36,13 @@ class CorporaRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayersRequest(CorpusRequest):
-    """The layers of a corpus, with what each holds."""
+    """The layers of a corpus, with counts of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusSummary:
-    """A corpus: images with captions. The `licence` is as its owner says, empty where nobody said; `digest`
-    is SHA-256 over all records that were read."""
+    """A corpus: images with captions. The `licence` is declared by its owner, empty if unknown; `digest` is
+    SHA-256 over all imported records."""
 
     name: str
     format: str
@@ -56,8 +56,8 @@ class CorpusSummary:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerSummary:
     """A layer: mentions, chains and boxes over a corpus. Counts are of the images that it covers. `version`
-    rises whenever anything in it changes; `unfinished` are chains without a verdict, `behind` images whose
-    newest answers are not in it yet; `labels` are its chains by their class in another tool."""
+    increases with every change; `unfinished` is the number of chains without a verdict, `behind` of images
+    whose newest answers are not in it yet; `labels` are its chains by their class in another tool."""
 
     name: str
     source: str
@@ -82,17 +82,17 @@ class CorpusDetail(CorpusSummary):
 
 
 def corpus_summary(row: Corpus) -> CorpusSummary:
-    """What is stored of a corpus."""
+    """Return the stored fields of a corpus."""
     return result_of(CorpusSummary, row, images=row.image_count, captions=row.caption_count)
 
 
 def list_corpora(request: CorporaRequest, context: OperationContext) -> Listing:
-    """The published corpora that the caller may see."""
+    """Return the published corpora that the caller may see."""
     return Listing(CORPORA.rows(context.actor, REVIEWER, RESEARCHER), "name", corpus_summary)
 
 
 def show_corpus(request: CorpusRequest, context: OperationContext) -> CorpusDetail:
-    """A corpus."""
+    """Return a corpus."""
     row = request.row()
     behind, summary = update_layers(row), corpus_summary(row)
     return CorpusDetail(
@@ -103,7 +103,7 @@ def show_corpus(request: CorpusRequest, context: OperationContext) -> CorpusDeta
 
 
 def list_layers(request: LayersRequest, context: OperationContext) -> Listing:
-    """The layers of a corpus, brought up to the answers as far as that is quick."""
+    """Return the layers of a corpus, updated from the answers as far as that is quick."""
     row = request.row()
     behind = update_layers(row)
     rows = Layer.objects.filter(corpus=row, published=True)
@@ -133,7 +133,7 @@ LONGEST_LICENCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LicenceRequest(CorpusRequest):
-    """Datasheets and dataset cards repeat it."""
+    """Datasheets and dataset cards contain it."""
 
     licence: Annotated[
         str,
@@ -143,7 +143,7 @@ class LicenceRequest(CorpusRequest):
 
 
 def set_licence(*, corpus: Corpus, licence: str, actor: Account | None = None) -> bool:
-    """Say under which licence a corpus may be used; "" says that nobody knows. False: as before."""
+    """Set the licence of a corpus; "" means unknown. Return False if it is unchanged."""
     licence = " ".join(licence.replace("\0", "").split())
     with database.writing():
         changed = bool(Corpus.objects.filter(pk=corpus.pk).exclude(licence=licence).update(licence=licence))

@@ -1,8 +1,8 @@
-"""The datasheet beside an export: DATASHEET.md for people, datasheet.json with its figures for programs.
+"""The datasheet of an export: DATASHEET.md for people, datasheet.json with its figures for programs.
 
-Its sections are those of Gebru et al. (2021), "Datasheets for datasets", as far as the server knows an
-answer; what it cannot know it names, so that the owner of the dataset adds it. It is in English, in whichever
-language somebody asked for the export, and equal rows make equal bytes.
+Its sections are those of Gebru et al. (2021), "Datasheets for datasets", as far as the server knows the
+answers; it lists what it cannot know, so that the owner of the dataset adds it. It is in English, whatever
+the language of the request, and equal rows make equal bytes.
 """
 
 import json
@@ -19,13 +19,13 @@ from annotation.formats.names import DATASHEET_FIGURES
 from annotation.selectors.export_exclusions import missing_from_export
 
 DATASHEET = "DATASHEET.md"
-#: By what pay is reckoned, in English.
+#: The basis of pay, in English.
 _PAID_BY = {
     "item": "by the answer",
     "hour": "by the hour of work",
     "none": "nothing; people worked without pay, or were paid elsewhere",
 }
-#: Labels of a layer that are named.
+#: Maximum number of listed labels of a layer.
 _LABELS = 20
 _MADE_BY = {
     "import": "It was imported with the corpus. How its authors made it, this server does not know.",
@@ -38,7 +38,7 @@ _MADE_BY = {
 def add_datasheet(
     figures: dict[str, Any], written: Written, *, writer: Format, out: Path, with_pictures: bool
 ) -> None:
-    """Write the datasheet of an export to its folder `out`, and the card of its format if that has one."""
+    """Write the datasheet of an export to its folder `out`, and the card of its format if it has one."""
     with translation.override("en"):
         lacks = missing_from_export(written.excluded)
     export = {
@@ -62,7 +62,7 @@ def add_datasheet(
 
 
 def datasheet_text(figures: Mapping[str, Any], lacks: list[str]) -> str:
-    """The datasheet in Markdown; `lacks` are sentences about what the files do not hold."""
+    """Return the datasheet in Markdown; `lacks` are sentences about what the files do not contain."""
     corpus, layer, campaign = figures["corpus"], figures["layer"], figures["campaign"]
     parts: list[tuple[str, Iterator[str]]] = [
         ("Motivation", _motivation()),
@@ -184,7 +184,7 @@ def _collection(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | N
     )
     yield ""
     yield (
-        f"{_many(campaign['discarded_answers'], 'answer')} {_were(campaign['discarded_answers'])} discarded. "
+        f"{_many(campaign['withdrawn_answers'], 'answer')} {_were(campaign['withdrawn_answers'])} withdrawn. "
         f"{_many(campaign['reviewers'], 'reviewer')} made {_many(campaign['rulings'], 'ruling')}, which "
         f"stand above answers."
     )
@@ -287,7 +287,7 @@ def _versions(campaign: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_simulated(layer: Mapping[str, Any] | None, campaign: Mapping[str, Any] | None) -> bool:
-    """Whether simulated workers gave the answers that an export holds."""
+    """Whether simulated workers gave the answers in an export."""
     of_simulation = layer is not None and layer["source"] == "simulation"
     return of_simulation or (campaign is not None and campaign["simulated"])
 
@@ -381,7 +381,7 @@ def _were(number: int) -> str:
 
 
 def _escape(text: str) -> str:
-    """A name or a sentence of somebody's, on one line and without what Markdown would read in it."""
+    """Return foreign text on one line, with Markdown escaped."""
     return "".join(
         f"\\{character}" if character in "\\`*_[]<>|#" else character for character in " ".join(text.split())
     )

@@ -1,4 +1,4 @@
-"""A corpus that nothing uses, deleted with its pictures. Its lines in the audit stay, with its name."""
+"""Deleting an unused corpus with its pictures. Its lines in the audit log stay, with its name."""
 
 from collections.abc import Callable
 
@@ -12,34 +12,36 @@ from annotation.datasets.intake import being_imported, sweep_corpus
 from annotation.models import Account, Corpus, Job
 from phrasebox.errors import PhraseboxError
 
-#: What others keep of a corpus beside rows: called with its name, each says what there is, "" for nothing.
+#: Other uses of a corpus, besides rows: each is called with its name, and returns a sentence, or "".
 _USES: list[Callable[[str], str]] = []
 
 
 def add_corpus_use(use: Callable[[str], str]) -> None:
-    """Have `use` asked before a corpus is deleted: called with its name, it says what depends on it."""
+    """Register `use`, which is called with a corpus's name before it is deleted, and returns what depends on
+    it, or ""."""
     _USES.append(use)
 
 
-#: What takes away what killed processes left half written of a corpus; raises Busy while some is written.
+#: Each removes incomplete results of killed processes for a corpus, and raises Busy while one is being
+#: written.
 _CLEANERS: list[Callable[[Corpus], object]] = []
 
 
 def add_corpus_cleaner(cleaner: Callable[[Corpus], object]) -> None:
-    """Have `cleaner` called before a corpus is deleted: it takes away what was left half written of it, and
-    raises Busy while some of that is being written. Rows that are not `published` keep no corpus."""
+    """Register `cleaner`, which is called before a corpus is deleted: it removes incomplete results for it,
+    and raises Busy while one is being written. Rows that are not `published` do not prevent deletion."""
     _CLEANERS.append(cleaner)
 
 
 def why_corpus_kept(corpus: Corpus) -> str:
-    """Why the corpus cannot be deleted, in one sentence; "" where nothing uses it."""
+    """Return why the corpus cannot be deleted, in one sentence; "" if nothing uses it."""
     using = []
     for relation in Corpus._meta.related_objects:
         if relation.on_delete is PROTECT:
             model = relation.related_model
             rows = model._default_manager.filter(**{relation.field.name: corpus.pk})
             if any(field.name == "published" for field in model._meta.fields):
-                rows = rows.filter(published=True)  # what is half written goes with the corpus
+                rows = rows.filter(published=True)  # incomplete rows are deleted with the corpus
             if rows.exists():
                 using.append(str(model._meta.verbose_name_plural))
     using += filter(None, (use(corpus.name) for use in _USES))
@@ -51,10 +53,10 @@ def why_corpus_kept(corpus: Corpus) -> str:
 
 
 def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
-    """Delete a corpus that nothing uses, with its layers, and pictures that no other corpus shows.
+    """Delete an unused corpus, with its layers, and pictures that no other corpus shows.
 
-    It is out of sight at once; a process that is killed meanwhile leaves what a killed import leaves. Raises
-    PhraseboxError where something depends on it, Busy where it is being imported.
+    It is hidden at once; a process that is killed meanwhile leaves the same as a killed import. Raises
+    PhraseboxError if something depends on it, Busy while it is being imported.
     """
     with locked_folder(f"import.{corpus.name}", busy=being_imported(corpus.name)):
         remove_half_written(corpus)
@@ -64,9 +66,9 @@ def delete_corpus(*, corpus: Corpus, actor: Account | None = None) -> None:
 
 
 def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
-    """Take a corpus that nothing uses out of everybody's sight, in the caller's transaction; its row.
+    """Hide an unused corpus, in the caller's transaction; return its row.
 
-    `remove_hidden_corpus` takes away what it had. Raises PhraseboxError where something depends on it.
+    `remove_hidden_corpus` removes its data. Raises PhraseboxError if something depends on it.
     """
     row = Corpus.objects.select_for_update().filter(pk=corpus.pk, published=True).first()
     if row is None:
@@ -88,8 +90,8 @@ def hide_corpus(*, corpus: Corpus, actor: Account | None = None) -> Corpus:
 
 
 def remove_half_written(corpus: Corpus) -> None:
-    """Take away what killed processes left half written of a corpus that nothing else uses, before it is
-    hidden. Raises PhraseboxError where some of it is being written."""
+    """Remove incomplete results of killed processes for an otherwise unused corpus, before it is hidden.
+    Raises PhraseboxError while one is being written."""
     if why_corpus_kept(corpus):
         return
     try:
@@ -101,10 +103,10 @@ def remove_half_written(corpus: Corpus) -> None:
 
 
 def remove_hidden_corpus(*, name: str, number: int, alive: Callable[[], object] = lambda: None) -> None:
-    """Take away what a hidden corpus (the id of its row) had; nothing is left to do where that is done, or
-    where an import under its name has taken its place. `alive` is called every now and then.
+    """Remove the data of a hidden corpus, by the id of its row; do nothing if that is done, or if a new
+    import has its name.
 
-    Raises PhraseboxError where somebody began to use it before it was hidden.
+    `alive` is called regularly. Raises PhraseboxError if somebody began to use it before it was hidden.
     """
     with locked_folder(f"import.{name}", busy=being_imported(name)):
         row = Corpus.objects.filter(pk=number, published=False).first()

@@ -1,4 +1,4 @@
-"""A corpus with one of its layers -> files. What is written stands whole or not at all."""
+"""Export a corpus with one of its layers to files, completely or not at all."""
 
 import os
 import shutil
@@ -43,24 +43,24 @@ from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import FormatError
 
-#: Where `with_pictures` puts the pictures, within the export.
+#: Folder of pictures within an export `with_pictures`.
 _IMAGES = "images"
-#: What is to be known of a layer, beside what its format says.
+#: File of caveats about a layer, besides what its format expresses.
 NOTES = "NOTES.md"
 
 _Progress = Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]]
 
 
 class ExportError(PhraseboxError):
-    """An export that is refused; one line with the remedy."""
+    """A rejected export; one line with the remedy."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is exported: the images of a corpus with their shares of a layer, if there is one.
+    """The content of an export: the images of a corpus with their parts of a layer, if there is one.
 
-    `made_by` is the campaign whose answers make the layer; `excluded` of the corpus's images are not
-    finished and left out, `unfinished` are not and go with it.
+    `made_by` is the campaign that the layer comes from; `excluded` is the number of unfinished images that
+    are omitted, `unfinished` of those that are included.
     """
 
     corpus: Corpus
@@ -72,7 +72,7 @@ class Chosen:
 
 
 class ExportChoice(TypedDict, total=False):
-    """What an export is asked to hold, each False unless it is given: see `export_dataset`."""
+    """Options of an export, each False by default: see `export_dataset`."""
 
     include_unfinished: bool
     only_finished: bool
@@ -91,17 +91,16 @@ def export_dataset(
 ) -> Written:
     """Write the corpus `corpus` in `format` under the new folder `out`.
 
-    With `layer` named, or where only one exists, mentions, chains and boxes go with it, as its campaign's
-    answers make it now; the mentions of excluded chains are plain words. A layer that is not finished is
-    refused, unless its unfinished images go with it (`include_unfinished`) or are left out
-    (`only_finished`; so is what is finished while the export is written). One whose answers a simulation gave
-    is refused, unless it is asked for as `simulated`.
-    `with_pictures` puts the pictures under out/images, as hard links where the file
-    system allows, or into the files of a format that holds them. What is to be known of it is in
-    `Written.notes` and in `NOTES.md`, how it was made in `DATASHEET.md` and `datasheet.json`; `excluded` of
-    the result counts what is not in the files, and `selectors.export_exclusions.lacks` tells it in sentences.
-    Everything is written beside `out` first, so `out` is complete as soon as it exists. Raises UnknownName
-    for a corpus, a layer or a format that is none, PhraseboxError, else ExportError.
+    With a named `layer`, or if there is only one, mentions, chains and boxes are included, updated from its
+    campaign's answers; the mentions of excluded chains are plain words. An unfinished layer is rejected,
+    unless its unfinished images are included (`include_unfinished`) or omitted (`only_finished`; images that
+    become finished during the export are omitted too). A simulated layer is rejected, unless requested as
+    `simulated`. `with_pictures` puts the pictures under out/images, as hard links if the file system supports
+    them, or into the files of a format that contains them. Caveats are in `Written.notes` and in `NOTES.md`,
+    provenance in `DATASHEET.md` and `datasheet.json`; `excluded` of the result counts what is not in the
+    files, and `selectors.export_exclusions.missing_from_export` returns sentences about it. Everything is
+    written to a temporary folder first, so `out` is complete as soon as it exists. Raises UnknownName for an
+    unknown corpus, layer or format, PhraseboxError, else ExportError.
     """
     layers.layer_to_read(corpus_named(corpus), layer)
     chosen = check_export(corpus=corpus, format=format, layer=layer, **choice)
@@ -109,7 +108,7 @@ def export_dataset(
     done = set() if choice.get("include_unfinished") else _done(chosen)
     if chosen.made_by is not None and choice.get("only_finished"):
         chosen = _fixed(chosen, done)
-    # Once more: what was finished meanwhile counts as finished, and its rows are behind.
+    # Again: images that became finished meanwhile count as finished, and their rows are behind.
     layers.layer_to_read(chosen.corpus, layer)
     writer = FORMATS.get(format)
     with complete_folder(out) as partial:
@@ -140,8 +139,8 @@ def export_dataset(
 
 @contextmanager
 def complete_folder(out: Path) -> Iterator[Path]:
-    """A folder to write to, which is `out` once the context ends, and is removed where that fails. Raises
-    ExportError, for a FormatError too."""
+    """Yield a temporary folder, which is renamed to `out` when the context ends, and removed on failure.
+    Raises ExportError, also for a FormatError."""
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise ExportError(f"{out}: already exists; expected a new or an empty folder")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +149,7 @@ def complete_folder(out: Path) -> Iterator[Path]:
         yield partial
         os.replace(partial, out)
     except FormatError as error:
-        # People know the folder they asked for, not the one beside it.
+        # The message must contain the requested folder, not the temporary one.
         raise ExportError(str(error).replace(str(partial), str(out))) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -166,9 +165,9 @@ def check_export(
     with_pictures: bool = False,
     simulated: bool = False,
 ) -> Chosen:
-    """What an export would be of, once all is asked that can be told before anything is written.
+    """Return the content of an export, after all checks that are possible before anything is written.
 
-    Raises what `export_dataset` would raise for it: a page asks before it starts a job.
+    Raises what `export_dataset` would raise for it: a page checks before it starts a job.
     """
     writer = FORMATS.get(format)
     if not writer.writes:
@@ -194,9 +193,9 @@ def check_export(
 
 
 def notes_on(chosen: Chosen) -> list[str]:
-    """What is to be known of an export: which images are not finished, or are left out for it; and of a layer
-    that a campaign made, where nothing tells how right its workers were, and where its images were opened
-    under several versions of the settings."""
+    """Return caveats about an export: which images are unfinished, or omitted for it; and for a campaign's
+    layer, whether workers' accuracy is unknown, and whether its images were opened under several versions of
+    the settings."""
     notes = []
     every = chosen.corpus.image_count
     if chosen.excluded:
@@ -229,7 +228,7 @@ def notes_on(chosen: Chosen) -> list[str]:
 
 
 def simulated_refusal(name: str) -> str:
-    """Why the answers of a simulation, the campaign's or layer's `name`, do not go out as people's would."""
+    """Return why a simulation's answers, of the campaign or layer `name`, are not exported like people's."""
     return _(
         "The answers of “%(name)s” are simulated: no person gave them. Ask for "
         "simulated answers if that is intended."
@@ -237,14 +236,14 @@ def simulated_refusal(name: str) -> str:
 
 
 def is_simulated(chosen: Chosen) -> bool:
-    """Whether simulated workers gave the answers that a layer is made of."""
+    """Whether simulated workers gave the answers of a layer."""
     if chosen.made_by is not None:
         return chosen.made_by.simulated
     return chosen.layer is not None and chosen.layer.source == SIMULATION_SOURCE
 
 
 def simulated_layers(layers: Sequence[Layer]) -> list[str]:
-    """The names of those of a corpus's layers whose answers a simulation gave."""
+    """Return the names of a corpus's simulated layers."""
     campaigns = Campaign.objects.filter(corpus__in={layer.corpus_id for layer in layers}, simulated=True)
     names = set(campaigns.values_list("name", flat=True))
     return [layer.name for layer in layers if layer.source == SIMULATION_SOURCE or layer.name in names]
@@ -260,7 +259,7 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
         return Chosen(corpus, layer, finished, made_by, excluded=images.count() - finished.count())
     unfinished = images.exclude(pk__in=finished.values("pk"))
     if made_by is None:
-        # What an import, or a simulation, does not cover was never to be annotated.
+        # Images that an import, or a simulation, does not cover were never to be annotated.
         has_layer = Q(Exists(LayerImage.objects.filter(layer=layer, image=OuterRef("pk"))))
     else:
         opened = OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"))
@@ -271,13 +270,14 @@ def _chosen(corpus: Corpus, layer: Layer | None, *, only_finished: bool) -> Chos
 
 
 def _fixed(chosen: Chosen, done: set[int]) -> Chosen:
-    """The same of these finished images (ids) alone, whatever is finished from now on."""
+    """Return the same content for only these finished images (ids), whatever is finished from now on."""
     images = Image.objects.filter(corpus=chosen.corpus, pk__in=database.id_list(done))
     return replace(chosen, images=images, excluded=chosen.corpus.images.count() - len(done))
 
 
 def _is_finished(layer: Layer, made_by: Campaign | None) -> Exists:
-    """The condition that an image has nothing open: its campaign says so, or all its chains are closed."""
+    """Return the condition that an image is finished: by its campaign, or because all its chains are
+    closed."""
     if made_by is not None:
         return Exists(OpenImage.objects.filter(campaign=made_by, image=OuterRef("pk"), complete=True))
     unfinished = Chain.objects.filter(layer=layer, image=OuterRef("image")).exclude(
@@ -287,7 +287,7 @@ def _is_finished(layer: Layer, made_by: Campaign | None) -> Exists:
 
 
 def _check_format(writer: Format, images: QuerySet[Image]) -> None:
-    """Raise ExportError for what a format cannot say of any of `images`, in their order."""
+    """Raise ExportError for anything in `images` that the format cannot express, in their order."""
     if writer.needs_captions:
         bare = images.filter(~Exists(Caption.objects.filter(image=OuterRef("pk"))))
         if (key := bare.values_list("key", flat=True).first()) is not None:
@@ -316,8 +316,8 @@ def _check_format(writer: Format, images: QuerySet[Image]) -> None:
 
 
 def _unfinished(chosen: Chosen) -> str:
-    """Why a layer is refused that is not finished, and what helps."""
-    assert chosen.layer is not None  # without one, nothing is unfinished
+    """Return why an unfinished layer is rejected, and the remedy."""
+    assert chosen.layer is not None  # without a layer, nothing is unfinished
     message = ngettext(
         "Layer “%(name)s” is unfinished: %(n)d image is not done%(bare)s. Finish it, leave it "
         "out, or export it unfinished.",
@@ -335,13 +335,14 @@ def _unfinished(chosen: Chosen) -> str:
 
 
 def _done(chosen: Chosen) -> set[int]:
-    """The images (ids) of a campaign's layer that are finished now; none of another's."""
+    """Return the finished images (ids) of a campaign's layer; none of another's."""
     done = OpenImage.objects.filter(campaign=chosen.made_by, complete=True)
     return set(done.values_list("image", flat=True)) if chosen.made_by else set()
 
 
 def _check_pictures(chosen: Chosen, *, named: bool) -> None:
-    """Raise ExportError where there are no pictures, or where two would be `named` alike in one folder."""
+    """Raise ExportError if there are no pictures, or if two would have the same name in one folder
+    (`named`)."""
     without_picture = chosen.images.exclude(picture="")
     if not without_picture.exists():
         raise ExportError(
@@ -360,7 +361,7 @@ def _twice(filename: str) -> str:
 
 
 def _with_pictures(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
-    """The records without pictures that are being withdrawn."""
+    """Yield the records without pictures that are being withdrawn."""
     withdrawn = withdrawn_pictures()
     for record in records:
         gone = record.picture is not None and record.picture.name in withdrawn
@@ -372,14 +373,14 @@ def _without_pictures(records: Iterable[ImageRecord]) -> Iterator[ImageRecord]:
 
 
 def _link_pictures(chosen: Chosen, folder: Path) -> int:
-    """Put the picture of every image into `folder` under its image's file name, but for those that are being
-    withdrawn; returns how many."""
+    """Put the picture of every image into `folder` under its image's file name, except those that are being
+    withdrawn; return their number."""
     folder.mkdir()
     stored = chosen.images.exclude(picture__in=["", *withdrawn_pictures()]).order_by("position")
     linked = 0
     for filename, picture in stored.values_list("filename", "picture").iterator():
         target = folder / filename
-        target.parent.mkdir(parents=True, exist_ok=True)  # names may have folders
+        target.parent.mkdir(parents=True, exist_ok=True)  # names may contain folders
         try:
             os.link(picture_path(picture), target)
         except FileExistsError:

@@ -1,8 +1,8 @@
-"""Corpora: a stream of records -> rows and pictures, all of them or none.
+"""Import corpora: a stream of records becomes rows and pictures, all of them or none.
 
-A corpus is validated and written in one pass, in chunks, out of sight, and published by one
-statement at the end. Its pictures are kept in a folder of the import's own until then. What
-a killed import left is nobody's, and the next one of that name sweeps it.
+A corpus is validated and written in one pass, in chunks, hidden, and published by one statement at the end.
+Until then its pictures are in a folder of the import. The remains of a killed import are removed by the next
+one of that name.
 """
 
 import os
@@ -64,7 +64,7 @@ class ImportCorpusRequest:
 
 
 def import_named_corpus(request: ImportCorpusRequest, context: OperationContext) -> ImportReport:
-    """Import a corpus. Raises what `import_corpus` does, and lists what is wrong."""
+    """Import a corpus. Raises as `import_corpus` does, with a list of all problems."""
     try:
         return import_corpus(
             name=request.name,
@@ -92,12 +92,11 @@ def import_corpus(
 ) -> ImportReport:
     """Import `path` (a file, a folder, or an archive of either) as the corpus `name`.
 
-    `format` is a key of FORMATS; `images` the folder of pictures where the format does not
-    say. Where the corpus stands with the same content, nothing changes. The whole source is read, whatever
-    is wrong with it; `how` says what becomes of that. Raises UnknownName for
-    a format nobody knows, FormatError and PictureError for a source with one problem, SourceProblems for one
-    with several, Busy where another process imports the same name, else IntakeError; then nothing of the
-    import remains.
+    `format` is a key of FORMATS; `images` is the folder of pictures if the format does not define it. If the
+    corpus exists with the same content, nothing changes. The whole source is read, in spite of problems;
+    `how` says how they are handled. Raises UnknownName for an unknown format, FormatError and PictureError
+    for a source with one problem, SourceProblems for one with several, Busy while another process imports the
+    same name, else IntakeError; then nothing of the import remains.
     """
     reader = FORMATS.get(format)
     if not reader.reads:
@@ -127,7 +126,7 @@ def import_corpus(
         except (FormatError, pictures.PictureError, IntakeError) as error:
             if source == path:
                 raise
-            # People know their archive, not the folder it was unpacked to.
+            # The message must contain the user's archive, not the temporary folder.
             raise IntakeError(str(error).replace(str(source), str(path))) from error
     return replace(report, problems=_as_known(report.problems, source, path))
 
@@ -137,7 +136,7 @@ def _unpacked(path: Path, workdir: Path) -> AbstractContextManager[Path]:
 
 
 def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRecord]:
-    """The records of a source; what is wrong with it is told."""
+    """Yield the records of a source, and report its problems."""
     packages, data_dir = tuple(FORMAT_FOLDERS.packages), str(settings.DATA_DIR)
     for part in stream(read_records, format, source, images, packages, data_dir):
         if isinstance(part, SourceFault):
@@ -147,15 +146,15 @@ def _records(format: str, source: Path, images: Path | None) -> Iterator[ImageRe
 
 
 def pictures_beside(source: Path) -> Path | None:
-    """The folder below a source folder that holds its pictures, and the source where several do; beside a
-    file the folder `images`. None where no picture is there but thumbnails."""
+    """Return the folder within a source folder that contains its pictures, or the source if several do;
+    beside a file, the folder `images`. None if there are no pictures except thumbnails."""
     where = source if source.is_dir() else source.parent / _PICTURES
     folders = {os.path.dirname(path) for path, cluttered in pictures_below(where) if not cluttered}
     return Path(folders.pop()) if len(folders) == 1 else where if folders else None
 
 
 def _as_known(problems: Iterable[SourceProblem], source: Path, path: Path) -> tuple[SourceProblem, ...]:
-    """The problems with the names that people know: of their archive, not of where it was unpacked to."""
+    """Return the problems with paths within the user's archive instead of the temporary folder."""
     if source == path:
         return tuple(problems)
     return tuple(
@@ -172,14 +171,14 @@ def _as_known(problems: Iterable[SourceProblem], source: Path, path: Path) -> tu
 def import_records(
     *, name: str, records: Iterable[ImageRecord], format: str, source: str, progress: _Progress = iter
 ) -> ImportReport:
-    """As `import_corpus`, for records at hand; `format` and `source` say where they are from."""
+    """Like `import_corpus`, for existing records; `format` and `source` describe their origin."""
     _check_name(name)
     with _alone(name) as folder:
         return CorpusIntake(name, format, source, folder / "pictures").take(progress(records))
 
 
 def corpus_name_is_valid(name: str) -> bool:
-    """Whether a corpus may be called so."""
+    """Whether the name is valid for a corpus."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -1,6 +1,6 @@
-"""A stream of records taken in as a corpus: checked, its pictures stored, its rows written, or nothing of it.
+"""Import a stream of records as a corpus: records are checked, pictures stored and rows written, all or none.
 
-Everything is read to the end, whatever is wrong with it, so that all problems are known at once.
+Everything is read to the end, in spite of problems, so that all of them are known at once.
 """
 
 from __future__ import annotations
@@ -48,20 +48,19 @@ from phrasebox.balance import (
 )
 from phrasebox.text_files import FormatError
 
-#: The layer made of what a source brings, and where it says it is from.
+#: Name of the layer in a source, and its origin.
 IMPORT = "import"
 #: A picture that was taken.
 _TAKEN = ""
-#: Pictures that one reader decodes.
+#: Number of pictures that one reader decodes.
 _PICTURES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ImportHow:
-    """What becomes of problems: `skip_problems` leaves out just what is wrong, else nothing is imported;
-    neither is it where something is found and not used, unless that is said (`leave_unused`).
-    `dry_run` stores nothing either way. `source` is what the corpus says that it is from, where that is not
-    the path."""
+    """How problems are handled: `skip_problems` skips invalid parts, otherwise nothing is imported; nor is it
+    if something would remain unused, unless confirmed (`leave_unused`). `dry_run` never stores anything.
+    `source` is the corpus's origin if that is not the path."""
 
     skip_problems: bool = False
     leave_unused: bool = False
@@ -74,13 +73,12 @@ STRICT = ImportHow()
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import found. `unchanged`: the corpus stood already, with the same content.
+    """The result of an import. `unchanged`: the corpus existed with the same content.
 
-    `covered` counts the images that bring a layer. `chains` and `mentions` leave out what is not
-    visual (chain 0), which `not_visual` counts. `seconds` is wall-clock time. `problems` are all that were
-    found: left out, where that was asked for (`skipped`); of an import that was not, those that do not end
-    it. With `dry_run` nothing was stored, and the counts are of what is sound. `sheet`: what was found, taken
-    and left.
+    `covered` counts the images with a layer. `chains` and `mentions` exclude what is not visual (chain 0),
+    which `not_visual` counts. `seconds` is wall-clock time. `problems` are all problems: skipped, if
+    requested (`skipped`); otherwise those that do not prevent an import. With `dry_run` nothing was stored,
+    and the counts are of valid records. `sheet`: the balance sheet.
     """
 
     corpus: str
@@ -104,7 +102,7 @@ class ImportReport:
 
 
 class CorpusIntake:
-    """One import under way: what it has seen, what is wrong with it, and where it puts it."""
+    """A running import: what it has read, the problems, and where it stores the results."""
 
     def __init__(self, name: str, format: str, source: str, staged: Path, how: ImportHow = STRICT) -> None:
         self.name = name
@@ -131,10 +129,11 @@ class CorpusIntake:
         pictured: bool = False,
         source: Path | None = None,
     ) -> ImportReport:
-        """Write the corpus, or compare it with the one that stands, or look at it alone.
+        """Write the corpus, or compare it with the existing one, or only check it.
 
-        Where it is to be `pictured`, the folder of pictures has to hold some of its pictures. The folder
-        `source` is looked through for pictures that are not there."""
+        If it is to be `pictured`, the folder of pictures must contain some of its pictures. The folder
+        `source` is searched for missing pictures.
+        """
         began = time.monotonic()
         self._pictures_in, self._source, self._pictured = pictures_in, source, pictured
         corpus = Corpus.objects.filter(name=self.name).first()
@@ -207,7 +206,7 @@ class CorpusIntake:
             if self.ledger.layered:
                 layer_rows.analyse_layer_tables(self.ledger.images)
             with transaction.atomic():
-                # Staged before they were withdrawn: who withdraws later finds the rows by themselves.
+                # Staged before they were withdrawn: a later withdrawal finds the rows itself.
                 corpus.images.filter(picture__in=withdrawn_pictures()).update(picture="")
                 corpus.layers.update(published=True)
                 Corpus.objects.filter(pk=corpus.pk).update(
@@ -222,14 +221,14 @@ class CorpusIntake:
 
     @property
     def _stores(self) -> bool:
-        """Whether what is sound is still written: not once it is clear that the import will be refused."""
+        """Whether valid records are still written: not once it is clear that the import will be rejected."""
         return self.how.skip_problems or not self.problems.errors
 
     def _chunks(self, records: Iterable[ImageRecord]) -> Iterator[list[ImageRecord]]:
-        """The records in portions, to the end of what can be read."""
+        """Yield the records in chunks, to the end of what can be read."""
         try:
             yield from database.chunks(records, layer_rows.LAYER_IMAGES_PER_TRANSACTION)
-        except FormatError as error:  # nothing behind it can be read
+        except FormatError as error:  # nothing after it can be read
             if not self.problems.errors or (self.how.skip_problems and not error.no_valid_image):
                 raise
             if not error.no_valid_image:  # that follows from the problems
@@ -241,7 +240,7 @@ class CorpusIntake:
             self._pictures.setdefault(picture, OF_LEFT)
 
     def _sound(self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]) -> list[SoundRecord]:
-        """What of a portion is right; what is wrong with the rest is told."""
+        """Return the valid records of a chunk; the problems of the others are reported."""
         sound = []
         for record, stored in zip(chunk, self._stored_pictures(pool, chunk), strict=True):
             self.tally.count(NAMED_IMAGES)
@@ -285,14 +284,14 @@ class CorpusIntake:
         )
 
     def _leave(self, record: ImageRecord, of_picture: str) -> None:
-        """Count a record that is left, with its captions, and its picture for the reason `of_picture`."""
+        """Count a record as left, with its captions, and its picture for the reason `of_picture`."""
         self.tally.leave(NAMED_IMAGES, PROBLEM, 1, record.filename)
         self.tally.leave(CAPTIONS, OF_LEFT, len(record.captions))
         if record.picture is not None:
             self._pictures.setdefault(str(record.picture), of_picture)
 
     def _lacking(self, record: ImageRecord) -> bool:
-        """Whether a record has no caption, or lacks its picture among those that there are; that is told."""
+        """Whether a record has no caption, or lacks its picture although there are pictures; reports it."""
         if not record.captions:
             self.problems.without_caption(record.filename)
         if record.picture is None and self._pictures_in is not None:
@@ -302,8 +301,8 @@ class CorpusIntake:
     def _stored_pictures(
         self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]
     ) -> Iterator[pictures.StoredPicture | Exception | None]:
-        """The picture of each record, where it has one: kept among the import's own, or only looked at, where
-        the import stores nothing; else what is wrong with it."""
+        """Yield the picture of each record, if it has one: stored in the import's folder, or only checked, if
+        the import stores nothing; or its error."""
         paths = [record.picture for record in chunk if record.picture is not None]
         parts = [paths[start : start + _PICTURES] for start in range(0, len(paths), _PICTURES)]
         stored = chain.from_iterable(pool.map(self._store_pictures, parts))
@@ -311,7 +310,7 @@ class CorpusIntake:
             yield None if record.picture is None else self._as_stated(record, next(stored))
 
     def _store_pictures(self, paths: list[Path]) -> list[pictures.StoredPicture | pictures.PictureError]:
-        if self._compares and not self.how.skip_problems:  # what is the same was looked at then
+        if self._compares and not self.how.skip_problems:  # equal ones were checked then
             return [pictures.StoredPicture("", 0, 0, pictures.source_digest(path)) for path in paths]
         if self.how.dry_run or not self._stores:
             return list(pictures.check_pictures(paths))
@@ -320,7 +319,7 @@ class CorpusIntake:
     def _as_stated(
         self, record: ImageRecord, stored: pictures.StoredPicture | Exception
     ) -> pictures.StoredPicture | Exception:
-        """The picture, or what is wrong with it: it may not be of the size that the source says."""
+        """Return the picture, or the error that its size differs from the source's."""
         stated_size = (record.width, record.height)
         if isinstance(stored, Exception) or stated_size == (0, 0) or not stored.width:
             return stored
@@ -396,7 +395,7 @@ class CorpusIntake:
         self._first = self._first or record.filename
 
     def _check_whole(self) -> None:
-        """What can only be said at the end; raises what ends an import that leaves nothing out."""
+        """Check what is only known at the end; raise the error of an import that skips nothing."""
         self._count_pictures()
         if not self.how.skip_problems:
             self.problems.raise_blocking(self.ledger.source)
@@ -410,7 +409,7 @@ class CorpusIntake:
             )
 
     def _count_pictures(self) -> None:
-        """Count the pictures of the source, and those of records that lie elsewhere."""
+        """Count the pictures of the source, and those of records in other folders."""
         folders = [folder for folder in (self._source, self._pictures_in) if folder is not None]
         if len(folders) == 2 and folders[1].is_relative_to(folders[0]):
             folders.pop()
@@ -432,8 +431,8 @@ class CorpusIntake:
 
 
 class SoundRecord(NamedTuple):
-    """A record that is right, its picture, the size of the image in pixels, 0 where nobody knows it, and its
-    layer in these pixels."""
+    """A valid record, its picture, the size of the image in pixels, 0 if unknown, and its layer in these
+    pixels."""
 
     record: ImageRecord
     picture: pictures.StoredPicture | None
@@ -443,12 +442,12 @@ class SoundRecord(NamedTuple):
 
 
 def _frame(record: ImageRecord, stored: pictures.StoredPicture) -> str | None:
-    """The frame of a record's size and boxes."""
+    """Return the frame of a record's size and boxes."""
     return frame_of((record.width, record.height), (stored.width, stored.height), stored.orientation)
 
 
 def _of_turned(error: Exception) -> Exception:
-    """What is wrong with a record whose picture was turned, which may be the reason."""
+    """Return the error of a record whose picture was rotated, which may be the reason."""
     if not isinstance(error, FormatError):
         return error
     return FormatError(
@@ -460,14 +459,14 @@ def _of_turned(error: Exception) -> Exception:
 
 
 def being_imported(name: str) -> str:
-    """What is said where another process imports the corpus."""
+    """Return the message while another process imports the corpus."""
     return f"corpus {name!r} is being imported by another process; wait for its end"
 
 
 def sweep_corpus(corpus: Corpus, *, alive: Callable[[], object] = lambda: None) -> None:
     """Delete an unpublished corpus: its rows, and those of its pictures that no other corpus shows.
 
-    `alive` is called every now and then.
+    `alive` is called regularly.
     """
     for layer in corpus.layers.all():
         layer_rows.remove_layer(layer, alive=alive)

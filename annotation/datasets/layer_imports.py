@@ -1,7 +1,7 @@
-"""Layers from elsewhere: a file of boxes, labels and phrases -> a layer of a corpus that is there.
+"""Import layers of other tools: a file of boxes, labels and phrases becomes a layer of an existing corpus.
 
-All of it is written, or nothing. What the layer cannot hold is counted by its reason; unless that is
-confirmed, nothing is written.
+All of it is written, or nothing. What the layer cannot store is counted by reason; unless that is confirmed,
+nothing is written.
 """
 
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ from phrasebox.balance import (
 from phrasebox.names import ImageNames
 from phrasebox.text_files import FormatError
 
-#: Layers of these names are where campaigns take the phrases of a corpus from.
+#: Reserved names of layers from which campaigns take the phrases of a corpus.
 _RESERVED = ("gold", IMPORT)
 
 
@@ -87,8 +87,8 @@ def _frames() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLayerRequest(CorpusRequest):
-    """All of it, or nothing. Boxes with their labels and phrases are stored; what else the file has is
-    counted, and nothing is stored before that is confirmed."""
+    """All of it, or nothing. Boxes with their labels and phrases are stored; other contents are counted, and
+    nothing is stored until that is confirmed."""
 
     layer: Annotated[str, Named(), Help(gettext_lazy("Name of the layer"))]
     file: Annotated[
@@ -112,8 +112,8 @@ class ImportLayerRequest(CorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLayer:
-    """A layer as it was imported: `images` that it covers, `labels` that are different. Boxes were `rounded`
-    to whole pixels, `clipped` to their picture. `sheet`: what was found, taken and left."""
+    """An imported layer: numbers of its `images` and distinct `labels`. Boxes were `rounded` to whole pixels,
+    `clipped` to their picture. `sheet`: the balance sheet."""
 
     corpus: str
     layer: str
@@ -169,7 +169,7 @@ def import_layer(request: ImportLayerRequest, context: OperationContext) -> Impo
         except (FormatError, LayerError) as error:
             if source == request.file:
                 raise
-            # People know their archive, not the folder it was unpacked to.
+            # The message must contain the user's archive, not the temporary folder.
             raise LayerError(str(error).replace(str(source), str(request.file))) from error
     counts, changes = source_layer.counts, source_layer.changes
     return ImportedLayer(
@@ -202,7 +202,7 @@ def _unpacked(path: Path) -> AbstractContextManager[Path]:
 
 
 class _SourceLayer:
-    """A source's images as shares of a layer of a corpus; counts what they hold, and what they do not."""
+    """A source's images as parts of a corpus's layer; counts what it uses, and what it does not."""
 
     def __init__(self, corpus: Corpus, format: str, source: Path, frame: str | None) -> None:
         self.corpus, self.format, self.source, self.frame = corpus, format, source, frame
@@ -211,8 +211,8 @@ class _SourceLayer:
         self._names: ImageNames = names_of_images(corpus)
 
     def shares(self, *, leave_unused: bool) -> Iterator[tuple[str, LayerRecord]]:
-        """The shares in the order of the source. Raises Invalid at the end where nobody says the frame of
-        boxes, or something is left and nobody says that it may be, and LayerError where no image is taken."""
+        """Yield the parts in the order of the source. Raises Invalid at the end if the frame of boxes is
+        unknown, or if something is left without confirmation, and LayerError if no image is used."""
         packages, data_dir = tuple(FORMAT_FOLDERS.packages), str(settings.DATA_DIR)
         read = stream(read_layer_records, self.format, self.source, packages, data_dir)
         for chunk in chunks(read, LAYER_IMAGES_PER_TRANSACTION):
@@ -247,12 +247,12 @@ class _SourceLayer:
                 yield rows[item].key, layer
 
     def _item(self, source: SourceImage) -> int | None:
-        """The image of the corpus that a source means; None where it has none."""
+        """Return the corpus's image for a source's; None if there is none."""
         items = (self._names.find(name, (space,)) for space, name in source.names)
         return next((item for item in items if item is not None), None)
 
     def _layer(self, source: SourceImage, row: Image, captions: list[CaptionRecord]) -> LayerRecord | None:
-        """The share of an image; None where it is in the frame of another picture."""
+        """Return the part of an image; None if its frame is that of another picture."""
         stated, size = (source.width, source.height), (row.width, row.height)
         frame = frame_of(stated, size, row.orientation)
         if frame is None:
@@ -269,7 +269,7 @@ class _SourceLayer:
         return layer_of_boxes(boxes, size if all(size) else stated, captions, self.changes)
 
     def _take(self, source: SourceImage, layer: LayerRecord) -> None:
-        """Count an image that is taken, and what became of its boxes."""
+        """Count an image as used, and the changes of its boxes."""
         tally, changes = current_tally(), self.changes
         self.counts.add(layer)
         tally.count(NAMED_IMAGES)
@@ -284,7 +284,7 @@ class _SourceLayer:
 
 
 def _leave(source: SourceImage, reason: str) -> None:
-    """Count an image that is left, with its boxes."""
+    """Count an image as left, with its boxes."""
     tally = current_tally()
     tally.pass_over(NAMED_IMAGES, reason, 1, source.names[0][1])
     tally.pass_over(BOXES, OF_LEFT, len(source.boxes))

@@ -1,9 +1,9 @@
-"""Layers: records -> rows. The only writer of layers.
+"""Write layers: records become rows. The only writer of layers.
 
-A layer that comes whole is written in chunks, out of sight, and published by one statement at the
-end. Where it replaces another, the old one is seen until that statement. A campaign's own layer
-grows with its answers instead: `refresh_layer_rows` writes the share of every image that was folded since.
-Readers get it through `annotation.datasets.layers`, which sees to that.
+A complete layer is written in chunks, hidden, and published by one statement at the end. If it replaces
+another, the old one is visible until that statement. A campaign's own layer grows with its answers instead:
+`refresh_layer_rows` writes the part of every image that was folded since. Readers get it through
+`annotation.datasets.layers`, which calls that.
 """
 
 import re
@@ -38,13 +38,13 @@ from annotation.queue.image_state import state_of
 from annotation.selectors.records import image_record
 from phrasebox.errors import PhraseboxError
 
-#: Images written in one transaction.
+#: Number of images written in one transaction.
 LAYER_IMAGES_PER_TRANSACTION = 250
 #: The source of layers that grow with a campaign's answers.
 CAMPAIGN_SOURCE = "campaign"
-#: The source of layers that simulations write, and may replace.
+#: The source of layers that simulations write and may replace.
 SIMULATION_SOURCE = "simulation"
-#: Numbers that the chains of one image may take in such a layer.
+#: Range of numbers for the chains of one image in such a layer.
 CHAINS_PER_IMAGE = 1_000
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,90}")
@@ -55,8 +55,8 @@ class LayerError(PhraseboxError):
 
 
 class LayerShare(NamedTuple):
-    """One image's share of a layer: the image's key, its record, and stages by chain id, if any; of a
-    campaign's, the version of the open image that it was made from."""
+    """One image's part of a layer: the image's key, its record, and stages by chain id, if any; in a
+    campaign, the version of the open image."""
 
     image: str
     record: LayerRecord
@@ -66,7 +66,7 @@ class LayerShare(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlacedShare:
-    """A share with the rows it hangs on: the image's id, and its captions' ids by number."""
+    """A part with the rows that it refers to: the image's id, and its captions' ids by number."""
 
     image: int
     captions: Sequence[int]
@@ -87,12 +87,11 @@ def write_layer(
 ) -> Layer:
     """Write the layer `name` of `corpus` and publish it.
 
-    `records` are (image key, record) or `LayerShare`, one per image that the layer covers, in any
-    order; they are consumed in chunks. `cost` is read after the last of them, so a caller may
-    fill it while they are made. A published layer of that name is refused, or with `replace`
-    makes place at the end. On any error nothing of the new layer remains. Raises LayerError,
-    FormatError where a record does not fit its image, and Busy where another process writes
-    the same layer.
+    `records` are (image key, record) or `LayerShare`, one per image that the layer covers, in any order; they
+    are consumed in chunks. `cost` is read after the last of them, so a caller may fill it meanwhile. A
+    published layer of that name is rejected, or with `replace` replaced at the end. On any error nothing of
+    the new layer remains. Raises LayerError, FormatError if a record does not match its image, and Busy while
+    another process writes the same layer.
     """
     check_layer_name(name)
     busy = f"layer {name!r} of corpus {corpus.name!r} is being written by another process; wait for its end"
@@ -126,7 +125,7 @@ def write_layer(
 
 
 def check_layer_name(name: str) -> None:
-    """Raise LayerError unless a layer can be called `name`."""
+    """Raise LayerError if `name` is no valid name of a layer."""
     if not _NAME.fullmatch(name):
         raise LayerError(
             f"layer name {name!r}: expected letters, digits, hyphens or underscores, at most 90 of them"
@@ -148,7 +147,7 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
             start=mention.start,
             end=mention.end,
             categories="/".join(mention.categories),
-            # None for what is not visual: such a chain has no row.
+            # None if it is not visual: such a chain has no row.
             chain_id=chain_ids.get((share.image, chain.id)),
         )
         for share in shares
@@ -182,12 +181,12 @@ def insert_shares(layer: Layer, shares: Sequence[PlacedShare]) -> None:
 
 
 def analyse_layer_tables(images: int) -> None:
-    """Once a layer of so many images was written: let the database plan for it."""
+    """Update the database's statistics after a layer of this number of images was written."""
     database.analyse_tables(images, LayerImage, Chain, Mention, Box, BoxChain)
 
 
 def _chains(layer: Layer, share: PlacedShare) -> Iterator[Chain]:
-    """The rows of a share's visual chains, each with what its box-less object says."""
+    """Return the rows of a part's visual chains, each with the flags of its box-less object."""
     boxless = {o.chains[0]: (i, o) for i, o in enumerate(share.record.objects) if o.box is None}
     for position, chain in enumerate(share.record.chains):
         if chain.id == NOT_VISUAL:
@@ -222,11 +221,11 @@ def remove_layer(layer: Layer, *, alive: Callable[[], object] = lambda: None) ->
 
 
 def refresh_layer_rows(campaign: Campaign, *, images: Sequence[int] | None = None) -> int:
-    """Bring the campaign's layer up to its answers; returns how many images were written.
+    """Update the campaign's layer from its answers; return the number of written images.
 
-    Only `images` (ids of OpenImage) or all. Images that nobody has answered or ruled about are not
-    covered yet. A simulation's layer of that name makes place. Chains are
-    numbered by their image's place, 1000 a piece, so that a share can be written by itself.
+    Only `images` (ids of OpenImage) or all. Images without answers and rulings are not covered yet. A
+    simulation's layer of that name is replaced. Chains are numbered by their image's position, in ranges of
+    1000, so that a part can be written by itself.
     """
     behind = images_to_refresh(campaign)
     if images is not None:
@@ -237,7 +236,7 @@ def refresh_layer_rows(campaign: Campaign, *, images: Sequence[int] | None = Non
     written, after = 0, 0
     while True:
         with database.writing():
-            # The layer's row is the lock: shares of one layer are written by one process at a time.
+            # The layer's row is the lock: parts of one layer are written by one process at a time.
             Layer.objects.select_for_update().get(pk=layer.pk)
             page = list(
                 behind.filter(pk__gt=after)
@@ -253,7 +252,7 @@ def refresh_layer_rows(campaign: Campaign, *, images: Sequence[int] | None = Non
 
 
 def images_to_refresh(campaign: Campaign) -> QuerySet[OpenImage]:
-    """The images that the campaign's layer does not show as they are.
+    """Return the images for which the campaign's layer is outdated.
 
     One without mentions is complete from the start, and waits until somebody has answered about another.
     """
@@ -264,12 +263,12 @@ def images_to_refresh(campaign: Campaign) -> QuerySet[OpenImage]:
 
 
 def own_layers(campaign: Campaign) -> QuerySet[Layer]:
-    """The layer that grows with the campaign's answers, where it is there yet."""
+    """Return the layer that grows with the campaign's answers, if it exists yet."""
     return Layer.objects.filter(corpus=campaign.corpus_id, name=campaign.name, source=CAMPAIGN_SOURCE)
 
 
 def _growing(campaign: Campaign) -> Layer:
-    """The campaign's own layer, made where it is not there yet."""
+    """Return the campaign's own layer, created if missing."""
     with database.writing():
         corpus = campaign.corpus
         layer = corpus.layers.filter(name=campaign.name).first()
@@ -288,7 +287,7 @@ def _growing(campaign: Campaign) -> Layer:
 
 
 def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
-    """Replace the shares of some open images by what their folds make of them now."""
+    """Replace the parts of some open images by the current results of their folds."""
     shares = []
     for row in page:
         state = state_of(row)
@@ -304,19 +303,20 @@ def _rewrite(layer: Layer, page: Sequence[OpenImage]) -> None:
 
 
 def numbered_chains(image: OpenImage, layer: LayerRecord) -> LayerRecord:
-    """The layer of an open image with the numbers that its chains have in the layer of the campaign."""
+    """Return the layer of an open image with the numbers that its chains have in the campaign's layer."""
     first = image.position * CHAINS_PER_IMAGE + 1
     return renamed(layer, {chain.id: str(number) for number, chain in enumerate(layer.chains, first)})
 
 
 def stages_of(state: ImageState, layer: LayerRecord) -> dict[str, str]:
-    """The stage of each printed chain; merged chains are closed, as all of their image are."""
+    """Return the stage of each chain by its printed id; merged chains are closed, as all of their image
+    are."""
     stage = {m.id: chain.stage for chain in state.chains for m in chain.mentions}
     return {chain.id: stage[chain.mentions[0].id] for chain in layer.chains}
 
 
 def _placed(corpus: Corpus, name: str, shares: Sequence[LayerShare], seen: set[str]) -> list[PlacedShare]:
-    """`shares` of the layer `name`, checked, with the ids of the rows they hang on."""
+    """Return `shares` of the layer `name`, checked, with the ids of the rows that they refer to."""
     keys = [share.image for share in shares]
     images = {image.key: image for image in Image.objects.filter(corpus=corpus, key__in=keys)}
     captions: dict[int, list[Caption]] = {image.pk: [] for image in images.values()}

@@ -1,8 +1,8 @@
-"""Reading layers: a campaign's own layer is brought up to its answers before anybody reads it.
+"""Read layers: a campaign's own layer is updated from its answers before anybody reads it.
 
-Answers, rulings and withdrawals change what an image asks and holds at once; the rows of its layer follow.
-So all readers take layers from here. A command or a job waits until every image is written. A page waits for
-a few, and else says how many images are behind.
+Answers, rulings and withdrawals change an image's state at once; the rows of its layer follow. So all readers
+get layers from here. A command or a job waits until every image is written. A page waits for a few, and
+otherwise shows how many images are behind.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,21 +16,21 @@ from annotation.models import Campaign, Corpus, Image, Layer, OpenImage
 from annotation.selectors.corpora import layer_named
 from phrasebox.errors import PhraseboxError
 
-#: Images written in one transaction: on SQLite everybody's answers wait for it.
+#: Number of images written in one transaction: on SQLite all answers wait for it.
 _TOGETHER = 20
-#: Images that a page has written before it is shown: a fraction of a second.
+#: Maximum number of images that are written before a page is shown: a fraction of a second.
 MOST_IMAGES_UPDATED_FOR_PAGE = 100
 
 
 class LayerBehind(PhraseboxError):
-    """A layer too far behind its answers to be brought up while somebody waits; says what helps."""
+    """A layer too far behind its answers to be updated during a request; names the remedy."""
 
 
 def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None = None) -> Layer | None:
-    """The layer `name` of `corpus` as its campaign's answers now make it; without a name the only one.
+    """Return the layer `name` of `corpus`, updated from its campaign's answers; without a name the only one.
 
-    None where there is none. With `most`, raises LayerBehind where more images are behind. Raises what
-    `layer_named` does.
+    None if there is none. With `most`, raises LayerBehind if more images are behind. Raises as `layer_named`
+    does.
     """
     for late, count in update_layers(corpus, name, most=most).items():
         message = ngettext(
@@ -45,10 +45,10 @@ def layer_to_read(corpus: Corpus, name: str | None = None, *, most: int | None =
 def update_layers(
     corpus: Corpus, name: str | None = None, *, most: int | None = MOST_IMAGES_UPDATED_FOR_PAGE
 ) -> Mapping[str, int]:
-    """Bring the layers of `corpus`, or the one called `name`, up where no more than `most` images are behind,
-    or however many are.
+    """Update the layers of `corpus`, or the one called `name`, if at most `most` images are behind, or in any
+    case if it is None.
 
-    Returns layer -> images behind, of those that still are.
+    Return the number of images behind by layer, for those that still are.
     """
     late: dict[str, int] = {}
     if not OpenImage.objects.filter(campaign__corpus=corpus, layer_behind=True).exists():
@@ -64,7 +64,7 @@ def update_layers(
 
 
 def update_layers_of_image(image: Image) -> None:
-    """Bring the shares of one image up to its answers, in all layers that grow."""
+    """Update the parts of one image from its answers, in all growing layers."""
     behind = OpenImage.objects.filter(campaign=OuterRef("pk"), image=image, layer_behind=True)
     for campaign in campaigns_growing_layers(image.corpus).filter(Exists(behind)):
         ids = layer_rows.images_to_refresh(campaign).filter(image=image).values_list("pk", flat=True)
@@ -73,12 +73,12 @@ def update_layers_of_image(image: Image) -> None:
 
 
 def campaigns_growing_layers(corpus: Corpus, name: str | None = None) -> QuerySet[Campaign]:
-    """The campaigns whose answers make a layer of `corpus`, or the one called `name`; in the order in which
-    they were made."""
+    """Return the campaigns that a growing layer of `corpus`, or the one called `name`, comes from, in order
+    of creation."""
     campaigns = Campaign.objects.filter(corpus=corpus).exclude(state=Campaign.DRAFT).select_related("corpus")
     if name is not None:
         campaigns = campaigns.filter(name=name)
-    # A layer of that name which came from elsewhere is none of the campaign's.
+    # A layer of that name from another source is not the campaign's.
     others = corpus.layers.exclude(
         source__in=(layer_rows.CAMPAIGN_SOURCE, layer_rows.SIMULATION_SOURCE)
     ).values("name")
@@ -86,24 +86,24 @@ def campaigns_growing_layers(corpus: Corpus, name: str | None = None) -> QuerySe
 
 
 def campaign_of_layer(layer: Layer) -> Campaign | None:
-    """The campaign whose answers make the layer; None of one that came whole."""
+    """Return the campaign that the layer grows with; None for a complete one."""
     if layer.source != layer_rows.CAMPAIGN_SOURCE:
         return None
     return Campaign.objects.select_related("corpus").filter(corpus=layer.corpus_id, name=layer.name).first()
 
 
 def count_images_behind(campaign: Campaign) -> int:
-    """How many of the campaign's images its layer does not show as they are."""
+    """Return the number of the campaign's images for which its layer is outdated."""
     return layer_rows.images_to_refresh(campaign).count()
 
 
 def update_layer(campaign: Campaign) -> int:
-    """Write all that is behind; returns how many images that was."""
+    """Write all that is behind; return the number of images."""
     return sum(update_layer_in_steps(campaign))
 
 
 def update_layer_in_steps(campaign: Campaign, *, at_most: int | None = None) -> Iterator[int]:
-    """Write what is behind, or so many images of it, some at a time; yields how many each time."""
+    """Write what is behind, or at most `at_most` images of it, in batches; yield the number in each."""
     ids = list(layer_rows.images_to_refresh(campaign).order_by("pk").values_list("pk", flat=True)[:at_most])
     for page in chunks(ids, _TOGETHER):
         yield layer_rows.refresh_layer_rows(campaign, images=page)

@@ -1,4 +1,4 @@
-"""All that is wrong with a source, collected while it is read: what, where, and what to do about it."""
+"""All problems of a source, collected while it is read: what, where, and the remedy."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,8 @@ from annotation.images.pictures import PictureError
 from phrasebox.errors import PhraseboxError
 from phrasebox.text_files import FormatError
 
-#: Sorts of problems. The first three end an import that is not told to leave them out; the last two are
-#: told, and imported or passed over as they are.
+#: Sorts of problems. The first three prevent an import unless it skips them; the last two are reported, and
+#: imported or skipped as they are.
 BAD_LINE: Final = "line"
 BAD_PICTURE: Final = "picture"
 REPEATED: Final = "repeated"
@@ -22,13 +22,13 @@ BLOCKING: Final = (BAD_LINE, BAD_PICTURE, REPEATED)
 
 
 class IntakeError(PhraseboxError):
-    """A corpus that cannot be taken in; one line with the remedy."""
+    """A corpus that cannot be imported; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceProblem:
-    """Something that is wrong with a source: its sort, its file, its line (from 1) where that has lines, what
-    it is, and what was expected there or is to be done."""
+    """A problem of a source: its sort, its file, its line (from 1) if that has lines, a description, and what
+    was expected or is to be done."""
 
     sort: str
     file: str
@@ -38,13 +38,13 @@ class SourceProblem:
 
     @property
     def blocks(self) -> bool:
-        """Whether nothing is imported that is not told to leave it out."""
+        """Whether it prevents an import that does not skip it."""
         return self.sort in BLOCKING
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}, line {self.line}"
         text = f"{where}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
-        # Names of files may hold anything, line breaks and what steers a terminal among it.
+        # Names of files may contain anything, including line breaks and control sequences.
         return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class SourceProblems(IntakeError):
 
 
 class ProblemList:
-    """The problems of a source as they are found; `errors` are what would have ended a strict reading."""
+    """The problems of a source so far; `errors` would end a strict reading."""
 
     def __init__(self) -> None:
         self.problems: list[SourceProblem] = []
@@ -77,11 +77,11 @@ class ProblemList:
         return len(self.problems)
 
     def counts(self) -> dict[str, int]:
-        """Sort -> how many there are."""
+        """Number of problems of each sort."""
         return dict(Counter(problem.sort for problem in self.problems))
 
     def add_reader_error(self, error: FormatError) -> None:
-        """A reader found something wrong and left it out."""
+        """Add a problem that a reader reported and skipped."""
         again = "a second time" in error.problem or "have the same id" in error.problem
         self._add(
             error,
@@ -91,7 +91,7 @@ class ProblemList:
         )
 
     def add_refusal(self, error: Exception, file: Path | str) -> None:
-        """A picture, or a record with its picture, was refused."""
+        """Add a rejected picture, or a rejected record with its picture."""
         text = str(error).removeprefix(f"{file}: ")
         what, _, expected = text.partition("; expected ")
         sort = REPEATED if isinstance(error, RepeatedImage) else BAD_PICTURE
@@ -101,20 +101,20 @@ class ProblemList:
         self._add(error, SourceProblem(sort, str(file), None, what, remedy.removeprefix("; ")))
 
     def without_picture(self, folder: Path, filename: str) -> None:
-        """A record has captions, and the folder of pictures lacks its picture."""
+        """Add a record with captions whose picture is not in the folder of pictures."""
         remedy = f"add the picture to {folder}, or leave the image out"
         self.problems.append(
             SourceProblem(NO_PICTURE, filename, None, "has captions and no picture is there", remedy)
         )
 
     def without_caption(self, filename: str) -> None:
-        """A record has no caption."""
+        """Add a record without captions."""
         self.problems.append(
             SourceProblem(NO_CAPTION, filename, None, "has no caption", "add its captions, or leave it out")
         )
 
     def raise_blocking(self, source: str) -> None:
-        """Raise what a strict import ends with: the one error there is, or SourceProblems of several."""
+        """Raise the error of a strict import: the only one, or SourceProblems for several."""
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:

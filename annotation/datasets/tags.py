@@ -1,4 +1,4 @@
-"""Ranked tags kept for a corpus: written out of sight, then put in force in place of those before."""
+"""Store ranked tags of a corpus: written hidden, then published in place of earlier ones."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,15 +12,15 @@ from annotation.common.locks import locked_folder
 from annotation.models import Corpus, CorpusTag, ImageTag, TagList
 from annotation.models.corpus import LONGEST_STORED_TAG
 
-#: Images whose tags are written in one transaction.
+#: Number of images whose tags are written in one transaction.
 IMAGES_TOGETHER = 200
-#: Tags of a list that are updated by one statement.
+#: Number of tags of a list that are updated by one statement.
 _TAGS_TOGETHER = 500
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTagCounts:
-    """What is kept: so many `tags` of `images` images, `distinct` different ones. Longer than 200 signs were
+    """Numbers of stored `tags`, `images`, and `distinct` tags. Those longer than 200 characters were
     `excluded`."""
 
     images: int
@@ -37,15 +37,14 @@ def save_tags(
     alpha: float,
     placed_by: str = "words",
 ) -> StoredTagCounts:
-    """Keep the tags of a corpus's images, each by its key with its tags and their scores, the best first.
+    """Store the tags of a corpus's images, each by its key with its tags and their scores, the best first.
 
-    They take the place of those that are in force once all are written; what raises on the way leaves these
-    in force. Of a tag that an image has twice, in whatever case, the first counts. Raises Busy, and KeyError
-    for a key that the corpus lacks.
+    They replace the active ones once all are written; on an error these stay active. If an image has a tag
+    twice, ignoring case, the first counts. Raises Busy, and KeyError for a key that the corpus lacks.
     """
     busy = f"tags of corpus {corpus.name!r} are being kept by another process; wait for its end"
     with locked_folder(f"tags.{corpus.pk}", busy=busy):
-        _remove(TagList.objects.filter(corpus=corpus, published=False))  # what a killed one left
+        _remove(TagList.objects.filter(corpus=corpus, published=False))  # remains of a killed process
         tag_list = TagList.objects.create(corpus=corpus, unit=unit, alpha=alpha, placed_by=placed_by)
         try:
             counts = _write(tag_list, dict(corpus.images.values_list("key", "pk")), images)

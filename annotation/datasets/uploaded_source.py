@@ -1,6 +1,7 @@
-"""An upload made into a source that can be imported: unpacked, its format guessed.
+"""Turn an upload into a source that can be imported: unpacked, with its format guessed.
 
-Looking at it and importing it are one path, `import_corpus`, as by command: so both list the same problems.
+Checking it and importing it are one path, `import_corpus`, as for the command: so both list the same
+problems.
 """
 
 import hashlib
@@ -29,10 +30,10 @@ from annotation.protocol.terms import ImageRecord
 from phrasebox.balance import BalanceSheet
 from phrasebox.text_files import FormatError
 
-#: Rows of the preview, captions of each, and the longer side of its pictures in pixels.
+#: Number of rows of the preview, captions of each, and the longer side of its pictures in pixels.
 PREVIEW_ROWS, _PREVIEW_CAPTIONS, _PREVIEW_SIDE = 20, 5, 240
 _TREE, _PREVIEW, PROBLEMS_FILE = "source", "preview", "problems.jsonl"
-#: The SHA-256 of all files of an upload, as `sha256sum` writes them.
+#: File of the SHA-256 of all files of an upload, in the format of `sha256sum`.
 SHA256_FILE = "sha256.txt"
 _CHUNK = 2**20
 
@@ -50,8 +51,8 @@ class PreviewRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckedUpload:
-    """What an upload holds: its files' SHA-256 by path, its format, what is sound, what is wrong, its balance
-    sheet, its first rows, and the share of captions that read as English."""
+    """The content of an upload: its files' SHA-256 by path, its format, valid records, problems, balance
+    sheet, first rows, and the share of captions that count as English."""
 
     sha256: dict[str, str]
     format: str
@@ -66,10 +67,10 @@ class CheckedUpload:
 
 
 def check_upload(upload: Upload, *, format: str = "", report_progress: _ReportProgress) -> CheckedUpload:
-    """Look at an upload as `import_upload` would import it; `format` where it is not to be guessed.
+    """Check an upload like `import_upload` would import it; `format` if it is not to be guessed.
 
-    `report_progress` gets the current step and the share of the whole. Raises IntakeError and FormatError
-    where nothing of it can be read, with the sender's file names. An earlier tree of the upload is replaced.
+    `report_progress` gets the current step and the share of the whole. Raises IntakeError and FormatError if
+    nothing of it can be read, with the sender's file names. An earlier tree of the upload is replaced.
     """
     if not upload.complete:
         raise IntakeError("some of the files have not come yet; send them to the end, then check them")
@@ -117,7 +118,7 @@ def import_upload(
     leave_unused: bool,
     progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
 ) -> ImportReport:
-    """Import what `check_upload` looked at; its files stay. Raises as it does, in the sender's names."""
+    """Import an upload after `check_upload`; its files stay. Raises as that does, with the sender's names."""
     with _names_of_sender(upload):
         _build_tree(upload)
         how = ImportHow(skip_problems=skip_problems, leave_unused=leave_unused)
@@ -125,14 +126,14 @@ def import_upload(
 
 
 def preview_picture(upload: Upload, number: int) -> Path:
-    """Where the small picture of a row of the preview lies, from 0."""
+    """Return the path of the small picture of a row of the preview, from 0."""
     return upload.folder / _PREVIEW / f"{number}.jpg"
 
 
 def guess_format(source: Path) -> str:
-    """The key of the format in which the files of a folder can be read: the first that reads an image of it.
+    """Return the key of the first format that reads an image from the files of a folder.
 
-    Raises FormatError naming what each format looks for, where none does.
+    Raises FormatError with the requirements of each format if there is none.
     """
     if format := read(readable_format, source, tuple(FORMAT_FOLDERS.packages)):
         return format
@@ -162,13 +163,13 @@ def _imported(
 
 
 def _known(problem: SourceProblem, upload: Upload) -> SourceProblem:
-    """The problem with the names that its sender knows."""
+    """Return the problem with the sender's names."""
     file, what, remedy = (_named(text, upload) for text in (problem.file, problem.what, problem.remedy))
     return replace(problem, file=file, what=what, remedy=remedy)
 
 
 def _named(text: str, upload: Upload) -> str:
-    """A text with files as their sender named them, and the upload's name for the folder they lie in here."""
+    """Return a text with the sender's file names, and the upload's name instead of its folder."""
     tree = str(upload.folder / _TREE)
     text = text.replace(f"{tree}/", "").replace(tree, upload.name)
     return text.replace(str(upload.folder), upload.name)
@@ -176,7 +177,7 @@ def _named(text: str, upload: Upload) -> str:
 
 @contextmanager
 def _names_of_sender(upload: Upload) -> Iterator[None]:
-    """Within, what is wrong with an upload is told in its sender's names."""
+    """Within, errors of an upload have the sender's names."""
     try:
         yield
     except SourceProblems as error:
@@ -197,14 +198,14 @@ def _names_of_sender(upload: Upload) -> Iterator[None]:
 
 
 def _build_tree(upload: Upload) -> None:
-    """Put the files where a format finds them, archives unpacked.
+    """Put the files where a format finds them, with archives unpacked.
 
-    Raises FormatError for archives that are refused, IntakeError where the disk is full.
+    Raises FormatError for rejected archives, IntakeError if the disk is full.
     """
     tree = upload.folder / _TREE
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir()
-    limits = DEFAULT_LIMITS  # of all archives together
+    limits = DEFAULT_LIMITS  # for all archives together
     try:
         for file in upload.progress():
             target, source = tree / file.path, upload.file_path(file.number)
@@ -226,7 +227,7 @@ def _build_tree(upload: Upload) -> None:
 
 
 class _Looking:
-    """Looks on while an upload is read: keeps its first rows, and how many captions read as English."""
+    """Observes the reading of an upload: stores its first rows, and counts English captions."""
 
     def __init__(self, upload: Upload, report_progress: _ReportProgress) -> None:
         self.upload = upload
@@ -240,12 +241,12 @@ class _Looking:
             if len(self.rows) < PREVIEW_ROWS:
                 captions = [caption.text for caption in record.captions[:_PREVIEW_CAPTIONS]]
                 self.rows.append(PreviewRow(record.filename, captions, self._small(record)))
-            # How many there are is not known before the end; the share comes close to it.
+            # The total is unknown before the end; the share approaches it.
             self.report_progress("checking", 0.3 + 0.7 * number / (number + 2000))
             yield record
 
     def _small(self, record: ImageRecord) -> bool:
-        """Make the small picture of a row; whether that went."""
+        """Create the small picture of a row; return whether that succeeded."""
         if record.picture is None:
             return False
         try:

@@ -1,8 +1,8 @@
-"""Files that somebody sends for a new corpus: in parts that can be sent again, for a day, on their account.
+"""Files that somebody uploads for a new corpus: in parts that can be repeated, for a day, on their account.
 
-An upload is a folder DATA_DIR/corpus_uploads/KEY: `upload.json` says whose it is and which files come, and
-`files` holds them. How much of a file has come is its size there, so that a killed server or a cut line loses
-at most the part under way. Each part carries its SHA-256 and is written only if that is right.
+An upload is a folder DATA_DIR/corpus_uploads/KEY: `upload.json` contains its account and its files, and
+`files` contains their data. The size there is the received amount, so that a killed server or a lost
+connection loses at most the current part. Each part has its SHA-256 and is written only if that is right.
 """
 
 import errno
@@ -32,14 +32,14 @@ from phrasebox.errors import PhraseboxError
 from phrasebox.registry import UnknownName
 from phrasebox.text_files import short_repr
 
-#: Bytes of a part at most, files of an upload, uploads of an account at a time, folders within folders.
+#: Maximum bytes of a part, files of an upload, uploads of an account at a time, levels of folders.
 PART_BYTES = 8 * 2**20
 MOST_FILES = 50_000
 MOST_UPLOADS = 10
 _DEEPEST = 10
-#: Seconds for which an upload is kept.
+#: Seconds for which an upload is stored.
 UPLOAD_LIFETIME = 24 * 3600
-#: What an upload takes on the disk beside itself, as a multiple: it is unpacked, its pictures are stored.
+#: Additional disk space of an upload, as a multiple of its size: it is unpacked, and its pictures are stored.
 _ROOM = 2
 _KEY = re.compile(r"[0-9a-f]{32}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -48,15 +48,15 @@ FOLDER = "corpus_uploads"
 
 
 class UploadError(PhraseboxError):
-    """An upload, or a part of it, that is not taken; one line with the remedy."""
+    """A rejected upload or part; one line with the remedy."""
 
 
 class NoSuchUpload(UnknownName):
-    """An upload that is not there: never was, expired, or another account's."""
+    """An upload that does not exist, has expired, or is another account's."""
 
 
 class InvalidOffset(UploadError):
-    """A part that does not begin where the file ends so far: at `received` bytes."""
+    """A part that does not begin at the end of the received data: at `received` bytes."""
 
     def __init__(self, received: int) -> None:
         self.received = received
@@ -65,7 +65,7 @@ class InvalidOffset(UploadError):
 
 @dataclass(frozen=True, slots=True)
 class UploadFile:
-    """A file of an upload: its number, its path as its sender knows it, its size and what has come of it."""
+    """A file of an upload: its number, its path at its sender, its size and the received bytes."""
 
     number: int
     path: str
@@ -85,7 +85,7 @@ class Upload:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """Its folder."""
         return _root() / self.key
 
     @property
@@ -99,13 +99,13 @@ class Upload:
         return self.begun + UPLOAD_LIFETIME < time.time()
 
     def file_path(self, number: int) -> Path:
-        """Where the file of that number lies."""
+        """Return the path of the file of that number."""
         return self.folder / "files" / f"{number:05}-{PurePosixPath(self.files[number][0]).name}"
 
     def progress(self) -> Iterator[UploadFile]:
-        """Its files, and what has come of each."""
+        """Yield its files with the received bytes of each."""
         there = {}
-        # It may be removed meanwhile: then nothing of it is there.
+        # It may be removed meanwhile: then it has nothing.
         with suppress(FileNotFoundError), os.scandir(self.folder / "files") as entries:
             there = {entry.name: entry.stat().st_size for entry in entries}
         for number, (path, size) in enumerate(self.files):
@@ -113,20 +113,20 @@ class Upload:
 
     @property
     def promised(self) -> int:
-        """Bytes that have not come yet."""
+        """Number of missing bytes."""
         return sum(file.size - file.received for file in self.progress())
 
     @property
     def complete(self) -> bool:
-        """Whether all of it has come."""
+        """Whether all of it was received."""
         return all(file.received == file.size for file in self.progress())
 
 
 def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upload:
-    """A new upload for the corpus `name`, or the account's own of the same files, to be gone on with.
+    """Return a new upload for the corpus `name`, or the account's unfinished one of the same files.
 
-    Raises UploadError for a name that is none or taken, for files that are none, and where the account's
-    quota (UPLOAD_QUOTA) or the disk has no room.
+    Raises UploadError for an invalid or existing name, for invalid files, and if the account's quota
+    (UPLOAD_QUOTA) or the disk has no room.
     """
     if not corpus_name_is_valid(name):
         raise UploadError(
@@ -136,7 +136,7 @@ def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]
     if Corpus.objects.filter(name=name, published=True).exists():
         raise UploadError(_("Corpus “%(name)s” already exists: choose another name.") % {"name": name})
     _check_files(files)
-    # One at a time, so that what each finds free is still free when its own is there.
+    # One at a time, so that the free space of each check stays free.
     with held_lock(_root()):
         uploads = uploads_of(account)
         for upload in uploads:
@@ -147,7 +147,7 @@ def begin_upload(*, account: Account, name: str, files: Sequence[tuple[str, int]
 
 
 def _check_room(uploads: Sequence[Upload], size: int) -> None:
-    """Raise UploadError where the account's quota, or the disk, has no room for so many bytes more."""
+    """Raise UploadError if the account's quota, or the disk, has no room for this number of bytes."""
     if len(uploads) >= MOST_UPLOADS:
         raise UploadError(
             _("You have %(count)d uploads already: finish one, or remove it.") % {"count": len(uploads)}
@@ -171,7 +171,7 @@ def _check_room(uploads: Sequence[Upload], size: int) -> None:
 
 
 def _begun(account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upload:
-    """A new upload with nothing in it yet."""
+    """Return a new empty upload."""
     upload = Upload(secrets.token_hex(16), account.pk, name, time.time(), tuple(files))
     upload.folder.mkdir(parents=True)
     (upload.folder / "files").mkdir()
@@ -183,7 +183,7 @@ def _begun(account: Account, name: str, files: Sequence[tuple[str, int]]) -> Upl
 
 
 def upload_of(account: Account, key: str) -> Upload:
-    """The account's upload of that key; raises NoSuchUpload, also for one that is another's."""
+    """Return the account's upload of that key. Raises NoSuchUpload, also for another account's."""
     upload = _stored(key)
     if upload is None or upload.account != account.pk or upload.expired:
         raise NoSuchUpload(key)
@@ -191,7 +191,8 @@ def upload_of(account: Account, key: str) -> Upload:
 
 
 def stored_upload(key: str) -> Upload:
-    """The upload of that key, whose ever; raises NoSuchUpload. For jobs, which their account asked for."""
+    """Return the upload of that key of any account. Raises NoSuchUpload. For jobs, which their account
+    requested."""
     upload = _stored(key)
     if upload is None:
         raise NoSuchUpload(key)
@@ -199,18 +200,17 @@ def stored_upload(key: str) -> Upload:
 
 
 def uploads_of(account: Account) -> list[Upload]:
-    """The account's uploads whose day is not over, the newest first."""
+    """Return the account's uploads whose day is not over, the newest first."""
     uploads = [upload for upload in _all() if upload.account == account.pk and not upload.expired]
     return sorted(uploads, key=lambda upload: -upload.begun)
 
 
 def receive_part(*, upload: Upload, number: int, offset: int, data: bytes, sha256: str) -> int:
-    """Write a part of a file behind what has come of it; how many bytes have come then.
+    """Append a part of a file; return the number of bytes received.
 
-    Raises UploadError for a part that is no part of the file, is too large, or does not have the SHA-256
-    that was sent with it, and where the disk is full up to its reserve; InvalidOffset where it does not begin
-    where the file ends so far: so a part that is sent twice does no harm; NoSuchUpload where the upload was
-    removed while the part came.
+    Raises UploadError for a part beyond the file's size, a part that is too large, one with another SHA-256,
+    and if the disk is full up to its reserve; InvalidOffset if it does not begin at the end of the received
+    data, so that sending a part twice does no harm; NoSuchUpload if the upload was removed meanwhile.
     """
     if not 0 <= number < len(upload.files):
         raise UploadError(_("This upload has no file %(number)d.") % {"number": number})
@@ -255,13 +255,13 @@ def _part_not_stored(why: str | None) -> str:
 
 
 def remove_upload(upload: Upload) -> None:
-    """Remove an upload with all that was made of it."""
+    """Remove an upload with all its files."""
     shutil.rmtree(upload.folder, ignore_errors=True)
 
 
 def remove_expired_uploads() -> int:
-    """Remove the uploads whose day is over and about which no job is under way, and what nobody can read; how
-    many."""
+    """Remove uploads whose day is over and that have no running job, and unreadable ones; return their
+    number."""
     removed = 0
     live = Job.objects.filter(state__in=Job.LIVE, arguments__has_key="upload")
     worked_on = {str(arguments["upload"]) for arguments in live.values_list("arguments", flat=True)}
@@ -277,7 +277,7 @@ def remove_expired_uploads() -> int:
 
 
 def free_bytes() -> int:
-    """Bytes that may be written to the disk of DATA_DIR, DISK_RESERVE left free."""
+    """Return the bytes that may be written to the disk of DATA_DIR, minus DISK_RESERVE."""
     Path(settings.DATA_DIR).mkdir(parents=True, exist_ok=True)
     return max(0, shutil.disk_usage(settings.DATA_DIR).free - settings.DISK_RESERVE)
 
@@ -315,15 +315,15 @@ def _stored(key: str) -> Upload | None:
         return None
     manifest = _root() / key / _MANIFEST
     try:
-        # Asked each time, so that an upload that was removed is not there.
+        # Read its time at each call, so that a removed upload is not returned.
         return _read_manifest(manifest, manifest.stat().st_mtime_ns)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-@lru_cache(maxsize=8)  # each names up to MOST_FILES files
+@lru_cache(maxsize=8)  # each has up to MOST_FILES files
 def _read_manifest(manifest: Path, changed: int) -> Upload:
-    """The upload of a manifest, which is read once, and not for every part."""
+    """Return the upload of a manifest, which is read once, and not for every part."""
     content = json.loads(manifest.read_text(encoding="utf-8"))
     files = tuple((str(path), int(size)) for path, size in content["files"])
     key = manifest.parent.name

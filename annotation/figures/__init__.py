@@ -1,4 +1,4 @@
-"""Figures: how all of them look, an SVG that any page can hold, and the charts of campaigns.
+"""Figures: their common style, SVG for any page, and the charts of campaigns.
 
-Pure: numbers and words come in, text comes out.
+Pure: takes numbers and words, returns text.
 """

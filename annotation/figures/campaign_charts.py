@@ -1,7 +1,7 @@
-"""The charts of a campaign: bars by the hour, running totals with forecast and limit, shares side by side.
+"""The charts of a campaign: bars by the hour, running totals with forecast and limit, horizontal shares.
 
-The caller hands over words and the way numbers and times are written, so that a chart speaks the reader's
-language. They are half as wide as a report's figures: two stand side by side.
+The caller passes words and the formats of numbers and times, so that a chart is in the reader's language.
+They are half as wide as a report's figures, for two side by side.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Inches, and those that a row of a legend or of shares takes.
+#: Inches; the last is the height of a row of a legend or of shares.
 _WIDTH, _HEIGHT, _ROW = 4.6, 2.5, 0.32
 _LIMIT_COLOUR = "#d55e00"
-#: Times that are written below an axis, at most.
+#: Maximum number of times below an axis.
 _TIMES = 4
 
-#: A time, and how many or how much there is then.
+#: A time, and a count or amount.
 ChartPoint = tuple[datetime, float]
 
 
 @dataclass(frozen=True, slots=True)
 class ChartWords:
-    """How a chart speaks: its title, which is read out, the name of its values, and how values and times are
-    written."""
+    """The words of a chart: its accessible title, the name of its values, and the formats of values and
+    times."""
 
     title: str
     values: str
@@ -41,8 +41,7 @@ class ChartWords:
 
 @dataclass(frozen=True, slots=True)
 class TotalLine:
-    """A running total: its points, its name, and what is expected of it and its limit, each with a name, if
-    any."""
+    """A running total: its points, its name, and its forecast and its limit, each with a name, if any."""
 
     points: Sequence[ChartPoint]
     name: str
@@ -54,7 +53,7 @@ class TotalLine:
 
 @dataclass(frozen=True, slots=True)
 class ShareBar:
-    """A row of shares: its name, its share from 0 to 1, and what is written beside the bar."""
+    """A row of shares: its name, its share from 0 to 1, and the text beside the bar."""
 
     name: str
     share: float
@@ -62,7 +61,7 @@ class ShareBar:
 
 
 def bars_by_hour(points: Sequence[ChartPoint], words: ChartWords, *, key: str) -> str:
-    """A bar for each hour, as SVG; `points` are the beginnings of hours, one at least."""
+    """Return a bar for each hour, as SVG; `points` are at least one start of an hour."""
 
     def draw() -> Figure:
         figure, axes = _sheet(_HEIGHT)
@@ -81,7 +80,7 @@ def bars_by_hour(points: Sequence[ChartPoint], words: ChartWords, *, key: str) -
 
 
 def running_total(line: TotalLine, words: ChartWords, *, key: str) -> str:
-    """A running total, as SVG: dashed what is expected of it, dotted its limit."""
+    """Return a running total, as SVG: its forecast is dashed, its limit dotted."""
 
     def draw() -> Figure:
         names = [line.name]
@@ -107,7 +106,7 @@ def running_total(line: TotalLine, words: ChartWords, *, key: str) -> str:
 
 
 def shares_side_by_side(rows: Sequence[ShareBar], words: ChartWords, *, key: str) -> str:
-    """A bar for each share, from the top, as SVG; one row at least."""
+    """Return a bar for each share, from the top, as SVG; at least one row."""
 
     def draw() -> Figure:
         figure, axes = _sheet(0.7 + _ROW * len(rows))
@@ -135,12 +134,12 @@ def _sheet(height: float) -> tuple[Figure, Axes]:
 
 
 def _finish(axes: Axes, words: ChartWords, times: Sequence[datetime]) -> None:
-    """The axes' words: values at the left, a few times below, which the caller writes in UTC."""
+    """Add the axes' labels: values at the left, a few times below, which the caller formats in UTC."""
     first, last = min(times), max(times)
     number = min(_TIMES, max(2, len(set(times))))
     marks = [first + (last - first) * index / (number - 1) for index in range(number)]
     texts = [words.time(mark) for mark in marks]
-    # Of marks that read the same the first is enough.
+    # Of labels with the same text, only the first is needed.
     labelled = [index for index, text in enumerate(texts) if index == 0 or text != texts[index - 1]]
     axes.set_xticks([_days(marks[index]) for index in labelled], [texts[index] for index in labelled])
     axes.set_xlabel("UTC", fontsize=8, loc="right")
@@ -152,5 +151,5 @@ def _finish(axes: Axes, words: ChartWords, times: Sequence[datetime]) -> None:
 
 
 def _days(at: datetime) -> float:
-    """A time as matplotlib counts it: days."""
+    """Return a time in matplotlib's unit: days."""
     return at.timestamp() / 86_400

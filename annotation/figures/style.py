@@ -1,9 +1,9 @@
-"""How all figures look, in light and dark, on screens and on paper.
+"""The style of all figures, in light and dark, on screens and on paper.
 
-Ink is drawn black, and is the text colour of whatever page an SVG stands on (`svg`). Colours have a
-contrast of 3:1 or more with white and with the dark page alike; after Okabe and Ito, they are told apart by
-colour-blind eyes too, and each goes with a marker and a dash of its own. Nothing here touches
-matplotlib's global state: no pyplot, no backend chosen, no style left behind. It is imported on use.
+Ink is drawn black, and becomes the text colour of the page around an SVG (`svg`). Colours have a contrast of
+at least 3:1 with white and with the dark page; modelled on Okabe and Ito, they are distinguishable for
+colour-blind people, and each has its own marker and dash. Nothing here changes matplotlib's global state: no
+pyplot, no backend, no style. It is imported on use.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-#: Inches: two columns of a journal's page.
+#: In inches: two columns of a journal's page.
 WIDTH = 7.0
 FIGURE_INK, GRID, MUTED = "#000000", "#808080", "#808080"
 ACCENT = "#0072b2"
-#: So many systems have a colour; the others of a figure are grey, and stand in its table.
+#: Colours of the first systems; the others of a figure are grey, and are in its table.
 _COLOURS = ("#0072b2", "#d55e00", "#00855f", "#b0578d", "#8a6d00", "#7a5fd0", "#b8405e", "#4f7d8c")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", "--", "-.", (0, (1, 1.2)))
 COLOURED = len(_COLOURS)
-#: Names beside each other in a legend.
+#: Number of names in a row of a legend.
 IN_A_ROW = 3
 
 _SETTINGS: dict[Any, Any] = {
@@ -51,12 +51,12 @@ _SETTINGS: dict[Any, Any] = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
-    # Letters stay letters: to be searched for, read out, and set in the page's own type.
+    # Letters stay text: searchable, accessible, and in the page's own font.
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
     "svg.hashsalt": "phrasebox",
     "path.simplify": False,
-    # Names are names, whatever signs they have.
+    # Names may contain any characters.
     "text.parse_math": False,
     "text.usetex": False,
 }
@@ -64,7 +64,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class SystemLook:
-    """How one system is drawn."""
+    """The style of one system."""
 
     colour: str
     marker: str
@@ -72,7 +72,7 @@ class SystemLook:
 
 
 def system_look(number: int) -> SystemLook:
-    """The look of system `number`, counted from 0; those past the palette are grey."""
+    """Return the style of system `number`, counted from 0; those beyond the palette are grey."""
     if number >= COLOURED:
         return SystemLook(MUTED, "", "-")
     return SystemLook(_COLOURS[number], _MARKERS[number], _DASHES[number % len(_DASHES)])
@@ -80,7 +80,7 @@ def system_look(number: int) -> SystemLook:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """While this lasts, matplotlib's settings are ours."""
+    """Use our matplotlib settings within the context."""
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS):
@@ -90,7 +90,7 @@ def styled() -> Iterator[None]:
 def canvas(
     columns: int = 1, rows: int = 1, *, height: float, share_y: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A new figure and its axes, row by row."""
+    """Return a new figure and its axes, row by row."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -99,12 +99,12 @@ def canvas(
 
 
 def value_grid(axes: Axes, which: Literal["x", "y", "both"] = "y") -> None:
-    """Faint lines to read values by."""
+    """Draw faint grid lines."""
     axes.grid(axis=which, color=GRID, linewidth=0.5, alpha=0.35)
 
 
 def short(name: str, width: int = 26) -> str:
-    """A name in at most two lines of `width`; of a longer one the middle is left out."""
+    """Return a name in at most two lines of `width`; the middle of a longer one is omitted."""
     lines = textwrap.wrap(name, width, break_on_hyphens=True)
     if len(lines) > 2:
         lines = [name[: width - 1] + "\N{HORIZONTAL ELLIPSIS}", name[-width + 1 :]]
@@ -112,7 +112,7 @@ def short(name: str, width: int = 26) -> str:
 
 
 def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    """Names below the panels, set once it is made: a legend leaves out those with a leading _."""
+    """Add names below the panels, set afterwards: a legend omits those with a leading _."""
     box = figure.legend(
         handles,
         [str(number) for number in range(len(names))],
@@ -124,7 +124,7 @@ def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> N
 
 
 def legend_height(names: Sequence[str]) -> float:
-    """Inches that a legend of these names takes below the panels."""
+    """Return the height in inches of a legend of these names below the panels."""
     lines = [
         max(name.count("\n") for name in names[at : at + IN_A_ROW]) + 1
         for at in range(0, len(names), IN_A_ROW)
@@ -133,13 +133,13 @@ def legend_height(names: Sequence[str]) -> float:
 
 
 def whole_numbers(axis: Axis) -> None:
-    """Ticks at whole numbers alone."""
+    """Put ticks only at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def percent_axis(axes: Axes, highest: float) -> None:
-    """The y axis in per cent, from 0 to a little over `highest` (a share)."""
+    """Format the y axis in per cent, from 0 to slightly above `highest` (a share)."""
     axes.set_ylim(0, min(1.02, max(0.05, 1.12 * highest)))
     axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")

@@ -1,8 +1,7 @@
-"""A figure as SVG that any page can hold. The same figure is the same text.
+"""Convert a figure to SVG for any page. The same figure gives the same text.
 
-It stands inside a page whose policy allows no inline style, in light or dark: so style becomes attributes,
-black becomes the colour of the page's text, and ids, of which a page can have one each, begin with the
-figure's key.
+The page's policy permits no inline style, in light or dark: so styles become attributes, black becomes the
+colour of the page's text, and ids, which must be unique in a page, begin with the figure's key.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from defusedxml.ElementTree import fromstring
 
 from annotation.figures.style import FIGURE_INK, styled
 
-if TYPE_CHECKING:  # matplotlib is imported where something is drawn: most processes never draw
+if TYPE_CHECKING:  # matplotlib is imported on use: most processes never draw
     from matplotlib.figure import Figure
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _FONT = re.compile(r"(?:(italic|oblique)\s+)?(?:(bold|\d{3})\s+)?([\d.]+)px\s+(.+)")
-#: What a page may say of its own letters goes before what matplotlib measured with.
+#: The page's own font comes before the one that matplotlib measured with.
 _FAMILY = "system-ui, 'DejaVu Sans', sans-serif"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
 def drawn_as_svg(draw: Callable[[], Figure], *, key: str, title: str) -> str:
-    """The figure that `draw` makes, as an SVG document without style, script or date; its ids begin with
-    `key`, and `title` is what is read out."""
+    """Return the figure of `draw` as an SVG document without style, script or date; its ids begin with `key`,
+    and `title` is its accessible name."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     out = io.StringIO()
@@ -71,7 +70,7 @@ def _inline(text: str, key: str, title: str) -> str:
     root.set("stroke-linejoin", "round")
     root.set("stroke-linecap", "butt")
     root.set("font-family", _FAMILY)
-    root.set("fill", "currentColor")  # what says nothing of its fill is black in matplotlib's mind
+    root.set("fill", "currentColor")  # the default fill of matplotlib is black
     for size in ("width", "height"):
         root.attrib.pop(size, None)
     head = ElementTree.Element(f"{{{_SVG}}}title")
@@ -81,7 +80,7 @@ def _inline(text: str, key: str, title: str) -> str:
 
 
 def _unstyle(element: ElementTree.Element) -> None:
-    """Turn an element's style into attributes, and ink into the page's."""
+    """Turn an element's style into attributes, and black into the page's colour."""
     for part in element.attrib.pop("style", "").split(";"):
         name, _, value = (piece.strip() for piece in part.partition(":"))
         if name == "font" and (font := _FONT.fullmatch(value)):
@@ -96,7 +95,7 @@ def _unstyle(element: ElementTree.Element) -> None:
 
 
 def _rename(element: ElementTree.Element, key: str, referred: set[str]) -> None:
-    """Keep the ids that something refers to, under names of this figure's own."""
+    """Rename the ids that something refers to, with this figure's prefix, and remove others."""
     name = element.attrib.pop("id", "")
     if name in referred:
         element.set("id", f"{key}-{name}")

@@ -1,6 +1,7 @@
-"""Corpus formats: one file each, all in FORMATS once it is taken from this package, with those a site adds.
+"""Corpus formats: one module each, all in FORMATS, with those that a site adds.
 
-They are imported then and not before: code that needs `base` or `text` alone loads no parser of JSON or XML.
+They are imported on first access to FORMATS: code that only needs `base` or `text` loads no parser of JSON or
+XML.
 """
 
 import sys

@@ -1,23 +1,23 @@
-"""What a corpus format is: a reader and a writer of streams of `ImageRecord`.
+"""Base class of corpus formats: readers and writers of streams of `ImageRecord`.
 
-A format is one file in this folder, or one folder in a package that settings.FORMAT_PACKAGES names. It
-registers an instance in FORMATS and touches nothing else; `import_corpus --format KEY` and `export_dataset
---format KEY` find it. `annotation.checks` names what it lacks.
+A format is one module in this folder, or one folder in a package of settings.FORMAT_PACKAGES. It registers an
+instance in FORMATS and nothing else; `import_corpus --format KEY` and `export_dataset --format KEY` use it.
+`annotation.checks` reports what it lacks.
 
-A source may have several problems. Without a listener the first one ends the reading, as a FormatError. With
-one, a reader tells the listener, leaves out just what is wrong (a line, an image), and goes on:
+A source may have several problems. Without a listener the first one ends the reading with a FormatError. With
+one, a reader reports each problem, skips only the invalid part (a line, an image), and continues:
 
     try:
         ...
     except FormatError as error:
         report_problem(error)        # raises it again where nobody listens
 
-What it leaves out is counted for the balance sheet: an image, unless the reader says what
-(`report_problem(error, CAPTIONS)`). A file counts as read where `phrasebox.text_files` opened it; a reader
-that opens files by another way adds them to `current_tally().opened`.
+Skipped parts are counted for the balance sheet: as an image, unless the reader specifies the kind
+(`report_problem(error, CAPTIONS)`). A file counts as read if `phrasebox.text_files` opened it; a reader that
+opens files differently adds them to `current_tally().opened`.
 
-A format names in `Format.says` what its files can say of a record beside its id and its captions.
-`checks.writable` counts the rest as left out.
+`Format.says` lists what the format's files can express of a record besides its id and its captions.
+`checks.writable` counts the rest as excluded.
 """
 
 from abc import ABC
@@ -37,32 +37,33 @@ from phrasebox.text_files import FormatError
 
 @dataclass(slots=True)
 class Written:
-    """What a writer left on disk: counts by word ("images", "captions", "boxes"), files, what they lack, and
-    what is to be known of them, a sentence each."""
+    """Files of a writer: counts by word ("images", "captions", "boxes"), files, what they lack, and notes,
+    one sentence each."""
 
     counts: dict[str, int] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
-    #: What the records hold and the files do not, counted by the words of `contents`.
+    #: Contents of the records that are not in the files, counted by the words of RECORD_CONTENTS.
     excluded: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, word: str, number: int = 1) -> None:
-        """Count `number` more of what `word` names."""
+        """Add `number` to the count of `word`."""
         self.counts[word] = self.counts.get(word, 0) + number
 
     def leave_out(self, word: str, number: int = 1) -> None:
-        """Count what is not in the files; nothing where `number` is 0."""
+        """Add `number` to the count of excluded contents; nothing if it is 0."""
         if number:
             self.excluded[word] = self.excluded.get(word, 0) + number
 
 
 @dataclass(frozen=True, slots=True)
 class SourceBox:
-    """A box as another tool has it: its edges in pixels from the picture's upper left corner, with fractions.
+    """A box of another tool: its edges in pixels from the picture's upper left corner, with fractions.
 
-    `label` is the class of the thing, `phrases` describe it. Boxes of one `chain` (the id that the source
-    gives a thing) show one thing. Boxes of one `region` are one box of several things. `by_model`: a model
-    drew it, and people accepted it."""
+    `label` is the class of the thing, `phrases` describe it. Boxes of one `chain` (the source's id of a
+    thing) show one thing. Boxes of one `region` are one box of several things. `by_model`: a model drew it,
+    and people accepted it.
+    """
 
     left: float
     top: float
@@ -77,10 +78,12 @@ class SourceBox:
 
 @dataclass(frozen=True, slots=True)
 class SourceImage:
-    """What a file of a layer says of an image. `names` are (name space, name) of `phrasebox.names`, and the
-    first that is known counts. `width` and `height` are the picture's in whose pixels the boxes are, 0 where
-    the file does not say. `layer` is what our own formats say instead of boxes. What a layer cannot hold is
-    counted for the balance sheet (`layers.contents.pass_over`)."""
+    """An image in a layer's file.
+
+    `names` are (name space, name) of `phrasebox.names`; the first known one counts. `width` and `height` are
+    those of the picture in whose pixels the boxes are, 0 if unknown. `layer` replaces boxes in our own
+    formats. What a layer cannot store is counted for the balance sheet (`layers.contents.pass_over`).
+    """
 
     names: tuple[tuple[str, str], ...]
     width: int = 0
@@ -91,8 +94,7 @@ class SourceImage:
 
 @dataclass(frozen=True, slots=True)
 class DatasetAbout:
-    """What a card says of a dataset: its name, its licence ("" where nobody said), and the datasheet, in
-    Markdown."""
+    """Fields of a dataset card: its name, its licence ("" if unknown), and the datasheet, in Markdown."""
 
     name: str
     licence: str
@@ -104,36 +106,35 @@ class Format(ABC):
 
     key: str
     title: str
-    #: Which of the two directions exist; a command lists only those.
+    #: Supported directions; a command lists only those.
     reads = False
     writes = False
-    #: Whether its files hold what becomes a layer of a corpus that is there (`read_layer`).
+    #: Whether its files contain what becomes a layer of an existing corpus (`read_layer`).
     reads_layers = False
-    #: What it cannot say, which can be told before anything is written: images without a caption, and splits
-    #: that are none of these (None: any will do).
+    #: Limits that can be checked before anything is written: images without a caption, and splits other than
+    #: these (None: any).
     needs_captions = False
     splits: tuple[str, ...] | None = None
-    #: What of `contents.RECORD_CONTENTS` its files can say; the rest is counted as left out. A format that
-    #: says a part of a thing names it here, and counts itself what it leaves out.
+    #: Its elements of RECORD_CONTENTS; the rest is counted as excluded. A format that expresses only a part
+    #: of one lists it here, and counts itself what it excludes.
     says: frozenset[str] = frozenset()
-    #: Patterns of files that lie beside its own in published data, and that other imports read.
+    #: Patterns of files that are published beside its own, and that other imports read.
     companions: tuple[str, ...] = ()
-    #: Whether pictures are among what its files say; else they lie beside the files, where they are wanted.
+    #: Whether its files contain pictures; otherwise they are beside the files, if requested.
     holds_pictures = False
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        """Stream the records of `path` (a file or a folder, as the format has it).
+        """Yield the records of `path` (a file or a folder, depending on the format).
 
-        `images` is the folder of pictures where it is not given by the format itself; an
-        image's `picture` is set only where the file exists. Raises FormatError, at the
-        latest when the offending record is reached.
+        `images` is the folder of pictures if the format does not define it; an image's `picture` is set only
+        if the file exists. Raises FormatError, at the latest at the invalid record.
         """
         raise FormatError(f"format {self.key!r} cannot be read", file=path)
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
-        """Stream what the files of `path` say of images that a corpus has already, each image once.
+        """Yield what the files of `path` contain about images of an existing corpus, each image once.
 
-        Raises FormatError. A format that reads corpora with their layers has this one.
+        Raises FormatError. A format that reads corpora with their layers uses this implementation.
         """
         for record in self.read(path):
             if record.layer is not None:
@@ -143,23 +144,24 @@ class Format(ABC):
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write `records` under the folder `out`, which exists and is empty.
 
-        What a record holds is in the files, or counted as left out. Raises FormatError, which names the
-        image, for what the format would say wrongly.
+        Everything in a record is written, or counted as excluded. Raises FormatError, which names the image,
+        for anything that the format would misrepresent.
         """
         raise FormatError(f"format {self.key!r} cannot be written", file=out)
 
     def add_card(self, about: DatasetAbout, written: Written, out: Path) -> None:  # noqa: B027
-        """Add to `out`, and to `written`, the file in which the format's readers look for what a dataset is.
+        """Add to `out`, and to `written`, the dataset card in the place where the format's readers look for
+        it.
 
-        Most have none: the datasheet beside the files says it.
+        Most formats have none: there is the datasheet beside the files.
         """
 
 
 FORMATS: Registry[Format] = Registry("format")
 
-#: The folder of files in the format that each added format has.
+#: Folder of sample files that each added format has.
 SAMPLE_FOLDER = "sample"
-#: Formats of further packages: `format.py`, `sample/` and `README.md` in a folder of the format's name.
+#: Formats of other packages: `format.py`, `sample/` and `README.md` in a folder of the format's name.
 FORMAT_FOLDERS = PlugInFolders("format", also=(SAMPLE_FOLDER,))
 
 
@@ -170,7 +172,7 @@ _listening: ContextVar[ProblemListener | None] = ContextVar("problems of a sourc
 
 @contextmanager
 def problems_reported_to(listener: ProblemListener) -> Iterator[None]:
-    """Have readers tell `listener` what is wrong, and go on, until the context ends."""
+    """Make readers report problems to `listener`, and continue, until the context ends."""
     before = _listening.set(listener)
     try:
         yield
@@ -179,9 +181,10 @@ def problems_reported_to(listener: ProblemListener) -> Iterator[None]:
 
 
 def report_problem(error: FormatError, kind: str = NAMED_IMAGES, *, captions: int = 0) -> None:
-    """Tell the listener what is wrong; raise `error` where nobody does.
+    """Report a problem to the listener; raise `error` if there is none.
 
-    A thing of the `kind` is left out ("": nothing), and so many `captions` of it with it."""
+    A thing of the `kind` is skipped ("": nothing), and `captions` captions of it.
+    """
     tally = current_tally()
     tally.pass_over(kind, PROBLEM, bool(kind))
     tally.pass_over(CAPTIONS, OF_LEFT, captions)
@@ -189,17 +192,17 @@ def report_problem(error: FormatError, kind: str = NAMED_IMAGES, *, captions: in
 
 
 def tell_problem(error: FormatError) -> None:
-    """As `report_problem`, where what is left out was counted already."""
+    """Like `report_problem`, if the skipped part was counted already."""
     listener = _listening.get()
     if listener is None:
         raise error
     listener(error)
 
 
-#: Word -> how much of it a record holds: 0 or 1 of what an image has once, else how many captions, or
-#: boxes that a model annotator drew.
+#: Contents of a record by word: 0 or 1 for what an image has once, else the number of captions, or of boxes
+#: that a model annotator drew.
 RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
-    "filenames": lambda record: 0,  # counted where they are printed
+    "filenames": lambda record: 0,  # counted where they are written
     "splits": lambda record: record.split != "",
     "sizes": lambda record: (record.width, record.height) != (0, 0),
     "external_ids": lambda record: record.external_id != "",
@@ -217,5 +220,5 @@ RECORD_CONTENTS: dict[str, Callable[[ImageRecord], int]] = {
 }
 ALL_CONTENTS = frozenset(RECORD_CONTENTS)
 
-#: What formats leave out that have lists of images by split: the order of images.
+#: Excluded by formats with lists of images by split: the order of images.
 LEFT_OUT_ORDER = "order"

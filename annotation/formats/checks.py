@@ -1,7 +1,7 @@
-"""What every record must hold, whichever format it came from; the rows of the database demand the same.
+"""Rules for every record in any format, which the rows of the database require, too.
 
-Readers pass their records through `checked_records`, writers through `writable`, so that a file
-which one of our formats wrote can be read again.
+Readers pass their records through `checked_records`, writers through `writable`, so that a file that one of
+our formats wrote can be read again.
 """
 
 import re
@@ -16,7 +16,7 @@ from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, Chain, ImageRec
 from phrasebox.names import image_id
 from phrasebox.text_files import FormatError, short_repr
 
-#: A record, the file it stands in, and its line where the format has lines.
+#: A record, its file, and its line if the format has lines.
 LocatedRecord = tuple[ImageRecord, Path, int | None]
 
 LONGEST_EXTERNAL_ID = 100
@@ -28,7 +28,7 @@ MOST_PER_IMAGE = 2**15 - 1
 _SPLIT = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _CHAIN = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
 _CATEGORY = re.compile(r"[^\s/\[\]\x00\ud800-\udfff]+")
-#: Characters that are letters or signs to Unicode, and are not seen.
+#: Characters that Unicode classifies as letters or symbols, but that are invisible.
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -37,11 +37,11 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def checked_records(
     records: Iterable[LocatedRecord], *, source: Path, expected: str
 ) -> Iterator[ImageRecord]:
-    """Check the records: each is valid, no image or picture occurs twice, and there is at least one.
+    """Yield valid records: no image or picture occurs twice, and there is at least one.
 
-    A record without an id gets one from its file name. `expected` says what the format looks like, for a
-    source that holds nothing. Keeps the names seen, nothing else. Records that break a rule are left out
-    where somebody listens (`problems`).
+    A record without an id gets one from its file name. `expected` describes the format, for a source without
+    records. Only the names are kept in memory. Invalid records are skipped if there is a listener
+    (`base.problems_reported_to`).
     """
     seen: set[str] = set()
     shown: dict[Path | None, str] = {}
@@ -88,9 +88,10 @@ def checked_records(
 def writable(
     records: Iterable[ImageRecord], out: Path, *, format: Format, written: Written
 ) -> Iterator[ImageRecord]:
-    """The records, each checked as on reading; what `format` cannot say of them is counted in `written`.
+    """Yield the records, each checked as in reading; count in `written` what `format` cannot express.
 
-    For a format that knows no ids they have the file names by which they are printed."""
+    In a format without ids they get the file names under which they are written.
+    """
     unsaid = {word: held for word, held in RECORD_CONTENTS.items() if word not in format.says}
     ids = ImageIds() if "filenames" in unsaid else None
     for record in records:
@@ -104,7 +105,7 @@ def writable(
 
 
 def check_record(record: ImageRecord, *, file: Path, line: int | None = None) -> None:
-    """Raise FormatError where `record` breaks a rule, naming the image and the rule."""
+    """Raise FormatError if `record` breaks a rule, naming the image and the rule."""
 
     def refuse(problem: str, expected: str) -> FormatError:
         return FormatError(
@@ -139,7 +140,7 @@ def check_record(record: ImageRecord, *, file: Path, line: int | None = None) ->
 
 
 def _bad_text(text: str, limit: int | None = None) -> str:
-    """What is wrong with a text, or ""; PostgreSQL stores no NUL, UTF-8 no lone surrogate."""
+    """Return the error of a text, or ""; PostgreSQL stores no NUL, UTF-8 no lone surrogate."""
     if bad := _UNSTORABLE.search(text):
         return f"holds U+{ord(bad.group()):04X}, which cannot be stored"
     if limit is not None and len(text) > limit:
@@ -148,7 +149,7 @@ def _bad_text(text: str, limit: int | None = None) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether a text has a character that is seen: not only white space, signs that steer, and fillers."""
+    """Whether a text has a visible character: not only white space, control characters, and fillers."""
     if text.isascii() and text.isprintable():
         return bool(text.strip())
     return any(sign not in _FILLERS and unicodedata.category(sign) not in _UNSEEN for sign in text)
@@ -174,7 +175,7 @@ def _bad_caption(caption: CaptionRecord) -> str:
 
 
 def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
-    """What is wrong with a layer, or ""."""
+    """Return the error of a layer, or ""."""
     named: set[str] = set()
     spans: set[tuple[int, int, int]] = set()
     words = [caption.words for caption in record.captions]
@@ -208,7 +209,7 @@ def _bad_layer(layer: LayerRecord, record: ImageRecord) -> str:
 
 
 def _bad_names(chain: Chain) -> str:
-    """What is wrong with a chain's label or its phrases, or ""."""
+    """Return the error of a chain's label or phrases, or ""."""
     if chain.id == NOT_VISUAL and (chain.label or chain.phrases):
         return f"a chain {NOT_VISUAL} (not visual) has a label or a phrase of its own"
     for word, texts, limit in (

@@ -38,8 +38,8 @@ _SHAPE = (
 _CAPTIONS = "captions.json"
 _INSTANCES = "instances.json"
 _INFO = {"description": "Exported by Phrasebox"}
-#: The entry of an image in our captions files that no other reader knows: its layer as the format jsonl has
-#: it, and the words of captions that our tokeniser cuts otherwise.
+#: Our own entry of an image in captions files, which other readers ignore: its layer in the form of the
+#: format jsonl, and the words of captions that our tokeniser splits differently.
 _OURS = "phrasebox"
 
 
@@ -55,8 +55,8 @@ class Coco(Format):
     says = frozenset({"sizes", "external_ids", "caption_ids", "words", "layers", "labels", "model_boxes"})
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        """Stream a captions file in the order of its images; captions are cut into words by our tokeniser,
-        unless the file says otherwise."""
+        """Yield the records of a captions file in the order of its images; our tokeniser splits captions,
+        unless the file has words."""
         return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
@@ -82,7 +82,7 @@ class Coco(Format):
                     picture=picture,
                     external_id=key,
                 )
-                if layer is not None:  # it holds the boxes of our detections
+                if layer is not None:  # it contains the boxes of our detections
                     current_tally().opened.add(str(file.parent / _INSTANCES))
                 yield record, file, None
 
@@ -100,7 +100,7 @@ class Coco(Format):
                     if name == "images" and isinstance(item, dict):
                         refused.add(str(item.get("id")))
                     elif isinstance(item, dict) and str(item.get("image_id")) in refused:
-                        tally.pass_over(CAPTIONS, OF_LEFT)  # it follows from what is wrong with its image
+                        tally.pass_over(CAPTIONS, OF_LEFT)  # it follows from the error of its image
                         continue
                     report_problem(error, NAMED_IMAGES if name == "images" else CAPTIONS)
             if not number and not has_list(file, name):
@@ -124,8 +124,8 @@ class Coco(Format):
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write `captions.json`, and `instances.json` with the images that a layer covers, if any.
 
-        Ids are replaced by running numbers where the first is no whole number. Raises FormatError where
-        the first is one, and a later one is none, or comes twice.
+        Ids are replaced by running numbers if the first is no whole number. Raises FormatError if the first
+        is one, and a later one is none, or occurs twice.
         """
         written = Written(files=[out / _CAPTIONS])
         classes = _Classes()
@@ -189,12 +189,12 @@ def _add_caption(spool: Spool, entry: Fields, number: int) -> None:
     spool.add_caption(image, number, text, id=id or None)
 
 
-#: How an entry of each list goes into the spool; `number` is its place in the list, from 1.
+#: How an entry of each list is added to the spool; `number` is its position in the list, from 1.
 _ADD = {"images": _add_image, "annotations": _add_caption}
 
 
 def _ours(record: ImageRecord) -> dict[str, Any]:
-    """What an image's entry says of it beside what COCO has."""
+    """Return an image's fields besides those of COCO."""
     words = [None if c.words == tokenise(c.text.strip()) else c.words for c in record.captions]
     ours: dict[str, Any] = {"words": words} if any(words) else {}
     if record.layer is not None:
@@ -205,7 +205,7 @@ def _ours(record: ImageRecord) -> dict[str, Any]:
 def _with_ours(
     ours: Any, captions: list[SpooledCaption], filename: str, file: Path
 ) -> tuple[tuple[CaptionRecord, ...], LayerRecord | None]:
-    """The captions and the layer of an image whose entry `_ours` made, or another program. Raises
+    """Return the captions and the layer of an image from the entry of `_ours`, or of another program. Raises
     FormatError."""
     if not ours:
         return tuple(_caption(caption.text, caption.id or "") for caption in captions), None
@@ -230,7 +230,7 @@ def _caption(text: str, id: str, cut: tuple[str, ...] | None = None) -> CaptionR
 
 
 class _Classes:
-    """The categories of an instances file: those of the protocol, then labels as they come."""
+    """The categories of an instances file: those of the protocol, then labels in order of occurrence."""
 
     def __init__(self) -> None:
         self.categories = [
@@ -239,8 +239,8 @@ class _Classes:
         self._labels: dict[str, int] = {}
 
     def number(self, chain: Chain) -> int:
-        """The category of a chain: its label's, else its first in the order of CATEGORIES, `other` where it
-        has none."""
+        """Return the category of a chain: its label's, else its first in the order of CATEGORIES, `other` if
+        it has none."""
         if not chain.label:
             return CATEGORIES.index(first_category(chain)) + 1
         if chain.label not in self._labels:
@@ -252,9 +252,10 @@ class _Classes:
 
 
 def _instances(layer: LayerRecord, classes: _Classes) -> Iterator[dict[str, Any]]:
-    """One detection per box and chain, in file order. `bbox` is x, y, width, height with x, y from 0.
+    """Yield one detection per box and chain, in file order. `bbox` is x, y, width, height with x, y from 0.
 
-    `attributes`, as CVAT has them, tell the boxes that a model annotator drew."""
+    `attributes`, as in CVAT, mark the boxes that a model annotator drew.
+    """
     for entry in box_entries(layer):
         box, chain = entry.box, entry.chain
         yield {
@@ -270,8 +271,8 @@ def _instances(layer: LayerRecord, classes: _Classes) -> Iterator[dict[str, Any]
 
 
 class _Document:
-    """A COCO file written in one go: images go straight in, annotations wait in a temporary file. Its
-    `categories`, where it has some, are written last."""
+    """A COCO file written in one pass: images are written directly, annotations to a temporary file first.
+    Its `categories`, if any, are written last."""
 
     def __init__(self, path: Path, categories: list[dict[str, Any]] | None = None) -> None:
         self._images, self._categories = open_new(path), categories

@@ -1,7 +1,8 @@
-"""Tables: one caption per row under a header with `image` and `caption`; rows of one image may stand apart.
+"""Tables: one caption per row under a header with `image` and `caption`; rows of one image need not be
+adjacent.
 
-Further columns: `split`, `caption_id`, `unrelated` (0 or 1); others are passed over. `metadata.jsonl` in a
-folder of pictures is read as such a table too, an object in each row.
+Other columns: `split`, `caption_id`, `unrelated` (0 or 1); any further ones are skipped. `metadata.jsonl` in
+a folder of pictures is read as such a table too, an object in each row.
 """
 
 import csv
@@ -21,7 +22,7 @@ from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile
 from phrasebox.text_files import FormatError, open_new, short_repr, whole_number
 
 _COLUMNS = ("image", "caption", "split", "caption_id", "unrelated")
-#: How other tables call these columns.
+#: Names of these columns in other tables.
 ALIASES = {
     "image": IMAGE_ALIASES,
     "caption": ("caption_text", "comment", "text", "sentence"),
@@ -29,11 +30,11 @@ ALIASES = {
     "caption_id": ("sentid",),
     "number": ("caption_number", "comment_number"),
 }
-#: All captions of an image as a list of JSON, and their ids, as tables made from Karpathy's files have them.
+#: All captions of an image as a JSON list, and their ids, as in tables made from Karpathy's files.
 _LISTED, _LISTED_IDS = "raw", "sentids"
 _FILE = "captions.csv"
 _SHAPE = "a header with the columns image and caption, then one caption per row"
-#: The number of a caption and its text in one cell, as the published table of Flickr30k has one row.
+#: The number of a caption and its text in one cell: an error of one row in the published table of Flickr30k.
 _NUMBER_AND_TEXT = re.compile(r"\s*([0-9]+)\s+(\S.*)")
 
 
@@ -55,7 +56,7 @@ class Csv(Format):
         table = TableFile(file, ALIASES)
         if not table.header:
             return
-        listed = _LISTED in table.header  # an image a row, its captions in a list
+        listed = _LISTED in table.header  # one row per image, with its captions in a list
         table.require("image", _LISTED if listed else "caption", expected=_SHAPE)
         table.count_columns(*_COLUMNS, "number", *((_LISTED, _LISTED_IDS) if listed else ()))
         rows = _unlisted(table) if listed else _mended(table)
@@ -64,7 +65,7 @@ class Csv(Format):
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         written = Written(files=[out / _FILE])
         with open_new(out / _FILE) as stream:
-            # CR LF, as RFC 4180 has it: with LF alone, Python would leave a CR in a caption unquoted.
+            # CR LF, as in RFC 4180: with LF alone, Python would not quote a CR in a caption.
             rows = csv.writer(stream, lineterminator="\r\n")
             rows.writerow(_COLUMNS)
             for record in writable(records, out, format=self, written=written):
@@ -94,7 +95,7 @@ class Csv(Format):
 def records_of_rows(
     rows: Iterable[tuple[int, Row | FormatError]], file: Path, pictures: Pictures
 ) -> Iterator[LocatedRecord]:
-    """The images of rows with `image` and `caption`, in the order in which they are first named."""
+    """Yield the images of rows with `image` and `caption`, in order of first occurrence."""
     with Spool(file) as spool:
         for number, (line, row) in enumerate(rows):
             try:
@@ -122,7 +123,8 @@ def records_of_rows(
 
 
 def _mended(table: TableFile) -> Iterator[tuple[int, Row | FormatError]]:
-    """The rows; one that lacks the sign between the number of a caption and its text is read as meant."""
+    """Yield the rows; in one that lacks the separator between the number of a caption and its text, it is
+    restored."""
     numbered = table.header[-2:] == ["number", "caption"]
     for line, row in table:
         cells = row.cells if isinstance(row, RaggedRow) and numbered else []
@@ -131,7 +133,7 @@ def _mended(table: TableFile) -> Iterator[tuple[int, Row | FormatError]]:
 
 
 def _add(spool: Spool, row: Row, file: Path, line: int, number: int, pictures: Pictures) -> None:
-    """Put one row, the `number`th, into the spool; its image's split must agree with the rows before."""
+    """Add one row, the `number`th, to the spool; its image's split must equal that of earlier rows."""
     filename, text, split = path_in_source(row["image"]), row["caption"].strip(), row.get("split", "").strip()
     if not filename or not text:
         raise FormatError(
@@ -145,7 +147,7 @@ def _add(spool: Spool, row: Row, file: Path, line: int, number: int, pictures: P
     if (says := whole_number(unrelated)) not in (0, 1):
         raise FormatError(f"unrelated is {short_repr(unrelated)}", file=file, line=line, expected="0 or 1")
     key = pictures.key(filename)
-    # A name with a line break is refused when the record is checked.
+    # A name with a line break is rejected when the record is checked.
     earlier = spool.add_image(key, f"{split}\n{filename}", line)
     if earlier is not None and (earlier_split := earlier.partition("\n")[0]) != split:
         raise FormatError(
@@ -167,7 +169,7 @@ def _add(spool: Spool, row: Row, file: Path, line: int, number: int, pictures: P
 
 
 def _unlisted(table: TableFile) -> Iterator[tuple[int, Row | FormatError]]:
-    """A row for each caption of the rows, which have the captions of an image in a list."""
+    """Yield a row for each caption of rows that contain the captions of an image in a list."""
     for line, row in table:
         if isinstance(row, FormatError):
             yield line, row
@@ -184,7 +186,7 @@ def _unlisted(table: TableFile) -> Iterator[tuple[int, Row | FormatError]]:
 
 
 def _entries(cell: str) -> list[str] | None:
-    """The texts and numbers of a list of JSON; None where a cell is none."""
+    """Return the texts and numbers of a JSON list; None if a cell is none."""
     try:
         entries: Any = json.loads(cell)
     except (ValueError, RecursionError):

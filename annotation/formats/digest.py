@@ -1,4 +1,4 @@
-"""What a pass over a corpus's records adds up to: counts, a digest, and the ids seen so far.
+"""Totals of a pass over a corpus's records: counts, a digest, and the ids seen so far.
 
 Pure: the same records give the same ledger, whether they come from a file or from memory.
 """
@@ -13,14 +13,14 @@ from phrasebox.errors import PhraseboxError
 
 
 class RepeatedImage(PhraseboxError):
-    """Two records of one id."""
+    """Two records with the same id."""
 
 
 class Ledger:
-    """Counts of what was entered, and a SHA-256 over all of it in order.
+    """Counts of the entered records, and a SHA-256 over all of them in order.
 
-    `mentions` and `chains` leave out what is not visual (chain 0), which `not_visual` counts.
-    `layered` counts the images that bring a layer.
+    `mentions` and `chains` exclude what is not visual (chain 0), which `not_visual` counts. `layered` counts
+    the images with a layer.
     """
 
     def __init__(self, source: str) -> None:
@@ -31,7 +31,7 @@ class Ledger:
         self._seen: dict[str, int] = {}
 
     def check(self, record: ImageRecord) -> None:
-        """Raise FormatError where `record` is invalid, RepeatedImage where its id came before."""
+        """Raise FormatError if `record` is invalid, RepeatedImage if its id was seen before."""
         check_record(record, file=Path(self.source))
         position = len(self._seen) + 1
         if (earlier := self._seen.setdefault(record.id, position)) != position:
@@ -41,7 +41,7 @@ class Ledger:
             )
 
     def enter(self, record: ImageRecord, picture: str) -> None:
-        """Add `record` as its source has it; `picture` is the SHA-256 of its file, or ""."""
+        """Add `record` as in its source; `picture` is the SHA-256 of its file, or ""."""
         self.images += 1
         self.captions += len(record.captions)
         self.pictures += bool(picture)
@@ -59,12 +59,12 @@ class Ledger:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all that was entered so far, in hexadecimal."""
+        """The SHA-256 of everything entered so far, in hexadecimal."""
         return self._hash.hexdigest()
 
 
 def _essence(record: ImageRecord, picture: str) -> list[object]:
-    """All that makes a record what it is, as plain lists."""
+    """Return the complete content of a record, as plain lists."""
     return [
         record.id,
         record.filename,

@@ -1,17 +1,17 @@
 """Flickr30k Entities: a folder of sentences with mentions, and of annotation files with boxes.
 
     Sentences/ID.txt     one caption per line, with mentions in brackets
-    Annotations/ID.xml   size and objects; written for every image, since readers open one for each
-    images/ID.jpg        read where present, never written
+    Annotations/ID.xml   size and objects; written for every image, since readers expect one for each
+    images/ID.jpg        read if present, never written
     train.txt val.txt test.txt (restval.txt)    ids, one per line
     UNRELATED_CAPTIONS   image and caption number, from 1
     NOT_COVERED          ids, one per line: images whose mentions nobody has marked
 
-NOT_COVERED is ours. Without it, an image without mentions is one that was looked at and holds none.
+NOT_COVERED is our extension. Without it, an image without mentions is covered and has none.
 
-Import then export is the identity on canonical files: single spaces, LF, a line end after
-the last line, annotation files laid out as `entities_xml` says, list entries in one order.
-Source: Plummer et al. 2015, the published annotation.
+Import then export is the identity on canonical files: single spaces, LF, a line end after the last line,
+annotation files in the layout of `entities_xml`, list entries in the same order. Source: Plummer et al. 2015,
+the published annotation.
 """
 
 import os
@@ -59,7 +59,7 @@ class Entities(Format):
     says = ALL_CONTENTS - {"external_ids", "caption_ids", "labels", "model_boxes"}
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        """Stream a folder: first the images of the lists in their order, then the others by id."""
+        """Yield the images of a folder: first those of the lists in their order, then the others by id."""
         return checked_records(self._located(path, images), source=path, expected=_SHAPE)
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
@@ -89,10 +89,10 @@ class Entities(Format):
             yield record
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        """Write sentences, annotation files, lists. No pictures: they are their owners'.
+        """Write sentences, annotation files, lists. No pictures: they belong to their owners.
 
-        Raises FormatError for what the notation cannot say: mentions that overlap, chain ids that are
-        no numbers, chains without mention and object, words with brackets at their edge, images without
+        Raises FormatError for what the notation cannot express: overlapping mentions, chain ids that are no
+        numbers, chains without mention and object, words with brackets at their edge, images without
         captions, other splits.
         """
         (out / _SENTENCES).mkdir()
@@ -132,7 +132,7 @@ class Entities(Format):
 
 
 def _root(path: Path) -> Path:
-    """`path`, or its one subfolder that holds the sentences (archives often wrap everything in a folder)."""
+    """Return `path`, or its only subfolder with sentences (archives often contain everything in a folder)."""
     if (path / _SENTENCES).is_dir():
         return path
     inside = [p.parent for p in path.glob(f"*/{_SENTENCES}") if p.is_dir()] if path.is_dir() else []
@@ -142,7 +142,7 @@ def _root(path: Path) -> Path:
 
 
 def _ids(folder: Path, suffix: str) -> Iterator[str]:
-    """The ids of the files in `folder`; hidden files (macOS leaves some) do not count."""
+    """Yield the ids of the files in `folder`, except hidden files (macOS leaves some)."""
     if folder.is_dir():
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -151,7 +151,8 @@ def _ids(folder: Path, suffix: str) -> Iterator[str]:
 
 
 def _splits(root: Path, present: set[str]) -> dict[str, str]:
-    """Id -> split for the ids in `present`, in the order of the lists, which may list more: subsets exist."""
+    """Return the split of each id in `present`, in the order of the lists, which may list more: subsets
+    exist."""
     splits: dict[str, str] = {}
     tally, keys = current_tally(), sorted(present)
     names = ImageNames(ImageNaming(number, key) for number, key in enumerate(keys))
@@ -185,7 +186,7 @@ def _splits(root: Path, present: set[str]) -> dict[str, str]:
 
 
 def _unrelated(file: Path) -> dict[str, dict[int, int]]:
-    """Id -> caption number (from 1) -> the line that says so."""
+    """Return, for each id, its caption numbers (from 1) with their lines in the file."""
     unrelated: dict[str, dict[int, int]] = {}
     if file.is_file():
         for at, line in lines(file):
@@ -193,7 +194,7 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
                 continue
             id, _, number = line.strip().rpartition(" ")
             if not id or not (number.isascii() and number.isdigit() and len(number) < 6):
-                # An id may begin with the sign of a comment; a comment is what is no row.
+                # An id may begin with the comment sign; only lines that are no row are comments.
                 if line.startswith("#"):
                     continue
                 raise FormatError(
@@ -204,7 +205,8 @@ def _unrelated(file: Path) -> dict[str, dict[int, int]]:
 
 
 def _not_covered(file: Path) -> dict[str, int]:
-    """Id -> its line, of images that the layer does not cover; the list may name more, as subsets exist."""
+    """Return the line of each id of images that the layer does not cover; the list may have more, as subsets
+    exist."""
     counts: dict[str, int] = {}
     if file.is_file():
         for at, line in lines(file):
@@ -219,7 +221,8 @@ def _not_covered(file: Path) -> dict[str, int]:
 
 
 def _uncovered(counted: LocatedRecord, file: Path, line: int) -> LocatedRecord:
-    """The record without its layer; one that has mentions or objects is covered, whatever the list says."""
+    """Return the record without its layer; one that has mentions or objects is covered in spite of the
+    list."""
     record, where, at = counted
     if record.layer != LayerRecord():
         raise FormatError(
@@ -232,12 +235,12 @@ def _uncovered(counted: LocatedRecord, file: Path, line: int) -> LocatedRecord:
 
 
 def _position_of(record: ImageRecord) -> tuple[int, str]:
-    """By what images are in order when they are read: list after list, then those in none by id."""
+    """Return the sort key of images when they are read: list after list, then those in none by id."""
     return (SPLITS.index(record.split), "") if record.split else (len(SPLITS), record.id)
 
 
 def _leave_out(record: ImageRecord, written: Written) -> None:
-    """Count file names that say another id, and captions that are more than their words."""
+    """Count file names that differ from the id, and captions that are more than their words."""
     written.leave_out("filenames", image_id(record.filename) != record.id)
     written.leave_out("texts", sum(c.text != " ".join(c.words) for c in record.captions))
 
@@ -303,7 +306,7 @@ def _record(root: Path, id: str, split: str, unrelated: dict[int, int], pictures
 
 
 def _sentences(record: ImageRecord, out: Path) -> Iterator[str]:
-    """The lines of a record's sentence file."""
+    """Yield the lines of a record's sentence file."""
     file = out / _SENTENCES / f"{record.id}.txt"
     if not record.captions:
         raise FormatError("the image has no caption", file=file, expected="a caption, or the format jsonl")

@@ -19,12 +19,12 @@ _TYPE = re.compile(r"[^\s/\[\]]+")
 
 
 class BadNotation(ValueError):
-    """A sentence that breaks the notation; `str()` says what and at which word."""
+    """A sentence that breaks the notation; `str()` names the error and the word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bracketed:
-    """One mention as it stands in a sentence: its chain, its types, its words from `start` to `end`."""
+    """One mention in a sentence: its chain, its types, its words from `start` to `end`."""
 
     chain: str
     types: tuple[str, ...]
@@ -33,10 +33,10 @@ class Bracketed:
 
 
 def parse_sentence(line: str) -> tuple[tuple[str, ...], tuple[Bracketed, ...]]:
-    """The words of a sentence, without brackets, and its mentions.
+    """Return the words of a sentence, without brackets, and its mentions.
 
-    Raises BadNotation for a mention that is unclosed, nested, empty, without type or with a
-    chain that is no number, and for a bracket that belongs to none.
+    Raises BadNotation for a mention that is unclosed, nested, empty, without type or with a chain that is no
+    number, and for a bracket without a mention.
     """
     words: list[str] = []
     mentions: list[Bracketed] = []
@@ -68,7 +68,7 @@ def parse_sentence(line: str) -> tuple[tuple[str, ...], tuple[Bracketed, ...]]:
 
 
 def _header(token: str, index: int) -> tuple[str, tuple[str, ...]]:
-    """Chain and types of an opening token."""
+    """Return chain and types of an opening token."""
     chain, *types = token.removeprefix(_OPENING).split("/")
     if not _CHAIN.fullmatch(chain):
         raise BadNotation(f"the chain id {chain!r} of {token!r} (word {index}) is not a number")
@@ -78,7 +78,7 @@ def _header(token: str, index: int) -> tuple[str, tuple[str, ...]]:
 
 
 def chains_of(sentences: Iterable[tuple[tuple[str, ...], tuple[Bracketed, ...]]]) -> tuple[Chain, ...]:
-    """The chains of an image's sentences in the order of their first mention."""
+    """Return the chains of an image's sentences in the order of their first mention."""
     chains: list[tuple[str, list[Mention]]] = []
     by_id: dict[str, list[Mention]] = {}
     for caption, (words, mentions) in enumerate(sentences):
@@ -95,10 +95,10 @@ def chains_of(sentences: Iterable[tuple[tuple[str, ...], tuple[Bracketed, ...]]]
 
 
 def print_sentence(words: tuple[str, ...], mentions: Iterable[tuple[str, Mention]]) -> str:
-    """A sentence from its words and the (chain id, mention) pairs in it.
+    """Return a sentence from its words and its (chain id, mention) pairs.
 
-    Raises BadNotation where the notation cannot say it: mentions that overlap, a chain id
-    that is no number, a bracket at a word's edge.
+    Raises BadNotation if the notation cannot express it: overlapping mentions, a chain id that is no number,
+    a bracket at a word's edge.
     """
     for index, word in enumerate(words, 1):
         if word.startswith("[") or word.endswith("]"):

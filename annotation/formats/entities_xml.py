@@ -1,9 +1,8 @@
-"""The annotation files of Flickr30k Entities, VOC-like: a picture's size and its objects.
+"""The annotation files of Flickr30k Entities, similar to VOC: a picture's size and its objects.
 
-Canonical layout, which the writer emits: the children of `<annotation>` one per line,
-indented by two spaces, nothing between the elements inside them, LF, no XML declaration.
-The reader takes any layout, and passes over elements it does not know.
-Source: Plummer et al. 2015, the published annotation.
+The writer's canonical layout: the children of `<annotation>` one per line, indented by two spaces, nothing
+between the elements inside them, LF, no XML declaration. The reader accepts any layout, and ignores unknown
+elements. Source: Plummer et al. 2015, the published annotation.
 """
 
 import os
@@ -24,13 +23,13 @@ _CORNERS = ("xmin", "ymin", "xmax", "ymax")
 _FLAGS = ("scene", "nobndbox")
 _LONGEST_NUMBER = 10
 
-#: Bytes of a file, and levels of its elements; real ones have a few thousand, and four.
+#: Maximum bytes of a file, and levels of its elements; real ones have a few thousand, and four.
 _LARGEST, _DEEPEST = 16 * 1024 * 1024, 16
 
 
 @dataclass(slots=True)
 class Annotation:
-    """What one file says: sizes in pixels, 0 where unknown; objects in file order."""
+    """The content of one file: sizes in pixels, 0 if unknown; objects in file order."""
 
     filename: str = ""
     width: int = 0
@@ -39,7 +38,7 @@ class Annotation:
 
 
 def read_annotation(file: Path) -> Annotation:
-    """Read one file. Raises FormatError with its line; a DTD or an entity declaration is refused."""
+    """Read one file. Raises FormatError with its line; a DTD or an entity declaration is rejected."""
     handler = _Handler(file)
     with open_bytes(file) as stream:
         if os.fstat(stream.fileno()).st_size > _LARGEST:
@@ -66,7 +65,7 @@ def read_annotation(file: Path) -> Annotation:
 
 
 class _Handler(ContentHandler):
-    """Collects an Annotation; `path` is the stack of open elements."""
+    """Builds an Annotation; `path` is the stack of open elements."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -81,7 +80,7 @@ class _Handler(ContentHandler):
 
     @property
     def line(self) -> int | None:
-        # The locator comes with the parser; before its first event there is none.
+        # The parser sets the locator; before its first event there is none.
         locator = getattr(self, "_locator", None)
         number = locator.getLineNumber() if locator else None
         return int(number) if number else None
@@ -129,7 +128,7 @@ class _Handler(ContentHandler):
     def _number(self) -> int:
         text = self._text()
         number = decimal_number(text) if len(text) <= _LONGEST_NUMBER else None
-        # Parts of pixels, which some tools write, go to the nearest.
+        # Fractions of pixels, which some tools write, are rounded.
         whole = number is not None and (number.is_integer() or self.path[-1] in _CORNERS)
         if number is None or not whole or number < 0:
             raise self.refuse(f"<{self.path[-1]}> is {short_repr(text)}", "a whole number")
@@ -158,7 +157,7 @@ class _Handler(ContentHandler):
         scene, nobndbox = (self.numbers.get(flag, 0) for flag in _FLAGS)
         if scene > 1 or nobndbox > 1:
             raise self.refuse("a flag is neither 0 nor 1", "0 or 1")
-        # Several names without a box say the same of each; our objects without a box are of one chain.
+        # Several names without a box have the same flags; our objects without a box belong to one chain.
         for chain in self.names:
             if chain in self.boxless:
                 raise self.refuse(
@@ -189,7 +188,7 @@ class _Handler(ContentHandler):
 
 
 def print_annotation(filename: str, width: int, height: int, objects: Iterable[LayerObject]) -> str:
-    """The canonical text of an annotation file; the depth is always 3."""
+    """Return the canonical text of an annotation file; the depth is always 3."""
     size = f"<width>{width}</width><height>{height}</height><depth>3</depth>"
     rows = ["<annotation>", f"  <filename>{escape(filename)}</filename>", f"  <size>{size}</size>"]
     for obj in objects:

@@ -1,6 +1,6 @@
 """Flickr30k JSON: `{"name.jpg": ["caption", ..., "folder/name.jpg"]}`.
 
-The last string of an entry is a picture's path where it looks like one.
+The last string of an entry is a picture's path if it looks like one.
 """
 
 import json
@@ -60,7 +60,7 @@ class Flickr30k(Format):
 
     @staticmethod
     def _entry(key: str, value: Any, file: Path) -> tuple[list[str], str]:
-        """Captions and picture's path (or "") of one entry."""
+        """Return captions and picture's path (or "") of one entry."""
         if not isinstance(value, list) or not value:
             raise FormatError(f"image {short_repr(key)} has {short_repr(value)}", file=file, expected=_SHAPE)
         for entry in value:
@@ -71,14 +71,14 @@ class Flickr30k(Format):
         return (value[:-1], value[-1]) if _is_path(value[-1], key) else (value, "")
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        """Write `captions.json`, laid out as the published files are."""
+        """Write `captions.json`, in the layout of the published files."""
         file = out / "captions.json"
         written = Written(files=[file])
         with open_new(file) as stream:
             separator = "{\n"
             for record in writable(records, out, format=self, written=written):
                 name = record.filename
-                # The path comes last even where no caption stands before it: it is how a reader knows it.
+                # The path comes last even if there is no caption: readers identify it by this.
                 entries = [*(caption.text.strip() for caption in record.captions), f"{_PICTURES}/{name}"]
                 body = ",\n".join(f"        {json.dumps(entry)}" for entry in entries)
                 stream.write(f"{separator}    {json.dumps(name)}: [\n{body}\n    ]")

@@ -1,7 +1,7 @@
-"""Flickr8k text, which Flickr30k's `results_20130124.token` shares: `name.jpg#k<TAB>caption`.
+"""Flickr8k text, also the format of Flickr30k's `results_20130124.token`: `name.jpg#k<TAB>caption`.
 
-A file, or a folder that also holds `Flickr_8k.trainImages.txt` and its sisters; `dev` there
-is our `val`. Captions of one image need not stand together.
+A file, or a folder that also contains `Flickr_8k.trainImages.txt` and the other lists; `dev` there is our
+`val`. Captions of one image need not be adjacent.
 """
 
 import re
@@ -24,17 +24,17 @@ TOKEN_FILE = "Flickr8k.token.txt"
 _TOKEN_FILES = (TOKEN_FILE, "results_20130124.token")
 
 _KEY = re.compile(r"(.+)#([0-9]{1,9})\s*")
-#: Some copies have a space for the tab; after a name without spaces and a number it can mean nothing else.
+#: Some copies have a space instead of the tab, which is unambiguous after a name without spaces and a number.
 _SPACED = re.compile(r"(\S+)#([0-9]{1,9}) +(.*)")
-#: A name with what the caption is: `name.jpg#zhm` where the captions of several languages stand together.
+#: A name with a tag of the caption: `name.jpg#zhm` in files with captions of several languages.
 _TAGGED = re.compile(rf"(.+(?:{'|'.join(map(re.escape, PICTURE_EXTENSIONS))}))#[a-z0-9_-]*", re.IGNORECASE)
 _SPLIT_FILE = re.compile(r"Flickr_?(?:8k|30k)[._]([A-Za-z0-9_-]+)Images\.txt", re.IGNORECASE)
-#: Numbers of captions that a tag stands before come after all others.
+#: Number of captions with a tag, which sort after all others.
 _AFTER_ALL = 10**10
 
 
 def _parse(line: str) -> tuple[str, int, str] | None:
-    """File name, caption number and caption of one line; None where it has another shape."""
+    """Return file name, caption number and caption of one line; None if it has another form."""
     key, tab, text = line.partition("\t")
     match = _KEY.fullmatch(key) if tab else None
     if match:
@@ -44,8 +44,8 @@ def _parse(line: str) -> tuple[str, int, str] | None:
 
 
 def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
-    """File name -> split, from the lists in `folder`; an image in two lists is a problem, and so is a list
-    that names none of the images."""
+    """Return the split of each file name, from the lists in `folder`; an image in two lists is a problem, and
+    so is a list without any of the images."""
     files = {
         file: match[1] for file in sorted(folder.glob("*.txt")) if (match := _SPLIT_FILE.fullmatch(file.name))
     }
@@ -82,7 +82,7 @@ def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
 
 
 def _add(spool: Spool, line: str, file: Path, number: int, pictures: Pictures) -> None:
-    """Put one line into the spool."""
+    """Add one line to the spool."""
     parsed = _parse(line)
     if parsed is None:
         problem = (
@@ -118,7 +118,8 @@ class Flickr8k(Format):
     companions = ("ExpertAnnotations.txt", "CrowdFlowerAnnotations.txt", "*.lemma.token.txt")
 
     def read(self, path: Path, *, images: Path | None = None) -> Iterator[ImageRecord]:
-        """Stream `path`. Captions get their printed key as id only where their image skips a number."""
+        """Yield the images of `path`. Captions get their printed key as id only if their image skips a
+        number."""
         return checked_records(self._located(path, images), source=path, expected=f"lines {LINE}")
 
     def _located(self, path: Path, images: Path | None) -> Iterator[LocatedRecord]:
@@ -155,7 +156,7 @@ class Flickr8k(Format):
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
         """Write the captions and one list per split.
 
-        Raises FormatError for a caption of several lines, and for the split `dev`: it is the name of our
+        Raises FormatError for a caption of several lines, and for the split `dev`, which is the name of our
         `val` here.
         """
         written = Written(files=[out / TOKEN_FILE])
@@ -208,7 +209,8 @@ class Flickr8k(Format):
 
 
 def _numbers(record: ImageRecord, name: str) -> list[int]:
-    """The numbers to print: those of the captions' ids where every one is `name#number`, else 0, 1, 2, ..."""
+    """Return the numbers to write: those of the captions' ids if every one is `name#number`, else 0, 1, 2,
+    ..."""
     ids = [_KEY.fullmatch(caption.id) for caption in record.captions]
     numbers = [int(match[2]) for match in ids if match and match[1] == name]
     rising = all(a < b for a, b in zip(numbers, numbers[1:], strict=False))

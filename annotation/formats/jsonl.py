@@ -1,7 +1,7 @@
 """Our own lossless table: one JSON object per image, with its layer.
 
-Field by field in docs/formats.md. A mention's words are not repeated: its caption has them.
-Pictures are found by file name under `--images`; their paths on this machine are not written.
+docs/formats.md describes each field. A mention's words are not repeated: they are in its caption. Pictures
+are looked up by file name under `--images`; their paths on this machine are not written.
 """
 
 import json
@@ -27,12 +27,12 @@ from phrasebox.table_files import Row, count_columns
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 _FILE = "corpus.jsonl"
-#: What `metadata.jsonl` in a folder of pictures calls a picture, and its captions.
+#: Names of a picture and its captions in `metadata.jsonl` of a folder of pictures.
 _PICTURE, _CAPTIONS_IN = "file_name", ("text", "caption", "captions")
 
 
 class Jsonl(Format):
-    """Everything in an ImageRecord but the picture's path on this machine."""
+    """Everything in an ImageRecord except the picture's path on this machine."""
 
     key = "jsonl"
     title = "Phrasebox JSON lines: everything, one image per line"
@@ -76,7 +76,7 @@ class Jsonl(Format):
 
 
 def _rows(file: Path) -> Iterator[tuple[int, Row | FormatError]]:
-    """The rows of `metadata.jsonl` in a folder of pictures, one for each caption.
+    """Yield the rows of `metadata.jsonl` in a folder of pictures, one for each caption.
 
     Source of the notation: `datasets`, ImageFolder.
     """
@@ -118,7 +118,7 @@ def _loads(line: str, file: Path, number: int) -> Any:
 
 
 def record_of(image: dict[str, Any], *, images: Path | None = None) -> ImageRecord:
-    """An image as a line of a file has it. Raises FormatError where it is none."""
+    """Return the image of a line of a file. Raises FormatError if it is invalid."""
     return _record(Fields(image, what="the image", file=Path(_FILE)), Pictures(images))
 
 
@@ -160,7 +160,7 @@ def _caption(row: Fields) -> CaptionRecord:
 
 
 def layer_of_row(row: Fields, captions: tuple[CaptionRecord, ...]) -> LayerRecord:
-    """The layer of the object that `layer_row` made. Raises FormatError."""
+    """Return the layer from the object of `layer_row`. Raises FormatError."""
     row.only("chains", "objects")
     chains = []
     for value in row.list("chains"):
@@ -211,7 +211,7 @@ def _object(row: Fields) -> LayerObject:
 
 
 def _row(record: ImageRecord) -> dict[str, Any]:
-    """The object that stands for `record`; what has its default in a caption or an object is left out."""
+    """Return the object for `record`; default values in a caption or an object are omitted."""
     return {
         "id": record.id,
         "filename": record.filename,
@@ -236,7 +236,7 @@ def _caption_row(caption: CaptionRecord) -> dict[str, Any]:
 
 
 def layer_row(layer: LayerRecord) -> dict[str, Any]:
-    """The object that stands for a layer; `layer_of_row` reads it."""
+    """Return the object for a layer, for `layer_of_row`."""
     chains = [
         {
             "id": chain.id,

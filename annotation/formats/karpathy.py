@@ -1,4 +1,4 @@
-"""Karpathy's `dataset_*.json`: images with their split and their sentences, raw and cut into words.
+"""Karpathy's `dataset_*.json`: images with their split and their sentences, raw and as words.
 
 Source of the notation: the files published with Karpathy and Fei-Fei 2015.
 """
@@ -67,13 +67,13 @@ class Karpathy(Format):
             filename=filename,
             captions=tuple(captions),
             split=image.text("split", ""),
-            # COCO's pictures lie in train2014 and val2014, the others in one folder.
+            # COCO's pictures are in train2014 and val2014, the others in one folder.
             picture=pictures.find(f"{folder}/{filename}", filename),
             external_id=image.identifier("cocoid", ""),
         )
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        """Write `dataset.json`. Caption ids that are no whole numbers are replaced by running ones."""
+        """Write `dataset.json`. Caption ids that are no whole numbers are replaced by running numbers."""
         file = out / "dataset.json"
         written = Written(files=[file])
         sentids = Numbering(first=0)
@@ -118,7 +118,7 @@ class Karpathy(Format):
 
 
 def _sentence_count(item: Any) -> int:
-    """How many sentences an entry has, whatever else is wrong with it."""
+    """Return the number of sentences of a possibly invalid entry."""
     sentences = item.get("sentences") if isinstance(item, dict) else None
     return len(sentences) if isinstance(sentences, list) else 0
 

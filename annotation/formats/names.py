@@ -1,4 +1,5 @@
-"""Names of images and files: which are safe, which picture a name means, and how ids follow from names."""
+"""Names of images and files: which are safe, which picture a name refers to, and how ids are derived from
+names."""
 
 import re
 import unicodedata
@@ -11,9 +12,9 @@ from annotation.protocol.terms import ImageRecord
 from phrasebox.names import base_name, folded, image_id
 from phrasebox.text_files import FormatError, short_repr
 
-#: Bytes of a name. File systems stop at 255, and exports add an extension.
+#: Maximum bytes of a name. File systems stop at 255, and exports add an extension.
 _LONGEST_NAME = 240
-#: The drive of a path of Windows.
+#: The drive of a Windows path.
 _DRIVE = re.compile(r"[A-Za-z]:/")
 
 SAFE_NAME = (
@@ -23,9 +24,10 @@ SAFE_PATH = "a plain name, or a path of such names"
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether `name` can be a file's name on export without leaving its folder or hiding there.
+    """Whether `name` can be a file's name in an export without leaving its folder or being hidden.
 
-    Spaces of any kind may stand within it."""
+    It may contain spaces of any kind.
+    """
     return (
         bool(name)
         and (name.isprintable() or all(s.isprintable() or unicodedata.category(s) == "Zs" for s in name))
@@ -38,21 +40,21 @@ def is_safe_name(name: str) -> bool:
 
 
 def is_safe_path(name: str) -> bool:
-    """Whether `name` is a plain name, or a path of plain names that leads down."""
+    """Whether `name` is a plain name, or a relative path of plain names."""
     return len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME and all(
         map(is_safe_name, name.split("/"))
     )
 
 
-@lru_cache(maxsize=1024)  # rows of one image mostly stand together
+@lru_cache(maxsize=1024)  # rows of one image are usually adjacent
 def path_in_source(filename: str) -> str:
-    """The file name of a source as a path from the folder of pictures: with slashes, and without what
-    leads to that folder on somebody's machine."""
+    """Return the file name of a source as a path within the folder of pictures: with slashes, and without the
+    path to that folder on another machine."""
     return _DRIVE.sub("", filename.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
 
 
 class Pictures:
-    """The files of a folder of pictures, by the names that a source gives them; none where that is None."""
+    """The files of a folder of pictures, by the names in a source; none if the folder is None."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -60,10 +62,10 @@ class Pictures:
         self._last = ("", "")
 
     def find(self, *names: str) -> Path | None:
-        """The first of `names` that is a file in the folder: as it is spelled, then as it looks, also in
-        folders below; then without the folders in the name.
+        """Return the first of `names` that is a file in the folder: by exact spelling, then by normalized
+        spelling, also in subfolders; then without the folders in the name.
 
-        Raises FormatError where two files may be meant. Names that are not plain are passed over.
+        Raises FormatError if two files match. Names that are not plain are skipped.
         """
         if self.folder is None:
             return None
@@ -77,9 +79,9 @@ class Pictures:
         return None
 
     def key(self, filename: str) -> str:
-        """What two spellings of one image's name have in common: its picture, or how it looks."""
+        """Return a common key of the spellings of one image's name: its picture, or the normalized name."""
         if self.folder is None:
-            if filename != self._last[0]:  # rows of one image mostly stand together
+            if filename != self._last[0]:  # rows of one image are usually adjacent
                 self._last = filename, folded(path_in_source(filename))
             return self._last[1]
         path = path_in_source(filename)
@@ -95,7 +97,8 @@ class Pictures:
         return file if self.folder is not None and (file := self.folder / path).is_file() else None
 
     def _looking_alike(self, path: str) -> Path | None:
-        """The file at whose end `path` stands; of several the one that lies there, or is spelled so."""
+        """Return the file whose path ends in `path`; of several, the one that is there exactly, or has this
+        spelling."""
         look = f"/{folded(path)}"
         files = [
             file
@@ -104,7 +107,7 @@ class Pictures:
         ]
         files = [file for file in files if file.parent == (self.folder or file) / Path(path).parent] or files
         files = [file for file in files if file.name == base_name(path)] or files
-        files = [file for file in files if not is_clutter(file.parent.name)] or files  # but thumbnails
+        files = [file for file in files if not is_clutter(file.parent.name)] or files  # without thumbnails
         if len(files) > 1:
             one, other = (short_repr(str(file.relative_to(self.folder or ""))) for file in files[:2])
             ambiguous = FormatError(
@@ -118,7 +121,8 @@ class Pictures:
 
     @cached_property
     def _tree(self) -> dict[str, list[Path]]:
-        """The files below the folder by how their names look, but hidden ones and leftovers of macOS."""
+        """Return the files below the folder by normalized name, without hidden ones and those that macOS
+        leaves."""
         index: dict[str, list[Path]] = {}
         for folder, folders, files in walk(self.folder) if self.folder is not None else ():
             folders[:] = (name for name in folders if not is_hidden(name))
@@ -129,8 +133,8 @@ class Pictures:
 
 
 class ImageIds:
-    """The ids of images that a source names by files: the name without its extension; where an earlier
-    image has that, the name with it, then with its folders."""
+    """The ids of images that a source names by files: the name without its extension; if an earlier image has
+    it, the name with it, then with its folders."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
@@ -138,7 +142,7 @@ class ImageIds:
         self._pictures: dict[Path, str] = {}
 
     def id_of(self, filename: str, picture: Path | None) -> str:
-        """The id of the next image; raises ValueError where it is an earlier one, or looks like one."""
+        """Return the id of the next image. Raises ValueError if it equals, or resembles, an earlier one."""
         look = folded(filename)
         earlier = self._looks.get(look)
         if earlier is not None and (picture is None or earlier not in self._pictures.values()):
@@ -155,8 +159,8 @@ class ImageIds:
         return id
 
     def printed(self, record: ImageRecord) -> str:
-        """The file name by which formats that know no other id print the next image: its own, or one made of
-        its id, which reads back to that."""
+        """Return the file name of the next image in formats without other ids: its own, or one made from its
+        id, which reads back to that."""
         for name in (record.filename, record.id, f"{record.id}.jpg"):
             if folded(name) not in self._looks and self._free_id(name) == record.id:
                 self.id_of(name, None)
@@ -173,14 +177,14 @@ def _again(filename: str, earlier: str) -> str:
     return f"image {short_repr(filename)} appears a second time{spelled}"
 
 
-#: What lies beside the files of every export, and is no part of a corpus.
+#: A file beside every export, which does not belong to a corpus.
 DATASHEET_FIGURES = "datasheet.json"
 
 
 def only_file(path: Path, *patterns: str, expected: str = "") -> Path:
-    """`path` where it is a file; in a folder, its one file that matches one of `patterns`.
+    """Return `path` if it is a file; in a folder, its only file that matches one of `patterns`.
 
-    Hidden files, the folders that macOS puts into archives, and the figures of a datasheet do not count.
+    Hidden files, the folders that macOS puts into archives, and the figures of a datasheet are ignored.
     """
     expected = expected or f"one file {' or '.join(patterns)}; name the file itself"
     if path.is_file():

@@ -1,7 +1,6 @@
 """Parquet: images, captions, mentions, chains and boxes as five tables, row group by row group.
 
-The rows of all tables stand in the order of the images, so that they are read side by side, an image at a
-time.
+The rows of all tables are in the order of the images, so that they are read in parallel, one image at a time.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ from phrasebox.balance import current_tally
 from phrasebox.table_files import count_columns
 from phrasebox.text_files import FormatError, short_repr
 
-#: Rows that wait in memory before they are written as one group, and that are read at once.
+#: Rows in memory before they are written as one group, and rows that are read at a time.
 ROW_GROUP, _READ_AT_ONCE = 20_000, 200
 _IMAGES = "images.parquet"
 _SHAPE = "a folder with images, captions, mentions, chains and boxes.parquet"
 
 _TEXT, _INT, _FLAG, _TEXTS = "string", "int32", "bool", "list<string>"
 
-#: Table -> column -> type; docs/formats.md says what each means.
+#: Type of each column by table; docs/formats.md describes their meaning.
 PARQUET_TABLES: dict[str, dict[str, str]] = {
     "images": {
         "image": _TEXT,
@@ -92,7 +91,7 @@ PARQUET_TABLES: dict[str, dict[str, str]] = {
 
 
 class Parquet(Format):
-    """Everything in an ImageRecord but the picture's path: for pandas, DuckDB, Polars, R."""
+    """Everything in an ImageRecord except the picture's path: for pandas, DuckDB, Polars, R."""
 
     key = "parquet"
     title = "Parquet tables (images, captions, mentions, chains, boxes)"
@@ -155,7 +154,7 @@ def _add_layer(tables: dict[str, _Table], image: str, layer: LayerRecord) -> Non
 
 
 def _located(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
-    """The records of a folder that holds the five files, or whose one folder does."""
+    """Yield the records of a folder with the five files, or whose only subfolder has them."""
     files = [path / _IMAGES] if (path / _IMAGES).is_file() else sorted(path.glob(f"*/{_IMAGES}"))
     if len(files) != 1:
         raise FormatError(f"holds no {_IMAGES}", file=path, expected=_SHAPE)
@@ -210,7 +209,7 @@ def _layer(tables: dict[str, _Rows], image: str, captions: tuple[CaptionRecord, 
     objects: dict[int, LayerObject] = {}
     for row in tables["chains"].of(image):
         id = row.text("chain")
-        # Chain 0 stands there once for each of its mentions.
+        # Chain 0 occurs once for each of its mentions.
         of_chain = mentions.get(id, [])
         in_chain = tuple(of_chain[:1] if id == NOT_VISUAL else of_chain)
         chains.append(Chain(id, in_chain, row.text("label"), row.strings("phrases")))
@@ -233,7 +232,7 @@ def _layer(tables: dict[str, _Rows], image: str, captions: tuple[CaptionRecord, 
 
 
 class _Rows:
-    """The rows of one Parquet file in their order, taken image by image."""
+    """The rows of one Parquet file in order, consumed image by image."""
 
     def __init__(self, path: Path, columns: dict[str, str]) -> None:
         self._path = path
@@ -254,25 +253,25 @@ class _Rows:
         self._next = next(self._left, None)
 
     def all(self) -> Iterator[Fields]:
-        """Every row."""
+        """Yield every row."""
         while self._next is not None:
             row, self._next = self._next, next(self._left, None)
             yield row
 
     def of(self, image: str) -> Iterator[Fields]:
-        """The rows that come next, as far as they are of `image`."""
+        """Yield the next rows as far as they belong to `image`."""
         while self._next is not None and self._next.value["image"] == image:
             row, self._next = self._next, next(self._left, None)
             yield row
 
     def check_end(self) -> None:
-        """Raise FormatError unless all rows were taken."""
+        """Raise FormatError unless all rows were consumed."""
         if self._next is not None:
             image = short_repr(self._next.value["image"])
             raise self.refuse(f"the rows of image {image} do not stand where {_IMAGES} has the image")
 
     def refuse(self, problem: str) -> FormatError:
-        """The error, to be raised, that names the file."""
+        """Return the error, to be raised, that names the file."""
         return FormatError(problem, file=self._path, expected="rows in the order of the images")
 
     def _read(self) -> Iterator[Fields]:
@@ -283,10 +282,10 @@ class _Rows:
 
 
 class _Table:
-    """One Parquet file; rows are gathered by column and written in groups."""
+    """One Parquet file; rows are collected by column and written in groups."""
 
     def __init__(self, path: Path, columns: dict[str, str]) -> None:
-        # pyarrow costs a third of a second and 60 MB: only an export to Parquet pays for it.
+        # Importing pyarrow takes a third of a second and 60 MB, so only an export to Parquet does.
         pa = load_extra("pyarrow")
         pq = load_extra("pyarrow.parquet")
 

@@ -1,10 +1,10 @@
-"""Boxes that a model annotator proposes, as JSON Lines: one image in each line.
+"""Boxes that a model annotator proposes, as JSON Lines: one image per line.
 
     {"image": "scene-000001", "boxes": {"0:1-3": [[34, 12, 120, 240, 0.81], ...], ...}}
 
-A phrase is named by its mention: caption, first word, and the word after its last, all counted from 0. A box
-is left, top, right, bottom, 1-based and inclusive, and the chance that people accept it. Boxes are cut to
-their picture.
+The key of a phrase is its mention: caption, first word, and the word after its last, all counted from 0. A
+box is left, top, right, bottom, 1-based and inclusive, and the probability that people accept it. Boxes are
+clipped to their picture.
 """
 
 import json
@@ -25,16 +25,16 @@ _SHAPE = '{"image": KEY, "boxes": {"0:1-3": [[xmin, ymin, xmax, ymax, chance], .
 
 @dataclass(slots=True)
 class OutOfPicture:
-    """How many boxes of a file reached out of their picture and were cut (`clipped`), and how many lay wholly
-    outside and were left out."""
+    """How many boxes of a file were `clipped` to their picture, and how many were entirely outside and
+    skipped."""
 
     clipped: int = 0
     outside: int = 0
 
 
-#: Of an image's key: width and height in pixels, 0 where they are not known.
+#: Returns width and height in pixels for an image's key, 0 if unknown.
 SizeOf = Callable[[str], tuple[int, int]]
-#: The key of an image by its key or file name (`phrasebox.names.ImageNames.key`).
+#: Returns the key of an image for its key or file name (`phrasebox.names.ImageNames.key`).
 KeyOf = Callable[[str], str]
 
 
@@ -45,10 +45,10 @@ def read_proposals(
     out: OutOfPicture | None = None,
     key_of: KeyOf = str,
 ) -> Iterator[tuple[str, Proposals]]:
-    """(key of an image, its proposals, the best first) of each line, the boxes cut to the picture of this
-    size.
+    """Yield (key of an image, its proposals, the best first) of each line, the boxes clipped to the picture
+    of this size.
 
-    `out` counts those that were cut. Raises FormatError, naming the line.
+    `out` counts the clipped ones. Raises FormatError, naming the line.
     """
     out = OutOfPicture() if out is None else out
     seen: set[str] = set()
@@ -77,8 +77,8 @@ def read_proposals(
 def read_proposals_within(
     path: Path, sizes: Mapping[str, tuple[int, int]], images: Iterable[ImageNaming]
 ) -> Iterator[tuple[str, Proposals] | OutOfPicture]:
-    """As `read_proposals`, for images of these sizes and names; at the end comes how many boxes were cut or
-    left out."""
+    """Like `read_proposals`, for images of these sizes and names; the last item is the number of clipped or
+    skipped boxes."""
     out = OutOfPicture()
     key_of = ImageNames(images).key
     yield from read_proposals(path, size_of=lambda image: sizes.get(image, (0, 0)), out=out, key_of=key_of)
@@ -86,7 +86,7 @@ def read_proposals_within(
 
 
 def proposal_line(image: str, proposals: Proposals) -> str:
-    """The line of an image, without its end."""
+    """Return the line of an image, without its end."""
     boxes = {
         phrase: [[*corners(proposal.box), round(proposal.chance, 4)] for proposal in phrase_proposals]
         for phrase, phrase_proposals in proposals.items()
@@ -95,7 +95,7 @@ def proposal_line(image: str, proposals: Proposals) -> str:
 
 
 def write_proposals(path: Path, images: Iterable[tuple[str, Proposals]]) -> int:
-    """Write a file of proposals; how many images."""
+    """Write a file of proposals; return the number of images."""
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for image, proposals in images:
@@ -105,7 +105,7 @@ def write_proposals(path: Path, images: Iterable[tuple[str, Proposals]]) -> int:
 
 
 def _proposed(boxes: Any, size: tuple[int, int], out: OutOfPicture) -> Iterator[ProposedBox]:
-    """The parts of boxes that are in a picture of this size."""
+    """Yield the parts of boxes within a picture of this size."""
     tally = current_tally()
     for *box, chance in boxes:
         if any(type(corner) is not int for corner in box) or len(box) != 4:

@@ -1,4 +1,4 @@
-"""What readers make of a source of a corpus (`annotation.common.readers`): its records, and what is wrong."""
+"""What readers of a corpus's source return (`annotation.common.readers`): its records, and its problems."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class SourceFault:
     pictures: tuple[str, ...]
 
     def error(self) -> FormatError:
-        """The error."""
+        """Return the error."""
         error = FormatError(self.problem, file=self.file, line=self.line, expected=self.expected)
         error.no_valid_image, error.pictures = self.no_valid_image, self.pictures
         return error
@@ -32,8 +32,8 @@ class SourceFault:
 def read_records(
     format: str, source: Path, images: Path | None, packages: Sequence[str], apart: str
 ) -> Iterator[ImageRecord | SourceFault]:
-    """The records of a source, and between them what is wrong with it; `packages` hold further formats, and
-    the folder `apart` is no part of the source."""
+    """Yield the records of a source, and between them its problems; `packages` contain further formats, and
+    the folder `apart` does not belong to the source."""
     with apart_from(apart):
         yield from _records(format, source, images, packages)
 
@@ -69,13 +69,14 @@ def _records(
 def read_layer_records(
     format: str, source: Path, packages: Sequence[str], apart: str
 ) -> Iterator[base.SourceImage]:
-    """What a source says of images that a corpus has; further arguments as of `read_records`."""
+    """Yield what a source contains about images of an existing corpus; other arguments as in
+    `read_records`."""
     with apart_from(apart):
         yield from _formats(packages).get(format).read_layer(source)
 
 
 def readable_format(source: Path, packages: Sequence[str]) -> str | None:
-    """The key of the first format that reads an image of a source; None where none does."""
+    """Return the key of the first format that reads an image of a source; None if none does."""
     formats = _formats(packages)
     return next((reader.key for reader in formats if reader.reads and _reads(reader, source)), None)
 

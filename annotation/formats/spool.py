@@ -1,7 +1,7 @@
-"""Captions on disk until their image is complete: for formats that scatter the captions of one image.
+"""Captions on disk until their image is complete: for formats with scattered captions of one image.
 
-A private temporary SQLite database (SQLite deletes it when the connection closes) holds
-what does not fit the bounded page cache, so memory stays flat whatever the order of the file.
+A private temporary SQLite database (SQLite deletes it when the connection closes) contains what exceeds the
+bounded page cache, so that memory is constant for any order of the file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import TracebackType
 from annotation.formats.checks import MOST_PER_IMAGE
 from phrasebox.text_files import FormatError, short_repr
 
-#: KiB of pages that SQLite may keep in memory.
+#: KiB of pages in SQLite's cache.
 CACHE = 8 * 1024
 
 _TABLES = """
@@ -29,7 +29,7 @@ CREATE TABLE caption (
 
 @dataclass(frozen=True, slots=True)
 class SpooledCaption:
-    """A caption as it was put in: `number` is the source's, `id` None where it gave none."""
+    """A stored caption: `number` is the source's, `id` None if it has none."""
 
     number: int
     text: str
@@ -39,12 +39,12 @@ class SpooledCaption:
 
 
 class Spool:
-    """Images in the order they were first named, each with its captions by ascending number."""
+    """Images in order of first occurrence, each with its captions by ascending number."""
 
     def __init__(self, file: Path) -> None:
         """`file` is the source, for messages."""
         self.file = file
-        # An empty name makes SQLite keep the database in an anonymous temporary file.
+        # With an empty name, SQLite keeps the database in an anonymous temporary file.
         self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._base.execute(f"PRAGMA cache_size = -{CACHE}")
         self._base.execute("PRAGMA journal_mode = OFF")
@@ -61,8 +61,8 @@ class Spool:
         self._base.close()
 
     def add_image(self, key: str, data: str, line: int | None = None) -> str | None:
-        """Put an image in; where `key` stands already, return the data it stands with."""
-        if key == self._latest[0]:  # rows of one image mostly stand together
+        """Add an image; if `key` exists already, return its data."""
+        if key == self._latest[0]:  # rows of one image are usually adjacent
             return self._latest[1]
         try:
             self._base.execute("INSERT INTO image (key, line, data) VALUES (?, ?, ?)", (key, line, data))
@@ -84,9 +84,9 @@ class Spool:
         line: int | None = None,
         unrelated: bool = False,
     ) -> None:
-        """Put a caption in; raises FormatError where its number in its image, or its id, is taken.
+        """Add a caption. Raises FormatError if its number in its image, or its id, is taken.
 
-        An id is taken where another caption of the same `ids_of` has it: an image, or "" for all of them.
+        An id is taken if another caption of the same `ids_of` has it: an image, or "" for all of them.
         """
         try:
             self._base.execute(
@@ -111,23 +111,23 @@ class Spool:
             ) from error
 
     def images(self) -> Iterator[str]:
-        """The data of each image, in order."""
+        """Yield the data of each image, in order."""
         for (data,) in self._base.execute("SELECT data FROM image ORDER BY position"):
             yield data
 
     def orphans(self) -> Iterator[tuple[str, str]]:
-        """Image key and caption id of each caption whose image was never put in."""
+        """Yield image key and caption id of each caption whose image was never added."""
         rows = self._base.execute("SELECT image, id FROM caption WHERE image NOT IN (SELECT key FROM image)")
         for image, id in rows:
             yield image, id or ""
 
     def __iter__(self) -> Iterator[tuple[str, str, int | None, list[SpooledCaption]]]:
-        """Key, data, line and captions of each image."""
+        """Yield key, data, line and captions of each image."""
         cursor = self._base.execute("SELECT key, data, line FROM image ORDER BY position")
         for key, data, line in cursor:
             rows = self._base.execute(
                 "SELECT number, text, id, line, unrelated FROM caption"
                 " WHERE image = ? ORDER BY number LIMIT ?",
-                (key, MOST_PER_IMAGE + 1),  # one too many is enough to be refused
+                (key, MOST_PER_IMAGE + 1),  # one too many is enough to be rejected
             )
             yield key, data, line, [SpooledCaption(n, t, i, at, bool(u)) for n, t, i, at, u in rows]

@@ -1,5 +1,5 @@
-"""Decoders of pictures, which run in readers (`annotation.common.readers`): of what users send, and of what
-was stored of it."""
+"""Decoders of pictures, which run in readers (`annotation.common.readers`): for uploads, and for stored
+pictures."""
 
 import hashlib
 import io
@@ -17,35 +17,35 @@ from PIL import WebPImagePlugin as _webp  # noqa: F401
 from annotation.images.metadata import Malformed, without_metadata
 from phrasebox.errors import PhraseboxError
 
-#: Pictures beyond these are refused before a pixel is decoded.
+#: Larger pictures are rejected before a pixel is decoded.
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 50_000_000
 
-#: Pillow's name of a type -> the extension it is kept under.
+#: File extension of a stored picture by Pillow's name of its type.
 _TYPES = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp", "GIF": "gif"}
 _EXPECTED = "a JPEG, PNG, WebP or still GIF"
-#: How a picture is encoded again: without loss, or in JPEG so that none is seen.
+#: How a picture is encoded again: losslessly, or in JPEG without visible loss.
 _HOW: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}
 _ORIENTATION = 0x0112
-#: The orientations that are not upright, by EXIF.
+#: The EXIF orientations that are not upright.
 _TURNED = range(2, 9)
 _QUALITY = 80
 
 # Decoders are imported once, before readers are forked: each would take longer for that than for pictures.
 Image.preinit()
 
-# Pillow warns at a size of its own; ours is lower and refuses.
+# Pillow warns at its own size; ours is lower and raises an error.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
 class PictureError(PhraseboxError):
-    """A file that is no picture we keep; names the file, what is wrong and what was expected."""
+    """A file that is no valid picture; names the file, the error and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPicture:
-    """A stored picture: its name, its size in pixels, the SHA-256 of the file as it came, and the EXIF
-    orientation by which it was turned upright, 1 where it was not."""
+    """A stored picture: its name, its size in pixels, the SHA-256 of the original file, and the EXIF
+    orientation by which it was rotated upright, 1 if it was not."""
 
     name: str
     width: int
@@ -55,15 +55,15 @@ class StoredPicture:
 
     @property
     def turned(self) -> bool:
-        """Whether it was turned upright."""
+        """Whether it was rotated upright."""
         return self.orientation != 1
 
 
 def decode_pictures(
     paths: tuple[Path, ...], folder: Path | None, first: int = 0
 ) -> Iterator[tuple[StoredPicture | None, str]]:
-    """What is to be stored of each picture from number `first` on, or None and what is wrong with it; where
-    there is a `folder`, its clean bytes are put there (`clean_copy`)."""
+    """Yield what is to be stored of each picture from number `first` on, or None and its error; if there is a
+    `folder`, its clean bytes are written there (`clean_copy`)."""
     for number in range(first, len(paths)):
         try:
             stored, clean = _read_picture(paths[number])
@@ -77,12 +77,12 @@ def decode_pictures(
 
 
 def clean_copy(folder: Path, number: int) -> Path:
-    """Where the clean bytes of a picture lie."""
+    """Return the path of a picture's clean bytes."""
     return folder / f"{number}.part"
 
 
 def picture_extent(path: Path) -> tuple[int, int]:
-    """Width and height of a picture. Raises PictureError."""
+    """Return width and height of a picture. Raises PictureError."""
     try:
         with Image.open(path, formats=tuple(_TYPES)) as picture:
             return picture.size
@@ -91,9 +91,10 @@ def picture_extent(path: Path) -> tuple[int, int]:
 
 
 def write_small_copy(picture: Path, small: Path, side: int) -> None:
-    """Write a copy of `picture`, as WebP or as JPEG by the name `small`, whose longer side is `side` at most.
+    """Write a copy of `picture`, as WebP or as JPEG by the name `small`, whose longer side is at most `side`.
 
-    It is written beside its place and moved there, so that no reader meets half a file. Raises PictureError.
+    It is written to a temporary file and renamed, so that no reader sees an incomplete file. Raises
+    PictureError.
     """
     try:
         with Image.open(picture, formats=tuple(_TYPES)) as image:
@@ -120,7 +121,7 @@ def write_small_copy(picture: Path, small: Path, side: int) -> None:
 
 
 def _read_picture(path: Path) -> tuple[StoredPicture, bytes]:
-    """The picture at `path`, checked, and the bytes to store of it."""
+    """Return the picture at `path`, checked, and the bytes to store of it."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -134,11 +135,11 @@ def _read_picture(path: Path) -> tuple[StoredPicture, bytes]:
 
 
 def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], int]:
-    """The bytes to store, their type, width and height, and the orientation it was turned by. Every pixel has
-    been decoded once."""
+    """Return the bytes to store, their type, width and height, and the orientation by which it was rotated.
+    Every pixel has been decoded once."""
     try:
         with Image.open(io.BytesIO(data), formats=tuple(_TYPES)) as image:
-            # A phone's JPEG with a second picture behind it calls itself MPO.
+            # A phone's JPEG with a second picture has the type MPO.
             kind = "JPEG" if image.format == "MPO" else str(image.format)
             _check_extent(image, kind)
             stated: Any = image.getexif().get(_ORIENTATION)
@@ -164,7 +165,7 @@ def _cleaned(data: bytes) -> tuple[bytes, str, tuple[int, int], int]:
 
 
 def _not_decoded(error: Exception) -> PictureError:
-    """Damaged files make the decoders raise almost anything; all of it means the same."""
+    """Damaged files make the decoders raise almost anything, with the same meaning."""
     reason = next(iter(str(error).splitlines()), type(error).__name__)
     return PictureError(f"cannot be decoded ({reason}); expected {_EXPECTED}")
 
@@ -185,7 +186,7 @@ def _megapixels(pixels: int) -> str:
 
 
 def _encoded(image: Image.Image, kind: str) -> bytes:
-    """`image` turned upright and encoded again."""
+    """Return `image` rotated upright and encoded again."""
     turned = ImageOps.exif_transpose(image)
     turned.info = {key: turned.info[key] for key in ("icc_profile", "transparency") if key in turned.info}
     out = io.BytesIO()

@@ -1,8 +1,7 @@
-"""A picture's bytes without what its camera and its editors wrote about it: EXIF, XMP, comments.
+"""Remove metadata of cameras and editors from a picture's bytes: EXIF, XMP, comments.
 
-The coded pixels are copied as they stand, so nothing is lost by it: of each container only
-the parts that decide how the pixels look are kept (tables, palettes, colour profiles), and
-whatever follows the end of the picture is cut off.
+The coded pixels are copied unchanged, so nothing is lost: only those parts of a container remain that affect
+the pixels (tables, palettes, colour profiles), and anything after the end of the picture is removed.
 """
 
 import re
@@ -10,13 +9,13 @@ from collections.abc import Callable
 
 
 class Malformed(ValueError):
-    """The container's parts do not add up; a decoder may still make something of it."""
+    """The container's parts are inconsistent; a decoder may still be able to read it."""
 
 
-#: Where entropy-coded JPEG data ends: 0xFF before anything but a stuffed zero, a restart or a fill byte.
+#: The end of entropy-coded JPEG data: 0xFF before anything but a stuffed zero, a restart or a fill byte.
 _MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 
-#: Application segments that decide how a JPEG looks, with the words they open with.
+#: Application segments that affect how a JPEG looks, with their first bytes.
 _JPEG_ALLOWED = {0xE0: b"JFIF\x00", 0xE2: b"ICC_PROFILE\x00", 0xEE: b"Adobe"}
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -31,7 +30,7 @@ _WEBP_EXIF_OR_XMP = 0x0C
 def _jpeg(data: bytes) -> bytes:
     """ISO 10918-1, annex B: marker segments up to EOI.
 
-    A missing EOI is not supplied: by it the decoder tells a file that was cut short.
+    A missing EOI is not added: by it the decoder recognizes a truncated file.
     """
     out = bytearray(b"\xff\xd8")
     at = 2

@@ -1,7 +1,7 @@
 """Pictures on disk: checked by decoding, stripped of metadata, named by their content.
 
-A kept picture lies under DATA_DIR/pictures/ab/<sha256>.<extension>, where `ab` opens the hash
-of the stored bytes: the same picture is kept once, and a stored file never changes.
+The path of a stored picture is DATA_DIR/pictures/ab/<sha256>.<extension>, where `ab` is the start of the hash
+of the stored bytes: the same picture is stored once, and a stored file never changes.
 """
 
 import hashlib
@@ -25,24 +25,25 @@ from annotation.images.decoding import (
 from annotation.images.withdrawn import withdrawn_pictures
 from phrasebox.text_files import FormatError
 
-#: What a stored picture is called.
+#: The name of a stored picture.
 _NAME = re.compile(r"[0-9a-f]{64}\.(jpg|png|webp|gif)")
 
 
 def _store() -> Path:
-    """The folder of kept pictures."""
+    """Return the folder of stored pictures."""
     return Path(settings.DATA_DIR) / "pictures"
 
 
 def picture_path(name: str, *, root: Path | None = None) -> Path:
-    """Where the kept picture `name` lies; raises PictureError where that is no such name."""
+    """Return the path of the stored picture `name`. Raises PictureError for an invalid name."""
     if not _NAME.fullmatch(name):
         raise PictureError(f"{name!r} names no stored picture; expected a SHA-256 and an extension")
     return (root or _store()) / name[:2] / name
 
 
 def picture_size(name: str) -> tuple[int, int] | None:
-    """Width and height of the kept picture `name`; None where its file is missing, or cannot be read."""
+    """Return width and height of the stored picture `name`; None if its file is missing, or cannot be
+    read."""
     path = picture_path(name)
     if not path.is_file():
         return None
@@ -53,7 +54,7 @@ def picture_size(name: str) -> tuple[int, int] | None:
 
 
 def check_picture(path: Path) -> StoredPicture:
-    """What would be stored of the picture at `path`; decodes all of it. Raises PictureError."""
+    """Return what would be stored of the picture at `path`, after decoding all of it. Raises PictureError."""
     (stored,) = check_pictures([path])
     if isinstance(stored, PictureError):
         raise stored
@@ -63,11 +64,11 @@ def check_picture(path: Path) -> StoredPicture:
 def store_pictures(
     paths: Sequence[Path], *, into: Path | None = None
 ) -> Iterator[StoredPicture | PictureError]:
-    """Check pictures and store them under `into` (default: the store): what was stored of each, or what is
-    wrong with it.
+    """Check pictures and store them under `into` (default: the store); yield what was stored of each, or its
+    error.
 
-    Orientation is applied to the pixels; only then, or where the container is damaged but
-    decodes, is a picture encoded again.
+    The EXIF orientation is applied to the pixels; only then, or if the container is damaged but can be
+    decoded, is a picture encoded again.
     """
     root = into or _store()
     folder = root / f".{secrets.token_hex(8)}"
@@ -86,12 +87,12 @@ def store_pictures(
 
 
 def check_pictures(paths: Sequence[Path]) -> Iterator[StoredPicture | PictureError]:
-    """What `store_pictures` would yield; stores nothing."""
+    """Yield the same as `store_pictures`; store nothing."""
     return _decoded(paths, None)
 
 
 def _decoded(paths: Sequence[Path], folder: Path | None) -> Iterator[StoredPicture | PictureError]:
-    """What readers make of pictures; one that a reader dies of is passed over."""
+    """Yield the readers' results for pictures; one that makes a reader die is skipped."""
     first, withdrawn = 0, withdrawn_pictures()
     while first < len(paths):
         try:
@@ -109,32 +110,33 @@ def _decoded(paths: Sequence[Path], folder: Path | None) -> Iterator[StoredPictu
 
 
 def source_digest(path: Path) -> str:
-    """SHA-256 of the file as it came, without looking into it."""
+    """Return the SHA-256 of the original file, without decoding it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def publish_pictures(staged: Path) -> None:
-    """Move every picture kept under `staged` into the store, but for those withdrawn by then. Running it
-    again is harmless."""
+    """Move every picture stored under `staged` into the store, except those withdrawn by then. It may be
+    repeated."""
     for folder in sorted(staged.iterdir()) if staged.is_dir() else ():
         for file in sorted(folder.iterdir()):
             target = picture_path(file.name)
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(file, target)
-            # Asked behind the move: a picture is first noted as withdrawn, and then looked for in the store.
+            # Checked after the move: a picture is first recorded as withdrawn, and then looked for in the
+            # store.
             if target.name in withdrawn_pictures():
                 discard_picture(target.name)
         folder.rmdir()
 
 
 def small_copy_path(picture: Path) -> Path:
-    """Where the small copy of the kept picture at `picture` lies, whether or not it was made."""
+    """Return the path of the thumbnail of the stored picture at `picture`, whether it exists or not."""
     return Path(settings.DATA_DIR) / "thumbnails" / picture.parent.name / f"{picture.stem}.webp"
 
 
 def discard_picture(name: str) -> None:
-    """Remove the kept picture `name` and its small copy, if they are there.
+    """Delete the stored picture `name` and its thumbnail, if they exist.
 
     Their folders stay: somebody may be about to move a picture there, and a proxy may have the store mounted.
     """

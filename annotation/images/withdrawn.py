@@ -1,8 +1,8 @@
-"""Pictures that were withdrawn, since somebody who is in them objects: a list beside the database.
+"""Withdrawn pictures, for example because a person in them objected: a list beside the database.
 
-`withdrawn.txt` in DATA_DIR holds names of stored pictures (the SHA-256 of their bytes) and times, and nothing
-else. A backup that is older than a withdrawal brings the picture back; the list lets it go once more. A
-picture on the list is not stored again, whichever corpus brings it.
+`withdrawn.txt` in DATA_DIR contains names of stored pictures (the SHA-256 of their bytes) and times, and
+nothing else. A backup that is older than a withdrawal contains the picture; with the list it is deleted
+again. A picture on the list is never stored again, in any corpus.
 """
 
 import fcntl
@@ -22,12 +22,12 @@ _LINE = re.compile(r"([0-9a-f]{64}\.(?:jpg|png|webp|gif)) (\S+)")
 
 
 def withdrawn_file() -> Path:
-    """The list of withdrawn pictures, in DATA_DIR."""
+    """Return the path of the list of withdrawn pictures, in DATA_DIR."""
     return Path(settings.DATA_DIR) / WITHDRAWN
 
 
 def withdrawn_pictures() -> frozenset[str]:
-    """The names of all pictures that were withdrawn."""
+    """Return the names of all withdrawn pictures."""
     try:
         known = withdrawn_file().stat()
     except FileNotFoundError:
@@ -36,12 +36,12 @@ def withdrawn_pictures() -> frozenset[str]:
 
 
 def note_withdrawn(name: str) -> None:
-    """Put a picture on the list, for good, before anything else is done about it."""
+    """Add a picture to the list, for good, before anything else is done about it."""
     merge_withdrawn(f"{name} {datetime.now(UTC).isoformat(timespec='seconds')}\n")
 
 
 def merge_withdrawn(listed: str) -> None:
-    """Add to the list what the text of another one names, at once or not at all; the first time counts."""
+    """Add the names of another list's text, atomically; the first time counts."""
     path = withdrawn_file()
     with _alone(path):
         stored = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -56,7 +56,7 @@ def merge_withdrawn(listed: str) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """While open, nobody else writes the list: one waits for the other, by a lock file that stays."""
+    """Lock the list within the context, by a lock file that stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path.with_name(f".{path.stem}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -67,7 +67,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file at once or not at all, for its owner alone."""
+    """Write a file atomically, readable only by its owner."""
     handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

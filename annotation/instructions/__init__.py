@@ -1,17 +1,16 @@
-"""What a campaign tells its workers, in versions, and what they agreed to.
+"""A campaign's texts for its workers, in versions, and the workers' consents.
 
-Texts are of a kind of question, or the consent text. A text that nobody has written is the built-in
-one, as version 0: `instructions.txt` in the kind's folder (`annotation.task_types.discovery`), and
-`texts/consent.txt`. Opening a campaign freezes those as version 1. A version is never changed: a new text is
-a new version, and judgments carry the one they were given under.
+Texts belong to a kind of question, or are the consent text. The default text is the built-in one, as version
+0: `instructions.txt` in the kind's folder (`annotation.task_types.discovery`), and `texts/consent.txt`.
+Opening a campaign freezes those as version 1. A version is never changed: a new text is a new version, and
+judgments have the one they were given under.
 
-A text is paragraphs separated by blank lines, without markup. A paragraph that begins with
-"Good: " is an example of how to answer, one that begins with "Bad: " of a mistake.
+A text consists of paragraphs separated by blank lines, without markup. A paragraph that begins with "Good: "
+is an example of a good answer, one that begins with "Bad: " of a mistake.
 
-`instructions.LANGUAGE.txt` says in another language what `instructions.txt` says, as does
-`texts/consent.LANGUAGE.txt`, and belongs to the same version: a judgment or an agreement names that. So it is
-shown only where a campaign's text is the built-in one, word for word; what a researcher wrote is shown as it
-was written.
+`instructions.LANGUAGE.txt` is the translation of `instructions.txt`, likewise `texts/consent.LANGUAGE.txt`,
+and belongs to the same version, to which a judgment or a consent refers. So it is shown only if a campaign's
+text is exactly the built-in one; a researcher's text is shown unchanged.
 """
 
 from collections.abc import Collection, Iterable
@@ -38,7 +37,7 @@ _TEXTS = Path(__file__).parent / "texts"
 
 
 class StaleText(ValueError):
-    """The text was changed since it was shown: it has to be read again."""
+    """The text was changed since it was shown: it must be read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +58,33 @@ class CampaignText:
 
     @property
     def paragraphs(self) -> tuple[Paragraph, ...]:
-        """The text cut at blank lines, each paragraph with what it begins with."""
+        """The text split at blank lines, each paragraph with its kind."""
         return tuple(_paragraph(part) for part in _parts(self.text))
 
 
 def known_texts() -> tuple[str, ...]:
-    """What there can be texts of: the consent, and every kind of question."""
+    """Return the possible texts: the consent, and every kind of question."""
     return (CONSENT, *kinds.names())
 
 
 def built_in_text(kind: str) -> CampaignText:
-    """The text that a campaign shows of a kind until somebody writes another."""
+    """Return the default text of a kind."""
     return CampaignText(kind, 0, _built_in(_known(kind)))
 
 
 def is_built_in_text(text: CampaignText, language: str | None) -> bool:
-    """Whether these are our words, or ours in `language`: another text might mean something else."""
+    """Whether this is a built-in text, in English or `language`: another text might differ in meaning."""
     return text.text in {_built_in(text.kind), language and _translated(text.kind, language)}
 
 
 def current_text(*, campaign: Campaign, kind: str) -> CampaignText:
-    """The newest text of a kind."""
+    """Return the newest text of a kind."""
     row = _newest(campaign, kind)
     return CampaignText(kind, row.version, row.text) if row is not None else built_in_text(kind)
 
 
 def text_in_language(text: CampaignText, language: str | None) -> CampaignText:
-    """`text` in a language ("de"), under its own version; as it stands where that has no translation."""
+    """Return `text` in a language ("de"), under its own version; unchanged if there is no translation."""
     translated = _translated(text.kind, language) if language and text.text == _built_in(text.kind) else ""
     return replace(text, text=translated) if translated else text
 
@@ -93,10 +92,10 @@ def text_in_language(text: CampaignText, language: str | None) -> CampaignText:
 def publish_text(
     *, campaign: Campaign, kind: str, text: str, seen: int | None = None, actor: Account | None = None
 ) -> CampaignText:
-    """Make `text` the newest version; where it is that already, nothing changes.
+    """Make `text` the newest version; if it is unchanged, do nothing.
 
-    A new consent text is asked of everybody again; an empty one asks nobody. `seen` is the version that was
-    read before: raises StaleText where there is a newer one. Raises CampaignError on an unknown kind, empty
+    Everybody must agree again to a new consent text; nobody to an empty one. `seen` is the version that was
+    read before: raises StaleText if there is a newer one. Raises CampaignError for an unknown kind, empty
     instructions, or a text that is too long.
     """
     _known(kind)
@@ -121,9 +120,9 @@ def publish_text(
 
 
 def install_texts(campaign: Campaign, kinds: Iterable[str] | None = None) -> None:
-    """Freeze the built-in texts of kinds that have none, as version 1. Inside the act's transaction.
+    """Freeze the built-in texts of kinds that have none, as version 1. Call within the act's transaction.
 
-    `kinds`: all that the campaign asks, and its consent text, unless they are named.
+    `kinds`: by default all kinds of the campaign, and its consent text.
     """
     kinds = (CONSENT, *campaign.kinds) if kinds is None else kinds
     there = set(Instructions.objects.filter(campaign=campaign).values_list("kind", flat=True))
@@ -133,13 +132,13 @@ def install_texts(campaign: Campaign, kinds: Iterable[str] | None = None) -> Non
 
 
 def needs_consent(*, worker: int, campaign: Campaign) -> bool:
-    """Whether this worker (the id) has to agree to the newest consent text before they go on."""
+    """Whether this worker (the id) must agree to the newest consent text before working on."""
     return campaign.pk in consents_needed(worker=worker, campaigns=[campaign.pk])
 
 
 def consents_needed(*, worker: int, campaigns: Collection[int]) -> frozenset[int]:
-    """Those of these campaigns (ids) whose newest consent text this worker (the id) has to agree to before
-    they go on; two queries."""
+    """Return those of these campaigns (ids) to whose newest consent text this worker (the id) must agree
+    before working on; two queries."""
     texts = Instructions.objects.filter(campaign__in=campaigns, kind=CONSENT).order_by("campaign", "version")
     rows = texts.annotate(says=~Q(text="")).values_list("campaign", "pk", "says")
     newest = {campaign: (text, says) for campaign, text, says in rows}
@@ -153,9 +152,9 @@ def consents_needed(*, worker: int, campaigns: Collection[int]) -> frozenset[int
 
 
 def record_consent(*, worker: int, campaign: Campaign, version: int) -> None:
-    """Note that this worker (the id) agrees to the consent text, of the version that they were shown.
+    """Record that this worker (the id) agrees to the shown version of the consent text.
 
-    Raises StaleText where there is a newer one by now.
+    Raises StaleText if there is a newer one.
     """
     with database.writing():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -169,7 +168,7 @@ def record_consent(*, worker: int, campaign: Campaign, version: int) -> None:
 
 
 def text_versions(*, campaign: Campaign, kind: str) -> list[Instructions]:
-    """All versions of a text, newest first."""
+    """Return all versions of a text, newest first."""
     rows = Instructions.objects.filter(campaign=campaign, kind=_known(kind))
     return list(rows.order_by("-version").select_related("created_by"))
 
@@ -209,7 +208,7 @@ def _read(path: Path) -> str:
 
 
 def _file(kind: str, language: str = "") -> Path | None:
-    """The file of a built-in text, in English or in a language ("de"); None where there is none."""
+    """Return the file of a built-in text, in English or in a language ("de"); None if there is none."""
     if kind == CONSENT:
         path = _TEXTS / (f"{CONSENT}.{language}.txt" if language else f"{CONSENT}.txt")
     else:
@@ -221,7 +220,7 @@ def _file(kind: str, language: str = "") -> Path | None:
 
 
 def _parts(text: str) -> list[str]:
-    """Paragraphs, their lines joined."""
+    """Return paragraphs, their lines joined."""
     blocks = "\n".join(line.strip() for line in text.splitlines()).split("\n\n")
     return [" ".join(block.split()) for block in blocks if block.strip()]
 

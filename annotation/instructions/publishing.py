@@ -1,4 +1,4 @@
-"""The texts of a campaign as operations: which there are, and a new version of one."""
+"""Operations on the texts of a campaign: list them, and publish a new version."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,7 +17,7 @@ def _kinds() -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextsRequest(CampaignRequest):
-    """The consent that workers give, and the instructions of each kind of question."""
+    """The consent of workers, and the instructions of each kind of question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +30,8 @@ class CampaignTexts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishTextRequest(CampaignRequest):
     """The text is shown from now on. Paragraphs are separated by blank lines; one that begins with “Good: ”
-    is an example of how to answer, one that begins with “Bad: ” of a mistake. Everybody is asked to agree to
-    a new consent; an empty one asks nobody."""
+    is an example of a good answer, one that begins with “Bad: ” of a mistake. Everybody must agree to a new
+    consent; nobody to an empty one."""
 
     kind: Annotated[str, OneOf(_kinds), Help(_("Kind"), _("The consent, or a kind of question"))]
     text: Annotated[
@@ -47,7 +47,7 @@ class PublishTextRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedText:
-    """The text in force; where it was that before, nothing was `changed`."""
+    """The text in force; `changed` is false if it was the same before."""
 
     kind: str
     version: int
@@ -56,7 +56,7 @@ class PublishedText:
 
 
 def list_texts(request: TextsRequest, context: OperationContext) -> CampaignTexts:
-    """The texts of a campaign."""
+    """Return the texts of a campaign."""
     row = request.row()
     kinds = (instructions.CONSENT, *row.kinds)
     return CampaignTexts(texts=tuple(instructions.current_text(campaign=row, kind=kind) for kind in kinds))

@@ -84,7 +84,7 @@ def send_emails(*, digest: str, language: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendPasswordLinkRequest:
-    """An e-mail with a link by which somebody chooses a new password."""
+    """An e-mail with a link for choosing a new password."""
 
     account: AccountName
 
@@ -141,7 +141,7 @@ def send_invitation(*, invitation: int, language: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageWorkersRequest(ChosenWorkers):
-    """The workers read the message on their next page, and by e-mail if they asked for that."""
+    """The workers see the message on their next page, and get it by e-mail if they chose so."""
 
     text: Annotated[
         str, Field(min_length=1, max_length=LONGEST_MESSAGE), Help(gettext_lazy("Message"), lines=4)

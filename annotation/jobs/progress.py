@@ -72,7 +72,7 @@ class JobProgress:
 
         A checkpoint is stored when this returns, so that calling it in the transaction of the work that it
         covers makes both happen or neither. Shares alone are written at most twice a second: call as often as
-        you like. Raises Cancelled, Stopping or Superseded where the work must end. While the database is
+        you like. Raises Cancelled, Stopping or Superseded if the work must end. While the database is
         unavailable a share is skipped, and a checkpoint waits; inside a transaction either raises
         DATABASE_LOST.
         """

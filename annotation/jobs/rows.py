@@ -147,7 +147,7 @@ def enqueue_operation(operation: Operation, request: Any, *, row: Any, actor: Ac
 
 
 def job_numbered(job_id: int) -> Job:
-    """Return the job of that number; raises JobError where there is none."""
+    """Return the job of that number; raises JobError if there is none."""
     job = Job.objects.filter(pk=job_id).first()
     if job is None:
         raise JobError(f"there is no job {job_id}")
@@ -157,7 +157,7 @@ def job_numbered(job_id: int) -> Job:
 def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
     """Cancel a job: at once if it is queued, at its next step if it runs. Its checkpoint is kept.
 
-    Raises JobError where it has ended.
+    Raises JobError if it has ended.
     """
     with database.writing():
         row = Job.objects.filter(pk=job_id)
@@ -177,7 +177,7 @@ def cancel_job(*, job_id: int, actor: Account | None = None) -> Job:
 def resume_job(*, job_id: int, actor: Account | None = None) -> Job:
     """Queue a failed or cancelled job again; it continues from its last checkpoint.
 
-    Raises JobError for other states, and UnknownName where its kind no longer exists.
+    Raises JobError for other states, and UnknownName if its kind no longer exists.
     """
     with database.writing():
         job_kind_named(job_numbered(job_id).kind)
@@ -328,7 +328,7 @@ def _send_again() -> int:
 
 
 def remaining(job: Job, *, at: datetime | None = None) -> float | None:
-    """Return the remaining seconds of a running job, at the speed of this run; None where unknown."""
+    """Return the remaining seconds of a running job, at the speed of this run; None if unknown."""
     if job.state != Job.RUNNING or job.started_at is None or job.share <= job.share_before:
         return None
     elapsed = ((at or database.now()) - job.started_at).total_seconds()

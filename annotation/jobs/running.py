@@ -58,14 +58,14 @@ def run_queued_job(
     stopping: Callable[[], bool] = never,
     limits: tuple[type[Exception], ...] = (),
 ) -> str | None:
-    """Run the job `job_id` if it is queued; return its state afterwards, or None where it belongs to another
+    """Run the job `job_id` if it is queued; return its state afterwards, or None if it belongs to another
     run.
 
     A second delivery of the same id finds it claimed and does nothing. `stopping` returns whether this worker
     must end, `limits` are the exceptions that the delivery raises in work that takes too long; in both cases,
     and where the work loses the database, the job is queued again. Any other exception of the work ends the
     job as failed: its row stores one line, the log the traceback. The end is retried until the database
-    accepts it. Raises LeftRunning where that takes too long; its `claimed` lets the next run take over the
+    accepts it. Raises LeftRunning if that takes too long; its `claimed` lets the next run take over the
     row.
     """
     at = database.now()
@@ -143,7 +143,7 @@ def _failed(job: Job, progress: JobProgress, error: Exception) -> Closing:
 
 
 def _claim(job_id: int, at: datetime, claimed: datetime | None) -> Job | None:
-    """Claim the job for this run since `at`; None where it is not queued any more.
+    """Claim the job for this run since `at`; None if it is not queued any more.
 
     A job that a finished run of ours `claimed` belongs to us too.
     """

@@ -18,7 +18,7 @@ from annotation.common.locks import Busy, locked_folder
 from annotation.datasets import archives, layers, uploads
 from annotation.jobs import emails, upkeep
 from annotation.models import Campaign, PlannedImage
-from annotation.moderation import withdrawing
+from annotation.moderation import withdrawn_pictures
 from annotation.notifications import delivering
 from annotation.queue import leases, model_answers, submission
 from annotation.workers import api_tokens, confirmation, rate_limit, repeated_calls, sessions
@@ -107,7 +107,7 @@ PERIODIC: dict[str, Periodic] = {
         Periodic("confirm_visits", 60, confirmation.ask_waiting),
         Periodic("remove_expired_exports", 3600, archives.remove_expired),
         Periodic("remove_expired_uploads", 3600, uploads.remove_expired_uploads),
-        Periodic("withdraw_again", 3600, withdrawing.withdraw_again),
+        Periodic("withdraw_again", 3600, withdrawn_pictures.withdraw_again),
         Periodic("forget_attempts", 3600, rate_limit.prune_rate_limits),
         Periodic("forget_letters", 3600, emails.prune_emails),
         Periodic("forget_platform_reports", 3600, confirmation.prune_platform_reports),

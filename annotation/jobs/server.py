@@ -19,12 +19,12 @@ from phrasebox.errors import PhraseboxError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRequest:
-    """What is wrong with the server, its disk, its last backup, its periodic work."""
+    """The server's problems, its disk, its last backup, its periodic work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailYourselfRequest:
-    """An e-mail to yourself shows that the server can send some."""
+    """An e-mail to yourself, to test the server's e-mail settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

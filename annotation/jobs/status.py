@@ -73,21 +73,21 @@ class JobsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """How far a job is, and what it came to."""
+    """The progress of a job, and its result."""
 
     job: _JobNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelJobRequest:
-    """A queued job is cancelled, a running one at its next step. What it did so far stays."""
+    """A queued job is cancelled at once, a running one at its next step. Completed steps stay."""
 
     job: _JobNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeJobRequest:
-    """A job that failed or was cancelled goes on from its last checkpoint."""
+    """A failed or cancelled job continues from its last checkpoint."""
 
     job: _JobNumber
 
@@ -171,12 +171,12 @@ def show_job(request: JobRequest, context: OperationContext) -> JobStatus:
 
 
 def cancel(request: CancelJobRequest, context: OperationContext) -> JobStatus:
-    """Cancel a job. Raises JobError where it has ended."""
+    """Cancel a job. Raises JobError if it has ended."""
     return job_status(cancel_job(job_id=request.job, actor=context.actor))
 
 
 def resume(request: ResumeJobRequest, context: OperationContext) -> JobStatus:
-    """Resume a job. Raises JobError where it has not failed or been cancelled."""
+    """Resume a job. Raises JobError if it has not failed or been cancelled."""
     return job_status(resume_job(job_id=request.job, actor=context.actor))
 
 

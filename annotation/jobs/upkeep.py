@@ -115,7 +115,7 @@ def measure_disk() -> None:
 
 
 def last_run(name: str) -> PeriodicRun | None:
-    """Return the last run of an entry; None where it never ran."""
+    """Return the last run of an entry; None if it never ran."""
     return PeriodicRun.objects.filter(name=name).first()
 
 

@@ -1,8 +1,8 @@
-"""What all commands share: `--json`, telling how far they are, one clear line on error.
+"""The common base of commands: `--json`, progress, and errors as one clear line.
 
-A command subclasses `ReportCommand`, overrides `report` (do the work, return plain data)
-and `show` (that data as text). With `--json` the last line of standard output is the data
-as one JSON document; progress always goes to standard error, a bar on a terminal and lines elsewhere.
+A command subclasses `ReportCommand`, overrides `report` (do the work, return plain data) and `show` (that
+data as text). With `--json` the last line of standard output is the data as one JSON document; progress
+always goes to standard error, as a bar on a terminal and as lines elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from annotation.common.plain_text import for_terminal
 from models_core.memory import memory_errors
 
 _T = TypeVar("_T")
-#: A bootstrap over fewer images says so beside its interval; as
+#: A bootstrap over fewer images has a remark beside its interval; as
 #: `phrasebox.agreement.estimates.FEW_CLUSTERS`.
 FEW_IMAGES = 10
 
@@ -36,10 +36,10 @@ DELAY, EVERY = 2, 30.0
 
 
 class LogLines:
-    """How far a command is, a line on standard error every EVERY seconds: for logs.
+    """Progress of a command as a line on standard error every EVERY seconds: for logs.
 
-    A thread writes them, since some work says nothing for an hour. It is used as a bar is: `total` (0: not
-    known), `n`, `update`, and `close`, or a `with`.
+    A thread writes them, since some steps report nothing for an hour. Its interface is that of a bar: `total`
+    (0: unknown), `n`, `update`, and `close`, or a `with`.
     """
 
     def __init__(self, *, what: str, total: int, unit: str = "") -> None:
@@ -62,11 +62,11 @@ class LogLines:
         return f"{self.what}: {self.n:,}{of}{self.unit} ({_clock(time.monotonic() - self._began)})"
 
     def update(self, n: int = 1) -> None:
-        """`n` more are done."""
+        """Add `n` to the number done."""
         self.n += n
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._ended.set()
         self._thread.join()
 
@@ -86,7 +86,7 @@ Bar: TypeAlias = "tqdm[Any] | LogLines"
 
 
 def with_progress(things: Iterable[_T], *, what: str, total: int | None = None) -> Iterable[_T]:
-    """`things`, with a progress bar like that of `progress_bar`."""
+    """Return `things` with a progress bar like that of `progress_bar`."""
     if sys.stderr.isatty():
         return tqdm(things, desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True)
     return _logged(things, what, length_hint(things) if total is None else total)
@@ -100,15 +100,15 @@ def _logged(things: Iterable[_T], what: str, total: int) -> Iterator[_T]:
 
 
 def progress_bar(*, what: str, total: int, unit: str = "") -> Bar:
-    """A bar to `update()` by hand, on standard error: shown on a terminal where it takes over two seconds,
-    and as lines elsewhere."""
+    """Return a bar to `update()` by hand, on standard error: shown on a terminal if it takes over two
+    seconds, and as lines elsewhere."""
     if sys.stderr.isatty():
         return tqdm(desc=what, total=total, delay=DELAY, file=sys.stderr, unit_scale=True, unit=unit or "it")
     return LogLines(what=what, total=total, unit=unit)
 
 
 def move_bar(bar: Bar, done: int, total: int, *, what: str = "") -> None:
-    """`done` of `total` are done, the number of which may be news, and so may be `what` is done now."""
+    """Set a bar to `done` of `total`, which may change, like the label `what`."""
     if isinstance(bar, LogLines):
         bar.what = what or bar.what
     elif what:
@@ -118,7 +118,7 @@ def move_bar(bar: Bar, done: int, total: int, *, what: str = "") -> None:
 
 
 def few_images(images: int) -> str:
-    """A remark on a bootstrap interval over so many images; "" for `FEW_IMAGES` or more."""
+    """Return a remark on a bootstrap interval over this number of images; "" for `FEW_IMAGES` or more."""
     if images >= FEW_IMAGES:
         return ""
     drawn = f"{images} image{'' if images == 1 else 's'}"
@@ -128,9 +128,8 @@ def few_images(images: int) -> str:
 class ReportCommand(BaseCommand):
     """A command that computes a report and shows it as text or as JSON.
 
-    `expected_errors`, beside `EXPECTED_ERRORS`, are the exceptions that mean "your input, not our bug": they
-    become one line on standard error and exit status 1, as does memory that gives out. Anything else keeps
-    its traceback.
+    `expected_errors`, besides `EXPECTED_ERRORS`, are the exceptions for invalid input: they become one line
+    on standard error and exit status 1, as does a lack of memory. Anything else has its traceback.
     """
 
     expected_errors: tuple[type[Exception], ...] = ()
@@ -139,11 +138,11 @@ class ReportCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Print the report as one JSON document")
 
     def report(self, **options: Any) -> dict[str, Any]:
-        """Do the work. The returned mapping must be JSON-serialisable."""
+        """Do the work. The returned mapping must be JSON-serializable."""
         raise CommandError(f"{type(self).__module__} has no report")
 
     def show(self, report: dict[str, Any]) -> str:
-        """The report as text for a terminal."""
+        """Return the report as text for a terminal."""
         return "\n".join(f"{key}: {value}" for key, value in report.items())
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -163,7 +162,7 @@ class ReportCommand(BaseCommand):
 
 
 def peak_mib() -> float:
-    """The most memory this process has held so far, in MiB (the peak of its resident set)."""
+    """Return the peak of this process's resident memory, in MiB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # macOS counts bytes, everybody else KiB.
+    # macOS counts bytes, other systems KiB.
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

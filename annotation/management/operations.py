@@ -1,4 +1,4 @@
-"""Commands made from operations: options from the request's fields, text or JSON from its result."""
+"""Commands generated from operations: options from the request's fields, text or JSON from its result."""
 
 import functools
 import json
@@ -38,12 +38,12 @@ from annotation.management.base import ReportCommand, move_bar, progress_bar
 
 #: The last step of the bar.
 _PER_CENT = 100
-#: Rows of a list that are read at once.
+#: Number of rows of a list that are read at a time.
 _ROWS = 500
 
 
 class OperationCommand(ReportCommand):
-    """The command that does an operation at once, as the person who runs commands on the server."""
+    """The command that runs an operation at once, with the permissions of the server's operator."""
 
     def __init__(self, operation: Operation) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class OperationCommand(ReportCommand):
         return _rows_text(report["results"]) if self.operation.listed else super().show(report)
 
     def _line(self, error: FieldError) -> str:
-        """What is wrong with an option, as the person who typed it knows it."""
+        """Return the error of an option, with the option's name."""
         name, *location = error.field.split(".")
         assert self.operation.command is not None
         option = name if name in self.operation.positional else f"--{name.replace('_', '-')}"
@@ -128,7 +128,7 @@ class OperationCommand(ReportCommand):
 
 
 def _write(file: NewFile, out: Path) -> Any:
-    """Make a file that is there whole, or not at all; what writing it returns."""
+    """Make a file, completely or not at all; return the result of writing it."""
     partial = out.with_name(f".partial-{out.name}")
     try:
         result = file.write(partial)
@@ -146,7 +146,7 @@ def _ordered(listing: Listing) -> Iterable[Any]:
 
 
 def _rows_text(rows: list[dict[str, Any]]) -> str:
-    """Rows as a table, of what is no table itself."""
+    """Return rows as a table, for results that are no table."""
     if not rows:
         return "none"
     columns = [name for name, value in rows[0].items() if not isinstance(value, dict | list)]
@@ -155,7 +155,7 @@ def _rows_text(rows: list[dict[str, Any]]) -> str:
 
 
 def _add_field(parser: CommandParser, field: RequestField, *, positional: bool) -> None:
-    """The option of a field, or its argument."""
+    """Add the option or argument of a field."""
     option = field.name if positional else f"--{field.name.replace('_', '-')}"
     about: dict[str, Any] = {"help": _help(field), "default": None}
     if field.rule.sort == "boolean":
@@ -179,7 +179,7 @@ def _add_field(parser: CommandParser, field: RequestField, *, positional: bool) 
 
 
 def _help(field: RequestField) -> str:
-    """The line of help of a field, with its choices and its default."""
+    """Return the line of help of a field, with its choices and its default."""
     with translation.override("en"):
         label, text = str(field.label).rstrip("."), str(field.help)
     words = f"{label}. {text}" if text else label
@@ -191,7 +191,7 @@ def _help(field: RequestField) -> str:
 
 
 def _value(field: RequestField, value: Any) -> Any:
-    """What was typed, as JSON has it."""
+    """Return an argument in JSON form."""
     if field.rule.sort == "object":
         return _table(field, list(map(str, value)) if isinstance(value, list | tuple) else [str(value)])
     if isinstance(value, list):
@@ -202,7 +202,8 @@ def _value(field: RequestField, value: Any) -> Any:
 
 
 def _parts(field: RequestField, text: Any) -> list[Any]:
-    """What one argument lists, separated by commas; a file's name may have some, and a list in the list."""
+    """Return the parts of an argument, separated by commas; names of files and JSON lists may contain
+    commas."""
     nested = field.rule.element is not None and field.rule.element.sort == "array"
     if not isinstance(text, str) or field.upload is not None or field.server_file is not None or nested:
         return [text]
@@ -210,7 +211,8 @@ def _parts(field: RequestField, text: Any) -> list[Any]:
 
 
 def _table(field: RequestField, texts: list[str]) -> dict[str, Any]:
-    """A table: of a TOML file, or of what was typed as KEY=VALUE, where a value that is no TOML is a text."""
+    """Return a table from a TOML file, or from arguments KEY=VALUE, in which a value that is no TOML is a
+    text."""
     if len(texts) == 1 and "=" not in texts[0]:
         return tomllib.loads(Path(texts[0]).read_text(encoding="utf-8"))
     try:
@@ -229,8 +231,8 @@ def _toml_line(text: str) -> str:
 
 
 class _Commands(dict[str, Any]):
-    """Django's table of commands, and after it those of operations. They are looked for when somebody asks
-    for a command that has no module, or for the whole table: their declarations import many services."""
+    """Django's table of commands, followed by those of operations. They are loaded only when a command
+    without a module, or the whole table, is requested: their declarations import many services."""
 
     def __missing__(self, name: str) -> OperationCommand:
         for operation in all_operations():
@@ -239,7 +241,7 @@ class _Commands(dict[str, Any]):
         raise KeyError(name)
 
     def items(self) -> Any:
-        """Every command with the name of its app."""
+        """Return every command with the name of its app."""
         declared = {
             operation.name: operation.app for operation in all_operations() if operation.command is not None
         }
@@ -250,7 +252,7 @@ class _Commands(dict[str, Any]):
 
 
 def offer_operations() -> None:
-    """Let operations be commands, beside those that have a module of their own."""
+    """Make operations available as commands, besides those with a module of their own."""
     modules = management.get_commands
 
     @functools.cache

@@ -159,6 +159,15 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='WorkerToken',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('digest', models.CharField(help_text='SHA-256 of the secret, in hexadecimal', max_length=64, unique=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='worker_tokens', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
             name='AlarmSubscription',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -392,7 +401,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.SlugField(max_length=30)),
                 ('version', models.PositiveIntegerField(db_default=0, default=0)),
-                ('learnt', models.PositiveIntegerField(blank=True, null=True)),
+                ('learned', models.PositiveIntegerField(blank=True, null=True)),
                 ('source', models.CharField(blank=True, db_default='', default='', max_length=200)),
                 ('from_file', models.BooleanField(db_default=False, default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

@@ -12,6 +12,7 @@ from annotation.models.crowd import (
     SecondFactor,
     SignInRules,
     Worker,
+    WorkerToken,
 )
 from annotation.models.entry import Attempts, Invitation, PlatformReport, StaffInvitation, Study, Visit
 from annotation.models.layers import Box, BoxChain, Chain, Layer, LayerImage, Mention

@@ -1,7 +1,7 @@
-"""What was answered, and what followed: judgments, reports, the moves of chains, rulings, and stored sums.
+"""Answers and their consequences: judgments, reports, the moves of chains, rulings, and stored sums.
 
-Who writes these, in which order rows are locked, and why the campaign bears no constraint of its own:
-see `queue`.
+Who writes these, the order of row locks, and why the campaign has no foreign key constraint here: see
+`queue`.
 """
 
 from django.db import models
@@ -13,13 +13,13 @@ from annotation.models.work import Campaign
 
 
 class Judgment(models.Model):
-    """One worker's answer; only `withdrawn` is changed, and by the worker for a while what they said
+    """One worker's answer; only `withdrawn` changes, and for a while the worker may change the answer
     (`moderation.reopening`).
 
-    `name` is a digest of image, worker and key, by which the fold knows it. Ours have an
-    assignment; foreign ones have a `source` and none. Control answers have no image of the
-    campaign's: they stay outside its fold. `content` is what was ticked, written or described, where
-    the answer's word does not say it all (`annotation.task_types` knows its form).
+    `name` is a digest of image, worker and key, which identifies it in the fold. Our judgments have an
+    assignment; imported ones have a `source` and none. Control answers have no image of the campaign's: they
+    are outside its fold. `content` is what was ticked, written or described, if the answer's word is not all
+    (`annotation.task_types` defines its form).
     """
 
     campaign = models.ForeignKey(
@@ -38,7 +38,7 @@ class Judgment(models.Model):
     name = models.CharField(max_length=18)
     role = models.CharField(max_length=20)
     answer = models.CharField(max_length=40, blank=True)
-    # Columns are named apart: xmin and xmax are PostgreSQL's own in every table.
+    # Columns have other names: xmin and xmax are PostgreSQL's own in every table.
     xmin = models.PositiveIntegerField(null=True, blank=True, db_column="x_min")
     ymin = models.PositiveIntegerField(null=True, blank=True, db_column="y_min")
     xmax = models.PositiveIntegerField(null=True, blank=True, db_column="x_max")
@@ -81,7 +81,7 @@ class Judgment(models.Model):
 
 
 class Flag(models.Model):
-    """What a worker reported instead of answering, and what became of it."""
+    """A report that a worker sent instead of an answer, and its state."""
 
     judgment = models.OneToOneField(Judgment, on_delete=models.CASCADE, related_name="report")
     comment = models.TextField(blank=True)
@@ -100,7 +100,7 @@ class Flag(models.Model):
 
 
 class Move(models.Model):
-    """One step of a chain, as the fold made it. Where a refold takes it back, `undone_at` says when."""
+    """One step of a chain in the fold. `undone_at` is set when a refold reverts it."""
 
     image = models.ForeignKey(OpenImage, on_delete=models.CASCADE, related_name="moves", db_index=False)
     chain = models.TextField(help_text="Its mentions' ids, in caption order")
@@ -126,7 +126,7 @@ class Move(models.Model):
 
 
 class Ruling(models.Model):
-    """What a reviewer asserted about an image. Withdrawn ones stay, and no longer count.
+    """A reviewer's assertion about an image. Withdrawn ones stay, and no longer count.
 
     `content` is {"kind": partition, keep_apart, boxes, closure or resume, ...}, in the form of
     `annotation.protocol.contents`.
@@ -147,10 +147,10 @@ class Ruling(models.Model):
 
 
 class CampaignSums(models.Model):
-    """What all answers of a campaign that ended at `until` or before came to, as of its `revision`.
+    """Sums of all answers of a campaign that ended at `until` or before, as of its `revision`.
 
-    Answers that ended later are added when it is read (`selectors.campaign.ledger`). `counted_at`: when all
-    were last added up, not the newest alone. A row may be deleted: the sums are then counted again.
+    Later answers are added when it is read (`selectors.campaign.ledger`). `counted_at`: when all of them were
+    last added up. A row may be deleted: the sums are then counted again.
     """
 
     EARNED = "earned"

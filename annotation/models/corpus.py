@@ -1,7 +1,7 @@
-"""Corpora: images and what was written about them, written by `intake`, then never edited; phrases that a
-person marked in captions, where nothing that is known names them; and ranked tags of images.
+"""Corpora: images and their captions, written by `intake` and never edited; phrases that a person marked in
+captions; and ranked tags of images.
 
-A foreign key that opens a unique constraint has no index of its own: the constraint's serves.
+A foreign key at the start of a unique constraint has no index of its own: it uses the constraint's.
 """
 
 from django.db import models
@@ -34,7 +34,7 @@ class Corpus(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """What a role must be granted for to act on all of it."""
+        """The scope of roles for all of it."""
         return Scope(self.pk)
 
 
@@ -65,7 +65,7 @@ class Image(models.Model):
 
 
 class Caption(models.Model):
-    """One sentence about one image. `tokens` is set only where words are not cut at white space."""
+    """One sentence about one image. `tokens` is set only if words are not split at white space."""
 
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="captions", db_index=False)
     number = models.PositiveSmallIntegerField(help_text="From 0")
@@ -84,12 +84,12 @@ class Caption(models.Model):
 
     @property
     def words(self) -> list[str]:
-        """The caption's words, as its source or our tokeniser cut them."""
+        """The caption's words, as split by its source or our tokeniser."""
         return (self.tokens or self.text).split()
 
 
 class PhraseMarks(models.Model):
-    """Which words of an image's captions are its phrases, by hand. Without a row, the chunker finds them."""
+    """The phrases of an image's captions, marked by hand. Without a row, the chunker finds them."""
 
     image = models.OneToOneField(Image, on_delete=models.CASCADE, related_name="phrase_marks")
     spans = models.JSONField(default=list, help_text="[caption, first word, word after the last], from 0")
@@ -102,15 +102,15 @@ class PhraseMarks(models.Model):
         return f"phrases of image {self.image_id}"
 
 
-#: A tag has no more characters than this.
+#: Maximum number of characters of a tag.
 LONGEST_STORED_TAG = 200
 
 
 class TagList(models.Model):
-    """The tags of all images of a corpus, as they were ranked once. The published one is in force.
+    """The tags of all images of a corpus, ranked at one time. The published one is active.
 
-    `unit` is what became a tag, `alpha` the weight of frequency, and `placed_by` by what tags were placed in
-    a caption: its words, or the tree of its parse.
+    `unit` is the kind of tags, `alpha` the weight of frequency, and `placed_by` the basis of a tag's
+    location: the caption's words, or the tree of its parse.
     """
 
     corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="tag_lists")
@@ -132,7 +132,7 @@ class TagList(models.Model):
 
 
 class CorpusTag(models.Model):
-    """A tag of a list, and how many images have it."""
+    """A tag of a list, and the number of its images."""
 
     tag_list = models.ForeignKey(TagList, on_delete=models.CASCADE, related_name="tags", db_index=False)
     text = models.CharField(max_length=LONGEST_STORED_TAG)

@@ -1,5 +1,4 @@
-"""People: accounts, their roles, how they sign in and by which programs they call, and the pseudonyms under
-which workers work."""
+"""People: accounts, their roles, ways of signing in and API tokens, and the pseudonyms of workers."""
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -10,39 +9,39 @@ from annotation.common.roles import ADMIN, ANNOTATOR, ROLES, WHOLE_SERVER, Grant
 
 
 class Account(AbstractUser):
-    """Somebody who can sign in. What they may do follows from their role grants.
+    """Somebody who can sign in. Permissions follow from role grants.
 
-    `mails_messages`: they want messages of researchers by e-mail too.
+    `mails_messages`: messages of researchers are also sent by e-mail.
     """
 
     mails_messages = models.BooleanField(default=False, db_default=False)
 
-    #: In a call under a token: the number of that, and what it is limited to. Neither is stored.
+    #: In a call with a token: its number, and its limit. Neither is stored.
     token: int | None = None
     limit: Scope = WHOLE_SERVER
 
     def has_role(self, *roles: str, on: Scope) -> bool:
-        """Whether any of `roles` was granted for `on`, or for what it is part of. Admins have every role
-        where they are admins, superusers everywhere."""
+        """Whether any of `roles` was granted for `on`, or for its corpus or the server. Admins have every
+        role in their scope, superusers everywhere."""
         return any(granted.scope.covers(on) for granted in self._held(roles))
 
     def has_role_somewhere(self, *roles: str, corpora: bool = False) -> bool:
-        """Whether any of `roles` was granted for anything, or, with `corpora`, for a corpus at least: for
-        lists, which hold no more than that."""
+        """Whether any of `roles` was granted for anything, or, with `corpora`, for at least a corpus: for
+        lists, which contain no more than that."""
         return any(not corpora or granted.scope.campaign is None for granted in self._held(roles))
 
     def scopes(self, *roles: str) -> frozenset[Scope]:
-        """What this account holds one of `roles` for."""
+        """Return the scopes in which this account has one of `roles`."""
         return frozenset(granted.scope for granted in self._held(roles))
 
     @property
     def has_staff_role(self) -> bool:
-        """Whether this account may do anything but work."""
+        """Whether this account may do anything besides work."""
         return self.is_superuser or any(granted.role != ANNOTATOR for granted in self.granted)
 
     @cached_property
     def granted(self) -> frozenset[Granted]:
-        """The roles that were granted when this object was first asked; requests each have their own."""
+        """The roles that were granted when this object was first asked; each request has its own."""
         rows = self.roles.values_list("role", "corpus", "campaign")
         return frozenset(Granted(role, Scope(corpus, campaign)) for role, corpus, campaign in rows)
 
@@ -55,7 +54,7 @@ class Account(AbstractUser):
 
 
 class RoleGrant(models.Model):
-    """One role of one account, for a corpus, a campaign, or the whole server; who gave it, and when."""
+    """One role of one account, for a corpus, a campaign, or the whole server; its author, and its time."""
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="roles", db_index=False)
     role = models.CharField(max_length=40, choices=[(role, role) for role in ROLES])
@@ -97,14 +96,14 @@ class RoleGrant(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """What the role is for."""
+        """The scope of the role."""
         return Scope(self.corpus_id, self.campaign_id)
 
 
 class Worker(models.Model):
-    """Somebody who answers, under a pseudonym. Judgments, pay and trust states hang on this row alone.
+    """Somebody who answers, under a pseudonym. Judgments, pay and trust states refer only to this row.
 
-    `kind`: a person, or a model annotator, which nobody signs in as and nobody pays
+    `kind`: a person, or a model annotator, which has no account and is not paid
     (`model_annotators.ModelAnnotator`).
     """
 
@@ -122,9 +121,9 @@ class Worker(models.Model):
 
 
 class Identity(models.Model):
-    """Who a worker is: the one table that maps a pseudonym to a person. Erasing deletes this row.
+    """Who a worker is: the only table that maps a pseudonym to a person. Erasing deletes this row.
 
-    `tasks` and `approved` are the reputation the source reports; None where it reports none. A simulated
+    `tasks` and `approved` are the reputation that the source reports; None if it reports none. A simulated
     worker's source is `SIMULATED`.
     """
 
@@ -154,11 +153,10 @@ class Identity(models.Model):
 
 
 class SecondFactor(models.Model):
-    """An app of somebody's that shows a new code every thirty seconds (TOTP, RFC 6238).
+    """An authenticator app, which shows a new code every thirty seconds (TOTP, RFC 6238).
 
-    `secret` is what the app computes them from, encrypted under the server's key
-    (`workers.accounts.second_factor`). It asks for no code before `confirmed_at`: until then it is being set
-    up.
+    `secret` is the seed of the codes, encrypted under the server's key (`workers.accounts.second_factor`). No
+    code is required before `confirmed_at`: until then it is being set up.
     """
 
     account = models.OneToOneField(Account, on_delete=models.CASCADE, related_name="second_factor")
@@ -174,7 +172,7 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """A code that signs in once in place of a second factor. Only its digest is stored."""
+    """A code that signs in once instead of a second factor. Only its digest is stored."""
 
     account = models.ForeignKey(
         Account, on_delete=models.CASCADE, related_name="recovery_codes", db_index=False
@@ -192,7 +190,7 @@ class RecoveryCode(models.Model):
 
 
 class SignInRules(models.Model):
-    """What this server asks of who signs in; one row at most."""
+    """This server's rules for signing in; at most one row."""
 
     NOBODY, ADMINS, STAFF = "nobody", "admins", "staff"
     WHO = (NOBODY, ADMINS, STAFF)
@@ -211,10 +209,10 @@ class SignInRules(models.Model):
 
 
 class ApiToken(models.Model):
-    """What a program sends to call the API for an account. Of the secret only a digest is stored.
+    """A token with which a program calls the API for an account. Only a digest of the secret is stored.
 
-    A token never allows more than the account's roles at the time of the call; `writes` and `corpus` or
-    `campaign` allow less.
+    A token never permits more than the account's roles at the time of the call; `writes` and `corpus` or
+    `campaign` restrict it.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="api_tokens")
@@ -245,14 +243,25 @@ class ApiToken(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """What it is limited to; the whole server where it is not."""
+        """The scope of the token; the whole server if it is not limited."""
         return Scope(self.corpus_id, self.campaign_id)
 
 
-class RepeatableCall(models.Model):
-    """A call of the API under a key of its sender's choice, and what it was answered.
+class WorkerToken(models.Model):
+    """What a program sends to work as an account. Of the secret only a digest is stored."""
 
-    The same call under the same key is answered the same, and done once. `status` is 0 while it is done.
+    account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="worker_tokens")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret, in hexadecimal")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"worker token {self.pk} of account {self.account_id}"
+
+
+class RepeatableCall(models.Model):
+    """A call of the API with an idempotency key, and its response.
+
+    The same call under the same key is run once and has the same response. `status` is 0 while it runs.
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="+", db_index=False)

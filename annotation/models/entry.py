@@ -1,4 +1,4 @@
-"""Entry: how people come to a campaign, and what keeps those away who only try passwords."""
+"""Entry: how people come to a campaign, and limits against those who try passwords."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -10,7 +10,7 @@ from annotation.models.work import Campaign
 
 
 class Invitation(models.Model):
-    """A link that makes the person who opens it a worker of a campaign. Its address is signed, not stored."""
+    """A link that makes its visitor a worker of a campaign. Its address is signed, not stored."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="invitations")
     label = models.CharField(max_length=100, blank=True, help_text="For whom it is; they do not see it")
@@ -71,9 +71,9 @@ class StaffInvitation(models.Model):
 
 
 class Study(models.Model):
-    """A campaign as a crowd platform offers it: how much is asked of a visitor, and the codes for it there.
+    """A campaign on a crowd platform: the work of a visit, and the platform's completion codes.
 
-    `external_id` is the platform's own id of it; platforms that have none are known by the campaign.
+    `external_id` is the platform's own id; for platforms without ids, the campaign identifies it.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="studies", db_index=False)
@@ -109,17 +109,17 @@ class Study(models.Model):
 
 
 class Visit(models.Model):
-    """One submission of a study: somebody came from the platform to work, and goes back with a code.
+    """One submission of a study: somebody came from the platform to work, and returns with a code.
 
-    It hangs on the identity, not on the worker: the platform's ids lead to a person, and go with it.
-    `outcome` is what we sent them back with ("" while they work), `reported` what the platform told of
-    the submission last, at `reported_at`.
+    It refers to the identity, not to the worker: the platform's ids identify a person, and are erased with
+    it. `outcome` is the code that we sent ("" while they work), `reported` the platform's latest report about
+    the submission, at `reported_at`.
 
-    `participant` is who they say they are. `verification` says what the platform says to that, `verified_by`
-    how it said so: by its signed link, a webhook, its API, or a researcher who looked there. Several may
-    claim one submission; one of them is confirmed at most, and one who is not confirmed has a worker of their
-    own, who was called `came_as` where it has become another since. `links` are digests of the signed links
-    that were used, `asked_at` is when the API was asked last.
+    `participant` is the visitor's claimed id. `verification` is the platform's statement about it,
+    `verified_by` its source: a signed link, a webhook, its API, or a researcher who looked there. Several
+    visitors may claim one submission; at most one of them is confirmed, and one who is not confirmed has a
+    separate worker, who was named `came_as` if later merged into another. `links` are digests of the used
+    signed links, `asked_at` is the time of the last API request.
     """
 
     COMPLETE = "complete"
@@ -129,9 +129,9 @@ class Visit(models.Model):
     WAITING = "waiting"
     CONFIRMED = "confirmed"
     REFUSED = "refused"
-    #: Those who work without a word from the platform.
+    #: Those who work without a statement of the platform.
     OPEN = (UNVERIFIED, WAITING)
-    #: What a platform says of a submission that nobody is to work on any more.
+    #: A platform's reports about submissions that nobody may work on any more.
     OVER = ("RETURNED", "TIMED-OUT", "REJECTED")
 
     LINK, WEBHOOK, API, HAND = "link", "webhook", "api", "hand"
@@ -176,14 +176,14 @@ class Visit(models.Model):
 
     @property
     def counts(self) -> bool:
-        """Whether it brings a code and pay: the platform says who it is, or we have no way to ask it."""
+        """Whether it gives a code and pay: the platform confirms the person, or cannot be asked."""
         return self.verification in (self.CONFIRMED, self.UNVERIFIED)
 
 
 class PlatformReport(models.Model):
-    """What a platform told last of a submission, whether or not anybody has come with it yet.
+    """A platform's latest report about a submission, whether or not anybody has come with it yet.
 
-    Kept for a few days: it names people, of whom some never come.
+    Stored for a few days: it names people, some of whom never come.
     """
 
     provider = models.CharField(max_length=40)
@@ -202,7 +202,8 @@ class PlatformReport(models.Model):
 
 
 class Attempts(models.Model):
-    """How often something that is limited was tried since `since`. `key` is a digest of what and by whom."""
+    """Number of attempts at something rate-limited since `since`. `key` is a digest of the action and its
+    source."""
 
     key = models.CharField(max_length=64, unique=True)
     count = models.PositiveIntegerField(default=0)

@@ -1,7 +1,7 @@
 """Layers: mentions, chains and boxes over a corpus, from an import or from a campaign.
 
-`rebuild` is their only writer. A foreign key that opens a unique constraint has no index of
-its own: the constraint's serves.
+`annotation.datasets.layer_rows` is their only writer. A foreign key at the start of a unique constraint has
+no index of its own: it uses the constraint's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from annotation.models.corpus import Caption, Corpus, Image
 
 
 class Layer(models.Model):
-    """One set of mentions, chains and boxes. Invisible until `published`."""
+    """A set of mentions, chains and boxes. Invisible until `published`."""
 
     corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="layers", db_index=False)
     name = models.SlugField(max_length=100)
@@ -34,16 +34,16 @@ class Layer(models.Model):
 
 
 def stored_phrases(lines: str) -> tuple[str, ...]:
-    """The phrases of the column `Chain.phrases`."""
+    """Return the phrases in the column `Chain.phrases`."""
     return tuple(lines.split("\n")) if lines else ()
 
 
 class LayerImage(models.Model):
-    """That a layer covers an image.
+    """Marks an image as covered by a layer.
 
-    Tells an image that was looked at and holds no mention from one that was not looked at:
-    the first counts in the layer's figures, the second does not. `version` is the `OpenImage.version`
-    from which a campaign's share was written.
+    It distinguishes a covered image without mentions from one that is not covered: the first counts in the
+    layer's figures, the second does not. `version` is the `OpenImage.version` from which a campaign's part
+    was written.
     """
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="covers", db_index=False)
@@ -62,11 +62,11 @@ class LayerImage(models.Model):
 
 
 class Chain(models.Model):
-    """Coreferent mentions. Closed chains without a box carry the two flags of the Entities notation.
+    """Coreferent mentions. Closed chains without a box have the two flags of the Entities notation.
 
-    `position` is the chain's place among all chains of its image; the places that no chain
-    takes are those of the mentions without chain. `object_position` is the place of the
-    chain's box-less object among its image's objects; null where it has none.
+    `position` is the chain's index among all chains of its image; unused indices are those of the mentions
+    without chain. `object_position` is the index of the chain's box-less object among its image's objects;
+    null if it has none.
     """
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="chains", db_index=False)
@@ -126,13 +126,13 @@ class Mention(models.Model):
 
 
 class Box(models.Model):
-    """A rectangle, 1-based inclusive pixels, depicting one chain or more. `by_model`: a model annotator drew
+    """A rectangle, 1-based inclusive pixels, depicting at least one chain. `by_model`: a model annotator drew
     it."""
 
     layer = models.ForeignKey(Layer, on_delete=models.CASCADE, related_name="boxes", db_index=False)
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="+")
     position = models.PositiveIntegerField(help_text="Order among the image's objects, from 0")
-    # Columns are named apart: xmin and xmax are PostgreSQL's own in every table.
+    # Columns have other names: xmin and xmax are PostgreSQL's own in every table.
     xmin = models.PositiveIntegerField(db_column="x_min")
     ymin = models.PositiveIntegerField(db_column="y_min")
     xmax = models.PositiveIntegerField(db_column="x_max")
@@ -159,7 +159,7 @@ class Box(models.Model):
 
 
 class BoxChain(models.Model):
-    """Which chains a box depicts, in the order they are named."""
+    """The chains that a box depicts, in order."""
 
     box = models.ForeignKey(Box, on_delete=models.CASCADE, related_name="links", db_index=False)
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="links")

@@ -1,4 +1,4 @@
-"""Model annotators that work on a campaign, and the boxes that they would draw."""
+"""Model annotators of campaigns, and the boxes that they propose."""
 
 from django.db import models
 
@@ -8,12 +8,12 @@ from annotation.models.work import Campaign
 
 
 class ModelAnnotator(models.Model):
-    """A model annotator of a campaign. It answers as its worker; the campaign's settings say on what
+    """A model annotator of a campaign. It answers as its worker; the campaign's settings limit its work
     (`model_annotator`).
 
-    `version` counts how often it learnt; `learnt` are the finished images that it last learnt from, None
-    before the first time and where its boxes are a file's. `source` says in words what it last learnt from.
-    `from_file`: its boxes come from a file, so it does not learn by itself.
+    `version` is the number of trainings; `learned` is the number of finished images of the last one, None
+    before the first and if its boxes come from a file. `source` describes the last training data in words.
+    `from_file`: its boxes come from a file, so it is never trained.
     """
 
     campaign = models.ForeignKey(
@@ -22,7 +22,7 @@ class ModelAnnotator(models.Model):
     worker = models.OneToOneField(Worker, on_delete=models.PROTECT, related_name="model_annotator")
     name = models.SlugField(max_length=30)
     version = models.PositiveIntegerField(default=0, db_default=0)
-    learnt = models.PositiveIntegerField(null=True, blank=True)
+    learned = models.PositiveIntegerField(null=True, blank=True)
     source = models.CharField(max_length=200, blank=True, default="", db_default="")
     from_file = models.BooleanField(default=False, db_default=False)
     created_by = models.ForeignKey(
@@ -40,12 +40,11 @@ class ModelAnnotator(models.Model):
 
 
 class ModelProposals(models.Model):
-    """What a model annotator would draw in an image: {phrase: [[xmin, ymin, xmax, ymax, chance], ...]}, best
+    """A model annotator's proposals in an image: {phrase: [[xmin, ymin, xmax, ymax, chance], ...]}, best
     first.
 
-    A phrase is a mention's id; `chance` is that of being accepted, as the model annotator rates it (0..1).
-    Those of the model annotator's version count; a training run under way stores its own beside them, as of
-    the next version.
+    A phrase is a mention's id; `chance` is the estimated probability of being accepted (0..1). Those of the
+    model annotator's version count; a running training stores its own beside them, as the next version.
     """
 
     model_annotator = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""What is told to others as it happens: webhooks and their deliveries, alarms and who gets them by e-mail."""
+"""Notifications: webhooks and their deliveries, alarms and their subscribers by e-mail."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,10 +10,10 @@ from annotation.models.work import Campaign
 
 
 class Webhook(models.Model):
-    """An address of somebody's server that is told what happens, and of what: of a campaign, of a corpus and
-    all that hangs on it, or of the whole server.
+    """An address that is notified of events: of a campaign, of a corpus and everything in it, or of the whole
+    server.
 
-    The secret that signs is not stored: it is computed from `salt` and SECRET_KEY. Nothing is sent unless
+    The signing secret is not stored: it is computed from `salt` and SECRET_KEY. Nothing is sent unless
     `owner` is a researcher for its scope at that time.
     """
 
@@ -37,14 +37,14 @@ class Webhook(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """What it tells of."""
+        """The scope of its events."""
         return self.campaign.scope if self.campaign is not None else Scope(self.corpus_id)
 
 
 class WebhookDelivery(models.Model):
-    """One event for one webhook: what is sent, and how often that was tried.
+    """One event for one webhook: the message, and the number of attempts.
 
-    `message` and `body` stay the same however often it is sent. It waits until it is delivered, or given up.
+    `message` and `body` are the same in every attempt. It waits until it is delivered, or given up.
     """
 
     WAITING = "waiting"
@@ -78,7 +78,7 @@ class WebhookDelivery(models.Model):
 
 
 class RaisedAlarm(models.Model):
-    """An alarm that holds now, of a campaign or, with none, of the server: so that it is told once."""
+    """A current alarm of a campaign or, without one, of the server, so that it is sent once."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     code = models.CharField(max_length=40)
@@ -104,7 +104,7 @@ class RaisedAlarm(models.Model):
 
 
 class AlarmSubscription(models.Model):
-    """Somebody who gets alarms by e-mail: of a campaign, of a corpus's campaigns, or of the whole server.
+    """A subscriber to alarms by e-mail: of a campaign, of a corpus's campaigns, or of the whole server.
 
     `language` is that of the e-mail.
     """
@@ -140,14 +140,14 @@ class AlarmSubscription(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """Of what the alarms are."""
+        """The scope of the alarms."""
         return self.campaign.scope if self.campaign is not None else Scope(self.corpus_id)
 
 
 class PeriodicRun(models.Model):
-    """When something that is done again and again was done last, and how it ended."""
+    """The last run of a periodic task, and its result."""
 
-    #: How backups, and the measuring of the disk, which keep what they found, are called.
+    #: Names of backups, and of the measurement of the disk, which store their results.
     BACKUP = "backup"
     MEASURE_DISK = "measure_disk"
 

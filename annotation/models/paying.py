@@ -1,4 +1,4 @@
-"""What workers get beside their answers' pay, and what researchers tell them."""
+"""Bonuses of workers, and messages from researchers."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,9 +8,9 @@ from annotation.models.work import Campaign
 
 
 class Bonus(models.Model):
-    """An amount that a worker is due on top of their answers' pay, in millionths of the campaign's currency.
+    """An amount due to a worker in addition to their answers' pay, in millionths of the campaign's currency.
 
-    Never changed, but that it may be withdrawn as long as it has not been paid.
+    Never changed, except that it may be withdrawn until it is paid.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="bonuses")
@@ -41,9 +41,9 @@ class Bonus(models.Model):
 
 
 class WorkerMessage(models.Model):
-    """What a researcher tells a worker: a notice on the worker's pages until they have read it.
+    """A researcher's message to a worker: a notice on the worker's pages until it is read.
 
-    Erasing the worker deletes it: its words may say who they are.
+    Erasing the worker deletes it, since it may reveal who they are.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+")

@@ -1,12 +1,12 @@
-"""The queue: what a campaign asks, and who holds it; what comes of it stands in `answers`.
+"""The queue: a campaign's questions and their leases; the results are in `answers`.
 
-Who writes: `refold_image` images, tasks, items and moves; `leases` assignments; `submission` judgments
-and flags; `reviewing` rulings. Locks are taken image first, then task, then assignment, then
-trust states in the order of their ids; a claim never waits for one.
+Writers: `refold_image` writes images, tasks, items and moves; `leases` assignments; `submission` judgments
+and flags; `reviewing` rulings. Locks are taken image first, then task, then assignment, then trust states in
+the order of their ids; a claim never waits for one.
 
-A task, an assignment and a judgment name their campaign beside what they hang on, so that indexes can
-begin with it. That column bears no constraint of its own: each answer would lock the campaign's row
-three times, and all answers of a campaign would meet there. Image, task and control tie them to it.
+A task, an assignment and a judgment have their campaign's id besides their parent's, so that indexes can
+begin with it. That column has no constraint of its own: each answer would lock the campaign's row three
+times, and all answers of a campaign would contend there. Image, task and control link them to it.
 """
 
 from django.db import models
@@ -19,15 +19,14 @@ from annotation.models.work import Campaign
 
 
 class OpenImage(models.Model):
-    """An image in a campaign: the mentions it is asked about, frozen, and where its fold stands.
+    """An image in a campaign: its frozen mentions, and the state of its fold.
 
-    `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]; `questions`, of a
-    campaign whose questions are only counted, a list of [kind, key, answers needed]. `state` is what
-    `refold_image` last wrote, as it needs it for the next difference: open questions, chains, moves.
-    `answers` and `chain_stages` repeat what can be counted of it, for figures of a whole campaign.
-    `version` rises with every refold, `rulings_version` with every ruling. `layer_behind`: the
-    campaign's layer does not show the image as it is. No index reads what every refold changes, so
-    that PostgreSQL writes a refold without touching any.
+    `mentions` is a list of [caption, start, end, [token, ...], [category, ...]]; `questions`, in a campaign
+    with counted questions, a list of [kind, key, answers needed]. `state` is what `refold_image` last wrote,
+    for the next difference: open questions, chains, moves. `answers` and `chain_stages` repeat counts of it,
+    for figures of a whole campaign. `version` increases with every refold, `rulings_version` with every
+    ruling. `layer_behind`: the campaign's layer is outdated for the image. No index contains a column that
+    every refold changes, so that PostgreSQL writes a refold without touching any.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="images", db_index=False)
@@ -71,8 +70,8 @@ class OpenImage(models.Model):
 
 
 class PlannedImage(models.Model):
-    """An image that a campaign is to open once others are finished (`model_annotator.images_at_once`). The
-    oldest row is opened first, and goes then."""
+    """An image that a campaign will open once others are finished (`model_annotator.images_at_once`). The
+    oldest row is opened first, and then deleted."""
 
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, related_name="planned_images", db_index=False
@@ -89,13 +88,12 @@ class PlannedImage(models.Model):
 
 
 class Task(models.Model):
-    """The unit of lease: how many answers it wants, and how many are given or out (`live`).
+    """The unit of lease: its number of needed answers, and of those given or leased (`live`).
 
-    A chain's question is one task. `rank` orders tasks, lowest first: priority and the image's
-    turn. `role` is what its next lease is: a vote, or a double check once the votes are in.
-    `drawn_share`: the question is one of those over which agreement is counted
-    (`annotation.protocol.double_checks`), and was drawn with this chance; None where it is not.
-    `barred` is the one worker who may not judge it though they never held it: the drawer.
+    A chain's question is one task. `rank` orders tasks, lowest first: by priority, then the image's order.
+    `role` is that of its next lease: a vote, or a double check after the votes. `drawn_share`: the question
+    was drawn for agreement (`annotation.protocol.double_checks`) with this probability; None if it was not.
+    `barred` is the one worker who may not judge it without having leased it: the drawer.
     """
 
     OPEN = "open"
@@ -125,7 +123,7 @@ class Task(models.Model):
             models.CheckConstraint(condition=Q(live__lte=F("needed")), name="task_not_over_assigned"),
         ]
         indexes = [
-            # Also of those without a place left: an index that read `live` would be written by every claim.
+            # Includes tasks without a free lease: every claim would write an index on `live`.
             models.Index(
                 fields=["campaign", "kind", "rank", "id"], name="task_to_hand_out", condition=Q(state="open")
             ),
@@ -140,7 +138,7 @@ class Task(models.Model):
 
 
 class Item(models.Model):
-    """The unit of trust: one thing to answer on a task. A chain's question has one, a page several.
+    """The unit of trust: one thing to answer in a task. A chain's question has one, a page several.
 
     `content` is what is shown, in the form of `annotation.protocol.contents`; never changed.
     """
@@ -159,11 +157,11 @@ class Item(models.Model):
 
 
 class Assignment(models.Model):
-    """A lease of a task, or of a control item, to a worker; once handed in, the line of the ledger.
+    """A lease of a task, or of a control item, to a worker; once submitted, the line of the ledger.
 
-    `role`: vote, double_check, control, qualification. Planned are the items of a test whose turn
-    has not come (`leased_at` and `ended_at` then say when it began). `seconds` are idle-trimmed;
-    `pay` is in millionths of the campaign's currency and is set when the answer comes.
+    `role`: vote, double_check, control, qualification. Planned ones are the remaining items of a test
+    (`leased_at` and `ended_at` are then its start). `seconds` exclude idle time; `pay` is in millionths of
+    the campaign's currency and is set when the answer arrives.
     """
 
     PLANNED = "planned"
@@ -235,11 +233,10 @@ class Assignment(models.Model):
 
 
 class PageControl(models.Model):
-    """A known image that was put on a worker's relevance page when it was leased, and how it was judged.
+    """A control image that was put on a worker's relevance page when it was leased, and its result.
 
-    `captions`: how many of its captions are shown there, as many as beside an image that is asked about;
-    0 is all. `right` is None until the page is handed in, and where the item was retired before that or its
-    answer taken back.
+    `captions`: how many of its captions are shown there, as many as beside a regular image; 0 is all. `right`
+    is None until the page is submitted, and if the item was retired before that or its answer withdrawn.
     """
 
     assignment = models.ForeignKey(

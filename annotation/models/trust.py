@@ -1,4 +1,4 @@
-"""Trust: how a worker stands for a kind of question, and the control items that tell."""
+"""Trust: a worker's state for a kind of question, and the control items that it is based on."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -10,12 +10,12 @@ from annotation.models.work import Campaign
 
 
 class Control(models.Model):
-    """A control item: a question whose answer is known. Never changed once anybody has seen it.
+    """A control item: a question with a gold answer. Never changed once anybody has seen it.
 
-    `purpose`: "control" items are mixed into the work, "qualification" items make up the test.
-    `content` is what is shown, as an Item's; `known` the answer; `stratum` the answer it stands
-    for, over which they are balanced. `explanation` says why, for workers who got it wrong in practice.
-    What a ruling or a withdrawal contradicts later is retired (`control_items.contradicted`).
+    `purpose`: "control" items are mixed into the work, "qualification" items make up the test. `content` is
+    what is shown, as an Item's; `known` is the gold answer; `stratum` is the answer over which items are
+    balanced. `explanation` is the reason, for workers who got it wrong in practice. Items that a ruling or a
+    withdrawal contradicts later are retired (`control_items.contradicted`).
     """
 
     CONTROL = "control"
@@ -61,11 +61,11 @@ class Control(models.Model):
 class TrustState(models.Model):
     """A worker's trust for one kind of question in one campaign: `protocol.trust.WorkerTrust` as a row.
 
-    `last` holds the newest checked answers, oldest first, "1" right and "0" wrong. `cursor` is the
-    rank at which this worker last found a task beyond the head of the queue. `blocked` is a
-    researcher's word, above what the rules say, with its `reason`; `withdrawn_at` says that the worker's
-    judgments of this kind were discarded, which is another act with a reason of its own: each is undone by
-    itself. `attempt` counts tests begun. A renewed trust state counts from the judgment after `since`.
+    `last` has the newest checked answers, oldest first, "1" right and "0" wrong. `cursor` is the rank at
+    which this worker last found a task beyond the head of the queue. `blocked` is a researcher's suspension,
+    which overrides the rules, with its `reason`; `withdrawn_at` is set when the worker's judgments of this
+    kind were withdrawn, an independent act with its own reason. `attempt` counts tests begun. A renewed trust
+    state counts from the judgment after `since`.
     """
 
     campaign = models.ForeignKey(
@@ -103,10 +103,11 @@ class TrustState(models.Model):
 
     @property
     def is_out(self) -> bool:
-        """Whether a researcher took the worker off the kind: suspended them, or withdrew their judgments."""
+        """Whether a researcher removed the worker from the kind: suspended them, or withdrew their
+        judgments."""
         return self.blocked or self.withdrawn_at is not None
 
     @property
     def why_out(self) -> str:
-        """What the worker reads of that; a suspension's reason before a withdrawal's."""
+        """The reason for the worker; a suspension's before a withdrawal's."""
         return self.reason or self.withdrawn_reason

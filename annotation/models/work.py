@@ -1,4 +1,4 @@
-"""Work: campaigns, drafts of those that somebody is about to open, and the jobs that run beside the pages."""
+"""Work: campaigns, drafts of unopened campaigns, and background jobs."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,10 +10,10 @@ from annotation.protocol.kinds import kinds_of_tasks
 
 
 class Campaign(models.Model):
-    """A corpus, the questions asked about it, and the settings they are asked under.
+    """A corpus, its questions, and their settings.
 
-    `draft`: its images are not opened yet. `open`: tasks are handed out. `paused`: none are, but
-    what is in hand may be handed in. `closed`: for good. `annotation.campaigns` moves it.
+    `draft`: its images are not opened yet. `open`: tasks are leased. `paused`: none are, but leased ones may
+    be submitted. `closed`: for good. `annotation.campaigns` changes the state.
     """
 
     DRAFT = "draft"
@@ -68,20 +68,20 @@ class Campaign(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """What a role must be granted for to act on it."""
+        """The scope of the required role."""
         return Scope(self.corpus_id, self.pk)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of question that it asks, in the order in which an image meets them."""
+        """Its kinds of question, in the order of the workflow."""
         return kinds_of_tasks(self.tasks)
 
 
 class SettingsVersion(models.Model):
-    """Settings that a campaign has, or had until a newer version. Never changed.
+    """A version of a campaign's settings. Never changed.
 
-    `Campaign.settings` repeats the newest, which is in force. Each lease carries the number of the version
-    under which it was given, and each open image that of the version under which it was opened.
+    `Campaign.settings` repeats the newest, which is in force. Each lease has the number of the version under
+    which it was given, and each open image that of the version under which it was opened.
     """
 
     campaign = models.ForeignKey(
@@ -105,10 +105,10 @@ class SettingsVersion(models.Model):
 
 
 class Job(models.Model):
-    """Something long that runs outside a page: what it is, how far it is, how it ended.
+    """A long task outside a request: its kind, its progress, its result.
 
-    Deliveries (Celery, or the embedded server's poller) carry only the row's id; the row
-    is the truth. `checkpoint` is whatever the job needs to go on after its process died.
+    Deliveries (Celery, or the embedded server's poller) only contain the row's id; the row is authoritative.
+    `checkpoint` is what the job needs to resume after its process died.
     """
 
     QUEUED = "queued"
@@ -165,14 +165,14 @@ class Job(models.Model):
 
     @property
     def scope(self) -> Scope:
-        """What a role must be granted for to steer it and to fetch what it made."""
+        """The scope of the role that may control it and download its result."""
         return self.campaign.scope if self.campaign is not None else Scope(self.corpus_id)
 
 
 class Instructions(models.Model):
-    """One version of what a campaign tells its workers. `kind` is a question, or "consent".
+    """One version of a campaign's text for its workers. `kind` is a question, or "consent".
 
-    Never changed: a new text is a new version. Judgments carry the version they were given under.
+    Never changed: a new text is a new version. Judgments have the version they were given under.
     """
 
     CONSENT = "consent"
@@ -201,7 +201,7 @@ class Instructions(models.Model):
 
 
 class Consent(models.Model):
-    """That a worker agreed to a version of a campaign's consent text."""
+    """A worker's consent to a version of a campaign's consent text."""
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="consents", db_index=False)
     text = models.ForeignKey(Instructions, on_delete=models.CASCADE, related_name="consents")
@@ -215,9 +215,9 @@ class Consent(models.Model):
 
 
 class Payout(models.Model):
-    """What was paid to a worker, in millionths of the campaign's currency.
+    """A payment to a worker, in millionths of the campaign's currency.
 
-    Never changed, but that it may be voided once, with a reason: then it was not paid.
+    Never changed, except that it may be voided once, with a reason: then it was not paid.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="payouts")
@@ -247,18 +247,18 @@ class Payout(models.Model):
 class AuditEntry(models.Model):
     """Who changed what, and when: one line for each act of a reviewer, researcher or admin.
 
-    Never changed: the database refuses it (migration 0002), save that `actor` and `campaign` become null when
-    what they name is deleted, and that a reason about a worker who is erased becomes ERASED_REASON. Names
-    stay. So no line may say who a pseudonym is: of a worker it has the pseudonym alone, never beside their
-    account or their ids on a platform.
+    Never changed: the database rejects it (migration 0002), except that `actor` and `campaign` become null
+    when these are deleted, and that a reason about an erased worker becomes ERASED_REASON. Names stay. So no
+    line may reveal the person behind a pseudonym: about a worker it contains only the pseudonym, never with
+    their account or their ids on a platform.
     """
 
-    #: A worker changed one of their answers: an answer, and no act of staff, so no actor.
+    #: A worker changed an answer: no act of staff, so it has no actor.
     CHANGE_ANSWER = "change_answer"
-    #: What is left of a reason that somebody typed about a worker who was erased.
+    #: Replaces a typed reason about a worker who was erased.
     ERASED_REASON = "erased"
-    #: Why an act has no actor, as its line says it: a worker did it, whose account is not named beside their
-    #: pseudonym, or a crowd platform said who somebody is.
+    #: Reasons for a missing actor: a worker did it, whose account must not be named beside their pseudonym,
+    #: or a crowd platform reported somebody's identity.
     THEMSELVES, PLATFORM = "themselves", "platform"
 
     actor = models.ForeignKey(Account, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
@@ -283,13 +283,11 @@ class AuditEntry(models.Model):
 
 
 class CampaignDraft(models.Model):
-    """What somebody typed into the steps of opening a campaign; theirs alone, until it is opened or thrown
-    away.
+    """Input of the steps of opening a campaign; only its owner's, until it is opened or deleted.
 
-    `fields` holds what was typed, by field, right or wrong; what was never touched is not in it. `settings`
-    are those that were imported, or come from the campaign `like`, in the form of a campaign's; empty where
-    everything is at its default. `marks` are control items that its owner answered, each with the corpus
-    that it is of. `sample` is what the estimate has counted so far.
+    `fields` has the input, by field, valid or not, without untouched fields. `settings` are imported, or
+    those of the campaign `like`, in the form of a campaign's; empty if all are defaults. `marks` are control
+    items that its owner answered, each with its corpus. `sample` is the estimate's count so far.
     """
 
     owner = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="campaign_drafts")

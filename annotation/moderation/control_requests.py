@@ -1,4 +1,4 @@
-"""Control items as operations: listed, counted, added from what there is, taken out of use."""
+"""Operations on control items: list, count, add from several sources, retire."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ from annotation.common.operations import (
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets.layers import MOST_IMAGES_UPDATED_FOR_PAGE, layer_to_read
 from annotation.models import Campaign, Control
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.moderation.control_items.from_answers import promote
 from annotation.moderation.control_items.from_layer import from_gold
 from annotation.protocol.campaign_settings import settings_of
@@ -55,21 +55,21 @@ Purpose = Annotated[str, OneOf(_purposes)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlItemsRequest(CampaignRequest):
-    """The newest first: those in use, or those that were retired."""
+    """The newest first: active items, or retired ones."""
 
     kind: Annotated[Annotated[str, OneOf(_kinds)] | None, Help(_("Question"))] = None
     purpose: Annotated[Purpose | None, Help(_("Use"))] = None
-    retired: Annotated[bool, Help(_("Retired"), _("Those that were retired, else those in use"))] = False
+    retired: Annotated[bool, Help(_("Retired"), _("Retired ones, instead of those in use"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlCountsRequest(CampaignRequest):
-    """Control items in use, by kind, purpose and answer, and what is missing."""
+    """Active control items, by kind, purpose and answer, and warnings about missing ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerControlsRequest(CampaignRequest):
-    """Questions of every kind about images of a layer that is taken for the truth."""
+    """Questions of every kind about images of a layer that is taken as gold."""
 
     layer: Annotated[str, Field(min_length=1, max_length=100), Help(_("Layer"))]
     images: Annotated[int, Field(ge=1, le=500), Help(_("Images"), _("Drawn at random from the layer's"))] = 60
@@ -79,8 +79,8 @@ class LayerControlsRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionControlsRequest(CampaignRequest):
-    """Images of a split that the campaign does not ask about, with their own captions and those of others.
-    Check them: a caption of another image may fit as well."""
+    """Images of a split outside the campaign, with their own captions and those of others. Check them: a
+    caption of another image may also be right."""
 
     split: Annotated[str, Field(min_length=1, max_length=40), Help(_("Split"))]
     purpose: Annotated[Purpose | None, Help(_("Use"), _("Only items for this"))] = None
@@ -97,8 +97,8 @@ _Boxes = Annotated[tuple[_Corners, ...], Field(max_length=200)]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenControl:
     """A question about some mentions of an image, and its gold answer: a word, or, for drawing, the boxes
-    that are still to be drawn. `boxes` are those accepted so far, of kinds that show them; `pending` is that
-    whose quality is asked. Boxes are in pixels: left, top, right, bottom; from 1, both edges included."""
+    that are still to be drawn. `boxes` are the accepted ones, for kinds that show them; `pending` is the box
+    to be judged. Boxes are in pixels: left, top, right, bottom; from 1, both edges included."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
@@ -113,7 +113,7 @@ class WrittenControl:
     explanation: Annotated[str, Field(max_length=2000)] = ""
 
     def item(self) -> controls.ControlItem:
-        """The item; raises ValueError on what is no box."""
+        """Return the item. Raises ValueError for an invalid box."""
         return controls.ControlItem(
             kind=self.kind,
             purpose=self.purpose,
@@ -128,7 +128,7 @@ class WrittenControl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddControlsRequest(CampaignRequest):
-    """That you made by hand, all or none."""
+    """Items that you wrote, all or none."""
 
     items: Annotated[
         tuple[WrittenControl, ...],
@@ -159,17 +159,18 @@ class ImportControlsRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetireControlRequest(CampaignRequest):
-    """Answers given to it keep counting, unless it was wrong itself: then nobody's accuracy counts it."""
+    """Answers given to it keep counting, unless it was wrong itself: then it is removed from everybody's
+    accuracy."""
 
     item: Annotated[int, Field(ge=1, le=10**12), Help(_("Item"), _("Its number"))]
-    incorrect: Annotated[bool, Help(_("It was wrong itself"))] = False
+    incorrect: Annotated[bool, Help(_("The item itself was wrong"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlItemSummary:
-    """A control item: what it asks about which image, its gold answer, and how many of the answers given to
-    it were right. `mentions` are ids: caption:start-end. Of a drawing the `answer` is drawn or none, and the
-    boxes are `drawn`: left, top, right, bottom, in pixels from 1, both edges included."""
+    """A control item: its question and image, its gold answer, and how many of its answers were right.
+    `mentions` are ids: caption:start-end. For a drawing the `answer` is drawn or none, and the boxes are
+    `drawn`: left, top, right, bottom, in pixels from 1, both edges included."""
 
     number: int
     kind: str
@@ -187,7 +188,7 @@ class ControlItemSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlCount:
-    """Control items in use, of one kind, purpose and answer."""
+    """Number of active control items of one kind, purpose and answer."""
 
     kind: str
     purpose: str
@@ -197,7 +198,7 @@ class ControlCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlItemCounts:
-    """How many control items are in use, and `warnings` of what is missing."""
+    """Numbers of active control items, and `warnings` about missing ones."""
 
     counts: tuple[ControlCount, ...]
     warnings: tuple[str, ...]
@@ -205,7 +206,7 @@ class ControlItemCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedControls:
-    """How many control items were added and how many were `there` before; names of those that were skipped,
+    """How many control items were added and how many existed (`there`); names of those that were skipped,
     since something contradicts their answer or they are not asked any more."""
 
     added: int
@@ -222,13 +223,13 @@ class ImportedControls(AddedControls):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetiredControl:
-    """Of how many workers the accuracy changed."""
+    """The number of workers whose accuracy changed."""
 
     workers: int
 
 
 def list_control_items(request: ControlItemsRequest, context: OperationContext) -> Listing:
-    """A campaign's control items."""
+    """Return a campaign's control items."""
     rows = Control.objects.filter(campaign__name=request.campaign, active=not request.retired)
     if request.kind is not None:
         rows = rows.filter(kind=request.kind)
@@ -238,7 +239,7 @@ def list_control_items(request: ControlItemsRequest, context: OperationContext) 
 
 
 def count_control_items(request: ControlCountsRequest, context: OperationContext) -> ControlItemCounts:
-    """How many control items a campaign has."""
+    """Return the numbers of a campaign's control items."""
     row = request.row()
     settings = settings_of(row.settings)
     return ControlItemCounts(
@@ -283,7 +284,7 @@ def add_controls_from_captions(request: CaptionControlsRequest, context: Operati
 
 
 def promote_answers(request: PromoteRequest, context: OperationContext) -> AddedControls:
-    """Make control items of what workers agree on. Raises CannotPromote."""
+    """Make control items from answers on which workers agree. Raises CannotPromote."""
     done = promote(
         campaign=request.row(),
         kind=request.kind,
@@ -302,19 +303,20 @@ def import_controls(request: ImportControlsRequest, context: OperationContext) -
 
 
 def retire_control_item(request: RetireControlRequest, context: OperationContext) -> RetiredControl:
-    """Take a control item out of use."""
+    """Retire a control item."""
     row = request.row()
     if not Control.objects.filter(campaign=row, pk=request.item, active=True).exists():
         raise invalid("item", "unknown", kind=_("control item in use"), value=request.item)
     if request.incorrect:
-        changed = discarding.disown_control_item(campaign=row, control=request.item, actor=context.actor)
+        changed = worker_status.disown_control_item(campaign=row, control=request.item, actor=context.actor)
         return RetiredControl(workers=changed)
     controls.retire_control_items(campaign=row, controls=[request.item], actor=context.actor)
     return RetiredControl(workers=0)
 
 
 def _may_read_layer(account: Any, campaign: Campaign, layer: str) -> bool:
-    """Whether an account may read the layer of that name: the campaign's own, or any with its corpus."""
+    """Whether an account may read the layer of that name: the campaign's own, or any with a role for its
+    corpus."""
     return bool(layer == campaign.name or account.has_role(REVIEWER, RESEARCHER, on=campaign.corpus.scope))
 
 
@@ -341,7 +343,7 @@ def _added(done: controls.Added) -> AddedControls:
 
 
 def add_controls(request: AddControlsRequest, context: OperationContext) -> AddedControls:
-    """Add items that were made by hand. Raises Invalid, which names each that cannot be, and BadItem."""
+    """Add hand-written items. Raises Invalid, which names each invalid one, and BadItem."""
     campaign = request.row()
     if campaign.kinds != QUESTIONS:
         raise controls.BadItem(_("Control items of this campaign cannot be added by hand."))

@@ -1,14 +1,13 @@
-"""A worker's own answer, looked at once more and changed.
+"""Workers review and change their own answers.
 
-Which answers may be changed depends on nothing but their worker's later answers and the clock, alike for
-control items and all others (`selectors.workers.recent_answers`). Others may have built on the answer. The
-judgment then says the new one, and the image is computed again, as where an answer is withdrawn: it becomes
-what it would be had that been answered at once. What others answered stays stored and paid; the audit log has
-how many of their answers are `superseded` by the change, and what was said before, under the worker's
-pseudonym alone.
+Whether an answer may be changed depends only on its worker's later answers and the clock, equally for control
+items and all others (`selectors.workers.recent_answers`). Later answers of others may depend on it. The
+judgment is replaced, and the image is computed again, as after a withdrawal: it becomes what it would be if
+the new answer had been given at once. Others' answers stay stored and paid; the audit log has how many of
+them are `superseded` by the change, and the old answer, only under the worker's pseudonym.
 
-Pay and the time worked stay. So do the grade of a control item and the verdicts on a box: they tell how
-somebody answers who does not know what they are asked, and what others said of what they were shown.
+Pay and working time stay. So do the grade of a control item and the verdicts on a box: they measure how
+somebody answers without knowing that it is checked, and what others said about what they were shown.
 
 Locks: the campaign, the image, task and assignment, then trust states by id.
 """
@@ -45,12 +44,12 @@ from annotation.selectors.workers.recent_answers import recent_assignments, stor
 
 
 class CannotReopen(ValueError):
-    """An answer that stands; one line that its worker reads."""
+    """An answer that cannot be changed; one line for its worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reopened:
-    """An answer that its worker may change: where it was given, and what it says."""
+    """An answer that its worker may change: its assignment and its content."""
 
     campaign: Campaign
     kind: str
@@ -58,19 +57,19 @@ class Reopened:
 
 
 def reopen_answer(*, worker: int, assignment: int) -> Reopened:
-    """The answer, where its worker may change it now; nothing is locked or written. Raises CannotReopen."""
+    """Return the answer if its worker may change it now; locks and writes nothing. Raises CannotReopen."""
     row = _changeable_assignment(worker, assignment)
     return Reopened(row.campaign, row.kind, stored_answer(_judgment(row)))
 
 
 def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int = 1) -> bool:
-    """Let a stored answer say `answer` instead; False where it says that already.
+    """Replace a stored answer by `answer`; return False if it is the same.
 
-    `schema` is the version of the answer's form. Raises CannotReopen, and BadJudgment where the question does
-    not take the answer; then nothing is changed.
+    `schema` is the version of the answer's form. Raises CannotReopen, and BadJudgment if the answer is
+    invalid for the question; then nothing is changed.
     """
     with database.writing():
-        # Where it is, first: images are locked before what is asked about them.
+        # Determine it first: images are locked before their questions.
         campaign, image = _campaign_and_image(worker, assignment)
         control_items.lock_campaigns([campaign])
         if image is not None:
@@ -92,7 +91,7 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
             task_rows.count_checks([image])
             control_items.retire_contradicted_items([image], because=AuditEntry.CHANGE_ANSWER)
             trust_replay.replay_rows(_drawers(row))
-        # Nobody's account: a line that named both would say for ever who a pseudonym is.
+        # Without an account: a line with both would reveal the person behind the pseudonym forever.
         record(
             actor=None,
             act=AuditEntry.CHANGE_ANSWER,
@@ -108,7 +107,7 @@ def change_answer(*, worker: int, assignment: int, answer: Answer, schema: int =
 
 
 def _campaign_and_image(worker: int, assignment: int) -> tuple[int, int | None]:
-    """The campaign of a worker's assignment and the open image that it is about, None for a control item."""
+    """Return the campaign of a worker's assignment and its open image, None for a control item."""
     rows = Assignment.objects.filter(pk=assignment, worker=worker).values_list("campaign", "task__image")
     place_of_answer = rows.first()
     if place_of_answer is None:
@@ -117,7 +116,7 @@ def _campaign_and_image(worker: int, assignment: int) -> tuple[int, int | None]:
 
 
 def _changeable_assignment(worker: int, assignment: int) -> Assignment:
-    """The worker's assignment, where its answer is one of the last and they are still at work."""
+    """Return the worker's assignment, if its answer is one of the latest and they may still work."""
     rows = Assignment.objects.select_related("campaign", "worker", "task__image", "control")
     assignment_row = rows.filter(pk=assignment, worker=worker, worker__erased_at=None)
     row = assignment_row.filter(state=Assignment.SUBMITTED).first()
@@ -148,8 +147,8 @@ def _judgment(row: Assignment) -> Judgment:
 
 
 def _stored_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
-    """What the answer's judgment is to keep beside its word. Raises BadJudgment where the question does not
-    take the answer."""
+    """Return the content of the answer's judgment besides its word. Raises BadJudgment if the answer is
+    invalid for the question."""
     of, item = ("t", "annotation_task t ON t.id = a.task_id JOIN annotation_openimage o ON o.id = t.image_id")
     image = "o.image_id"
     if row.task_id is None:
@@ -173,14 +172,14 @@ def _stored_content(row: Assignment, answer: Answer) -> dict[str, Any] | None:
 
 
 def _superseded(image: int, worker: int, before: ImageState, after: ImageState) -> int:
-    """How many answers of other people lost their use, less those that have one again."""
+    """Return how many answers of other people became superseded, less those that are in use again."""
     was, now = set(before.superseded), set(after.superseded)
     others = Judgment.objects.filter(image=image, worker__kind=Worker.PERSON).exclude(worker=worker)
     return others.filter(name__in=now - was).count() - others.filter(name__in=was - now).count()
 
 
 def _report(judgment: Judgment, after: Answer) -> None:
-    """What a reviewer finds: the report that the answer is now, or none."""
+    """Update the report for reviewers: that of the new answer, or none."""
     if judgment.flag:
         Flag.objects.filter(judgment=judgment).delete()
     if after.flag:
@@ -198,7 +197,7 @@ def _store(judgment: Judgment, after: Answer, schema: int) -> None:
 
 
 def _drawers(row: Assignment) -> list[int]:
-    """The trust states (ids) of the worker who drew what the answer judges."""
+    """Return the trust states (ids) of the worker who drew the box that the answer judges."""
     judged = kind_of(row.kind).judges
     if not judged or row.task is None or row.task.barred_id is None:
         return []
@@ -207,7 +206,7 @@ def _drawers(row: Assignment) -> list[int]:
 
 
 def _answer_dict(answer: Answer) -> dict[str, object]:
-    """An answer as the audit log keeps it: without what its worker may have deleted, which is their words."""
+    """Return an answer for the audit log, without the worker's own words, which they may have deleted."""
     content: dict[str, object] = {"answer": answer.answer or answer.flag}
     if answer.box:
         content["box"] = corners(answer.box)

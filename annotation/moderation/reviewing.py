@@ -1,4 +1,4 @@
-"""Reviewing as operations: what waits, all that is behind an image, rulings, and what workers reported."""
+"""Operations for reviewing: the queue, the full history of an image, rulings, and workers' reports."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Mentions = Annotated[tuple[Mention, ...], Field(max_length=200)]
 _Corners = Annotated[tuple[int, ...], Field(min_length=4, max_length=4)]
 ImageKey = Annotated[str, Field(max_length=200)]
 ReviewReason = Annotated[str, OneOf(lambda: dict.fromkeys(review.REASONS))]
-#: What a ruling needs beside its kind, by kind.
+#: Required fields of a ruling besides its kind, by kind.
 _NEEDS = {
     "partition": ("groups",),
     "keep_apart": ("mentions",),
@@ -36,14 +36,14 @@ ClosureKind = Annotated[str, OneOf(lambda: dict.fromkeys(("scene", "none", "excl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewQueueRequest(CampaignRequest):
-    """The images with chains that wait for a reviewer, and why, the last changed first."""
+    """The images with chains that wait for a reviewer, with reasons, the last changed first."""
 
     reason: Annotated[ReviewReason | None, Help(_("Reason"), _("Only those that wait for it"))] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewImageRequest(CampaignRequest):
-    """An open image of a campaign: its chains as the answers make them, and its rulings."""
+    """An open image of a campaign: its chains according to the answers, and its rulings."""
 
     image: Annotated[ImageKey, Help(_("Image"), _("Its key in the corpus"))]
 
@@ -51,7 +51,7 @@ class ReviewImageRequest(CampaignRequest):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeRulingRequest(CampaignRequest):
     """A ruling about mentions of an image, which is computed again with it. A mention is named
-    caption:start-end, as 0:3-5, and a chain by all its mentions."""
+    caption:start-end, such as 0:3-5, and a chain by all its mentions."""
 
     image: Annotated[ImageKey, Help(_("Image"), _("Its key in the corpus"))]
     kind: Annotated[RulingKind, Help(_("Ruling"), _("What it says about the mentions"))]
@@ -70,14 +70,14 @@ class MakeRulingRequest(CampaignRequest):
     seen: Annotated[
         tuple[Mentions, ...],
         Field(max_length=200),
-        Help(_("Seen"), _("Chains as you saw them: where one is not so any more, nothing is ruled")),
+        Help(_("Seen"), _("Chains as you saw them; nothing is ruled if one has changed")),
     ] = ()
     comment: Annotated[
         str, Field(max_length=1_000), Help(_("Comment"), _("The reason; it is stored with the ruling"))
     ] = ""
 
     def problems(self) -> Iterator[FieldError]:
-        """What a ruling of this kind lacks."""
+        """Yield the missing fields of a ruling of this kind."""
         for name in _NEEDS[self.kind]:
             if not getattr(self, name):
                 yield FieldError(name, "missing")
@@ -87,21 +87,21 @@ class MakeRulingRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawRulingRequest(CampaignRequest):
-    """A ruling is taken back: the workers' answers decide again."""
+    """Without the ruling, the workers' answers decide again."""
 
     ruling: Annotated[RowNumber, Help(_("Ruling"), _("Its number"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagsRequest(CampaignRequest):
-    """What workers reported instead of answering, the newest first."""
+    """Reports that workers sent instead of answers, the newest first."""
 
     handled: Annotated[bool, Help(_("Handled"), _("Reports that were handled too"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveFlagRequest(CampaignRequest):
-    """What a worker reported was handled."""
+    """Marks a worker's report as handled."""
 
     flag: Annotated[RowNumber, Help(_("Report"), _("Its number"))]
 
@@ -129,7 +129,7 @@ class StoredRuling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainInReview:
-    """A chain as the answers make it: why it waits for a reviewer, its boxes, or why it has none."""
+    """A chain according to the answers: why it waits for a reviewer, its boxes, or why it has none."""
 
     mentions: tuple[str, ...]
     title: str
@@ -150,8 +150,8 @@ class MergedParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedImage:
-    """An image of a campaign: its chains, rulings, and how many answers are behind it. `mentions` are the
-    words of each mention, by its id."""
+    """An image of a campaign: its chains, rulings, and number of answers. `mentions` are the words of each
+    mention, by its id."""
 
     image: str
     complete: bool
@@ -165,8 +165,8 @@ class ReviewedImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuledImage:
-    """A ruling that was made or withdrawn: chains of the image that still wait, and control items that were
-    retired, since they contradict it."""
+    """The image after a ruling was made or withdrawn: the number of chains that still wait, and the control
+    items that were retired, since the ruling contradicts them."""
 
     campaign: str
     image: str
@@ -177,7 +177,7 @@ class RuledImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerFlag:
-    """What a worker reported instead of answering."""
+    """A report that a worker sent instead of an answer."""
 
     number: int
     image: str
@@ -199,7 +199,7 @@ class ResolvedFlag:
 
 
 def list_waiting(request: ReviewQueueRequest, context: OperationContext) -> Pages:
-    """The images that wait."""
+    """Return the images that wait."""
     campaign = request.row().pk
 
     def page(mark: Any, size: int) -> tuple[Iterable[QueuedImage], Any]:
@@ -216,7 +216,7 @@ def list_waiting(request: ReviewQueueRequest, context: OperationContext) -> Page
 
 
 def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) -> ReviewedImage:
-    """All that is behind an image. Raises Invalid where it is not open."""
+    """Return the full history of an image. Raises Invalid if it is not open."""
     campaign = request.row()
     _open(campaign, request.image)
     reviewed = review.image_under_review(campaign=campaign.pk, key=request.image)
@@ -246,7 +246,7 @@ def show_reviewed_image(request: ReviewImageRequest, context: OperationContext) 
 
 
 def rule_about_image(request: MakeRulingRequest, context: OperationContext) -> RuledImage:
-    """Rule about an image. Raises CannotRule, InvalidContent, and Invalid where it is not open."""
+    """Make a ruling about an image. Raises CannotRule, InvalidContent, and Invalid if it is not open."""
     campaign = request.row()
     row = _open(campaign, request.image)
     content: dict[str, Any] = {
@@ -266,7 +266,7 @@ def rule_about_image(request: MakeRulingRequest, context: OperationContext) -> R
 
 
 def take_ruling_back(request: WithdrawRulingRequest, context: OperationContext) -> RuledImage:
-    """Take a ruling back. Raises CannotRule, and Invalid where the campaign has no such ruling."""
+    """Withdraw a ruling. Raises CannotRule, and Invalid if the campaign has no such ruling."""
     campaign = request.row()
     if not Ruling.objects.filter(image__campaign=campaign, pk=request.ruling).exists():
         raise invalid("ruling", "unknown", kind=_("ruling"), value=request.ruling)
@@ -274,7 +274,7 @@ def take_ruling_back(request: WithdrawRulingRequest, context: OperationContext) 
 
 
 def list_flags(request: FlagsRequest, context: OperationContext) -> Pages:
-    """What workers reported."""
+    """Return workers' reports."""
     campaign = request.row().pk
 
     def page(mark: Any, size: int) -> tuple[Iterable[WorkerFlag], Any]:
@@ -287,7 +287,7 @@ def list_flags(request: FlagsRequest, context: OperationContext) -> Pages:
 
 
 def mark_flag_handled(request: ResolveFlagRequest, context: OperationContext) -> ResolvedFlag:
-    """Mark a report as handled. Raises Invalid where the campaign has no such report."""
+    """Mark a report as handled. Raises Invalid if the campaign has no such report."""
     campaign = request.row()
     if not Flag.objects.filter(judgment__campaign=campaign, pk=request.flag).exists():
         raise invalid("flag", "unknown", kind=_("report"), value=request.flag)

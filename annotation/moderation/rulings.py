@@ -1,11 +1,11 @@
-"""What a reviewer does: rule about an image, take a ruling back, settle a report. The only writer of rulings.
+"""A reviewer's acts: make a ruling about an image, withdraw one, handle a report. The only writer of rulings.
 
-A ruling is an assertion about mentions (`protocol.rulings`), and the image is computed again with it in
-the same transaction: what it covers is asked no more, what it opens is asked. A ruling that would
-change nothing, because it names mentions or a chain that the image does not have, is refused. Taking
-it back folds the image without it; nothing is ever deleted.
+A ruling is an assertion about mentions (`protocol.rulings`), and the image is computed again with it in the
+same transaction: questions that it covers are closed, others may open. A ruling that would have no effect,
+because it names mentions or a chain that the image does not have, is rejected. Withdrawing it folds the image
+without it; nothing is ever deleted.
 
-To undo a merge is to keep the two chains apart that merged.
+To undo a merge, rule that the two merged chains are kept apart.
 
 Control items that a ruling contradicts are retired with it.
 
@@ -33,16 +33,17 @@ from phrasebox.errors import PhraseboxError
 
 
 class CannotRule(PhraseboxError):
-    """A ruling that cannot be made or taken back; one line with the remedy."""
+    """A ruling that cannot be made or withdrawn; one line with the remedy."""
 
 
 class Changed(CannotRule):
-    """The image is no longer as the reviewer saw it."""
+    """The image differs from what the reviewer saw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """A ruling that was made or withdrawn, what the image is now, and the control items retired for it."""
+    """A ruling that was made or withdrawn, the new state of the image, and the control items retired for
+    it."""
 
     ruling: Row
     state: ImageState
@@ -59,8 +60,8 @@ def make_ruling(
 ) -> Ruled:
     """Make a ruling about an open image (the id of an OpenImage) and compute it again.
 
-    `seen` are chains, as mention ids, that the reviewer takes to be there. Raises Changed where they
-    are not, and CannotRule where the ruling names what the image does not have.
+    `seen` are the chains, as mention ids, that the reviewer saw. Raises Changed if these are not there, and
+    CannotRule if the ruling names anything that the image does not have.
     """
     with database.writing():
         control_items.lock_campaigns(OpenImage.objects.filter(pk=image).values_list("campaign", flat=True))
@@ -84,7 +85,7 @@ def make_ruling(
 
 
 def withdraw_ruling(*, campaign: Campaign, ruling: int, actor: Account | None = None) -> Ruled:
-    """Take a ruling (its row's id) back and fold its image without it. Raises CannotRule."""
+    """Withdraw a ruling (by its row's id) and fold its image without it. Raises CannotRule."""
     with database.writing():
         of = Row.objects.filter(pk=ruling, image__campaign=campaign).values_list("image", flat=True).first()
         if of is None:
@@ -106,7 +107,7 @@ def withdraw_ruling(*, campaign: Campaign, ruling: int, actor: Account | None = 
 
 
 def resolve_flag(*, campaign: Campaign, flag: int, actor: Account | None = None) -> bool:
-    """Say that what a worker reported has been seen to; whether that was news. Raises CannotRule."""
+    """Mark a worker's report as handled; return whether it was open. Raises CannotRule."""
     with database.writing():
         flags = Flag.objects.filter(pk=flag, judgment__campaign=campaign)
         if not flags.exists():
@@ -121,19 +122,19 @@ def resolve_flag(*, campaign: Campaign, flag: int, actor: Account | None = None)
 
 
 def _locked(image: int) -> OpenImage:
-    """The open image, its row locked until the transaction ends."""
+    """Return the open image, its row locked until the transaction ends."""
     images = OpenImage.objects.select_related("campaign", "image")
     return images.select_for_update(no_key=True, of=("self",)).get(pk=image)
 
 
 def _folded(row: OpenImage) -> ImageState:
-    """Fold the image with the rulings that are in force now."""
+    """Fold the image with the rulings in force."""
     OpenImage.objects.filter(pk=row.pk).update(rulings_version=F("rulings_version") + 1)
     return image_state.refold_image(row.pk)
 
 
 def _check(row: OpenImage, ruling: Ruling, chains: Mapping[frozenset[str], str]) -> None:
-    """Raise CannotRule unless the ruling is about this image as it stands."""
+    """Raise CannotRule unless the ruling is valid for this image in its current state."""
     _check_mentions(row, _named(ruling))
     match ruling:
         case Partition(groups):
@@ -195,7 +196,7 @@ def _check_mentions(row: OpenImage, named: Sequence[str]) -> None:
 
 
 def _check_chain(mentions: Sequence[str], chains: Mapping[frozenset[str], str]) -> None:
-    """Raise CannotRule unless exactly these mentions are a chain of which all links are known."""
+    """Raise CannotRule unless exactly these mentions are a chain without open links."""
     stage = chains.get(frozenset(mentions))
     if stage is None:
         known = "; ".join(" ".join(sorted(chain)) for chain in chains) or _("none")

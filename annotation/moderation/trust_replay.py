@@ -1,13 +1,13 @@
-"""TrustStates told again from what is stored.
+"""Recompute trust states from stored judgments.
 
-A trust state is the fold of its events, and the events of one lie in the judgments: the worker's own
-answers, and for drawers the verdicts on their boxes. Told again after judgments were withdrawn or
-restored, or a control item proved wrong, it is what it would be if these had never come.
+A trust state is the fold of its events, which follow from judgments: the worker's own answers, and for
+drawers the verdicts on their boxes. Recomputed after judgments were withdrawn or restored, or a control item
+proved wrong, it is what it would be without these.
 
-Each event counts under the settings that its lease carries, as it did when it came.
+Each event counts under the settings of its lease, as when it happened.
 
-Events come in the order of their judgments. A box's verdict is the first vote on each key about it. Who was
-let in stays in, also where a test came later.
+Events are in the order of their judgments. A box's verdict is the first vote on each key about it. Admitted
+workers stay admitted, even if a test was added later.
 """
 
 from collections import defaultdict
@@ -26,10 +26,10 @@ from annotation.protocol.trust import QUALIFICATION as BEFORE
 from annotation.protocol.trust import (
     BoxJudged,
     ControlGraded,
-    Entered,
     Event,
-    Examined,
-    ItemDone,
+    QualificationTaken,
+    TaskAnswered,
+    WorkerJoined,
     WorkerTrust,
     admitted,
     trust_after_or_same,
@@ -38,17 +38,19 @@ from annotation.quality import controls, worker_trust
 from annotation.quality.qualification import QUALIFICATION_ROLE as QUALIFICATION
 from annotation.selectors.campaigns import settings_by_version
 
-#: Images whose verdicts are read at a time.
+#: Number of images whose verdicts are read at a time.
 _CHUNK = 500
 
 
 def replay_row(row: Row) -> WorkerTrust:
-    """The trust state that the stored events of a row lead to, from where it began or was renewed."""
+    """Return the trust state after the stored events of a row, from its beginning or renewal."""
     campaign = row.campaign
     trust = WorkerTrust(
         row.kind,
-        entered=Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
-        examined=Examined(row.examined_right or 0, row.examined_items) if row.examined_items else None,
+        entered=WorkerJoined(row.entered_tasks, row.entered_approved) if row.entered else None,
+        examined=QualificationTaken(row.examined_right or 0, row.examined_items)
+        if row.examined_items
+        else None,
     )
     if row.state != BEFORE:
         trust = admitted(trust)
@@ -67,8 +69,8 @@ def replay_row(row: Row) -> WorkerTrust:
 
 
 def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
-    """What happened to a trust state since it was given, each with its judgment's id and the version of the
-    settings that the judgment's lease carries; in no order."""
+    """Yield the events of a trust state since its beginning, each with its judgment's id and the version of
+    the settings of the judgment's lease; unordered."""
     judgments = Judgment.objects.filter(
         campaign=row.campaign_id, worker=row.worker_id, kind=row.kind, id__gt=row.since, source=""
     )
@@ -78,11 +80,11 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
         return
     columns = ("id", "assignment__settings_version", "role", "assignment__right")
     for id, version, role, right in judgments.values_list(*columns):
-        # A control item whose answer was taken back counts like any other.
-        yield id, version, ItemDone() if role != CONTROL or right is None else ControlGraded(right)
+        # A control item whose answer was withdrawn counts like any other.
+        yield id, version, TaskAnswered() if role != CONTROL or right is None else ControlGraded(right)
     if judged_by(row.kind):
         is_model = row.worker.kind == Worker.MODEL
-        # Verdicts on what a model annotator drew before it learnt again say nothing of what it knows now.
+        # Verdicts on boxes from before a model annotator's last training do not count.
         for id, version, good, asked_at in _verdicts(row, since=row.since if is_model else 0):
             if id > row.since and (
                 is_model
@@ -92,7 +94,7 @@ def events_of(row: Row) -> Iterator[tuple[int, int, Event]]:
 
 
 def _of_pages(judgments: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]:
-    """Each image of a page is an item, in the order shown; where a checked answer was taken back, too."""
+    """Each image of a page is an item, in the order shown, even if a checked answer was withdrawn."""
     rights = dict[tuple[int, int], bool | None]()
     for assignment, control, right in PageControl.objects.filter(
         assignment__in=judgments.values("assignment")
@@ -102,14 +104,14 @@ def _of_pages(judgments: QuerySet[Judgment]) -> Iterator[tuple[int, int, Event]]
     for id, assignment, version, content in judgments.values_list(*columns):
         for block in (content or {})["blocks"]:
             right = rights.get((assignment, block.get("control", 0)))
-            yield id, version, ItemDone() if right is None else ControlGraded(right)
+            yield id, version, TaskAnswered() if right is None else ControlGraded(right)
 
 
 def replay_rows(rows: Iterable[int]) -> list[int]:
-    """Recompute trust states (ids of their rows), each in a transaction of its own; ids of those that
-    changed.
+    """Recompute trust states (ids of their rows), each in a transaction of its own; return the ids of those
+    that changed.
 
-    What a researcher decided about them, and the tests they took, stays.
+    Researchers' decisions about them, and results of tests, stay.
     """
     changed = []
     for pk in rows:
@@ -123,9 +125,9 @@ def replay_rows(rows: Iterable[int]) -> list[int]:
 
 
 def _verdicts(row: Row, *, since: int) -> Iterator[tuple[int, int, bool, datetime]]:
-    """The verdicts that stand on a drawer's boxes whose judgment comes after `since`, also on a box that its
-    drawer has changed: id of the verdict's judgment, version of its lease's settings, whether the box is
-    good, and when it was asked for."""
+    """Yield the valid verdicts on a drawer's boxes whose judgment comes after `since`, including boxes that
+    the drawer has changed: id of the verdict's judgment, version of its lease's settings, whether the box is
+    good, and when the question opened."""
     drawn: dict[int, set[str]] = defaultdict(set)
     boxes = Judgment.objects.filter(
         campaign=row.campaign_id,

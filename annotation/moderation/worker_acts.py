@@ -1,4 +1,4 @@
-"""What is done about workers of a campaign, as operations: each by itself, also where some are refused."""
+"""Acts on workers of a campaign as operations: each worker separately, even if some are rejected."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from django.utils.translation import gettext_lazy
 from pydantic import Field
 
 from annotation.common.operations import Help, OperationContext
-from annotation.moderation import discarding
-from annotation.moderation.discarding import CannotDo, Done
+from annotation.moderation import worker_status
+from annotation.moderation.worker_status import CannotDo, Done
 from annotation.selectors.workers.choosing import ChosenWorkers, QuestionKind, check_kind, chosen_workers
 
 _LONGEST_REASON = 200
-#: What is counted of the workers together.
+#: Sums over the workers.
 _COUNTS = ("judgments", "images", "drawers", "retired")
 
 
@@ -42,13 +42,13 @@ class SuspendRequest(ReinstateRequest):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawAnswersRequest(SuspendRequest):
     """The workers get no more tasks, and their answers no longer count: the results of their images are
-    computed again without them. The answers are stored and paid. Done again, it finishes what was
-    interrupted."""
+    computed again without them. The answers stay stored and paid. Repeating it finishes an interrupted
+    run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreAnswersRequest(ReinstateRequest):
-    """Answers that were withdrawn count again, and the workers get tasks again, unless they are suspended."""
+    """Withdrawn answers count again, and the workers get tasks again, unless they are suspended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class ChangedWorker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedWorker:
-    """A worker for whom nothing was done, and why."""
+    """A worker for whom nothing was done, and the reason."""
 
     worker: str
     detail: str
@@ -69,7 +69,8 @@ class SkippedWorker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedWorkers:
-    """The workers for whom something changed, those who were so already, and those who were refused."""
+    """The workers for whom something changed, those for whom nothing had to change, and those who were
+    rejected."""
 
     changed: tuple[ChangedWorker, ...]
     same: tuple[str, ...]
@@ -78,9 +79,9 @@ class ChangedWorkers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecomputedAnswers:
-    """Answers that were withdrawn or restored, and what followed: images computed again, drawers whose status
-    changed, and control items (`items`) that were retired. `overtaken` are workers, with the kinds at which
-    it stopped, because the opposite was asked for meanwhile."""
+    """Answers that were withdrawn or restored, and the consequences: images computed again, drawers whose
+    status changed, and control items (`items`) that were retired. `overtaken` are workers, with the kinds at
+    which it stopped, because the opposite was requested meanwhile."""
 
     workers: int
     judgments: int
@@ -95,7 +96,7 @@ _R = TypeVar("_R", bound=ReinstateRequest)
 
 
 def name_workers(request: _R, context: OperationContext) -> _R:
-    """The request with the names of all who are meant now. Raises Invalid."""
+    """Return the request with the names of all selected workers. Raises Invalid."""
     campaign = request.row()
     check_kind(request.kind, campaign)
     names = tuple(chosen_workers(request, campaign))
@@ -103,25 +104,25 @@ def name_workers(request: _R, context: OperationContext) -> _R:
 
 
 def suspend_workers(request: SuspendRequest, context: OperationContext) -> ChangedWorkers:
-    """Suspend each. Raises CannotDo where all are refused."""
-    return _act_on_workers(request, context, discarding.suspend_worker, reason=request.reason)
+    """Suspend each worker. Raises CannotDo if all are rejected."""
+    return _act_on_workers(request, context, worker_status.suspend_worker, reason=request.reason)
 
 
 def reinstate_workers(request: ReinstateRequest, context: OperationContext) -> ChangedWorkers:
-    """Reinstate each. Raises CannotDo where all are refused."""
-    return _act_on_workers(request, context, discarding.reinstate_worker)
+    """Reinstate each worker. Raises CannotDo if all are rejected."""
+    return _act_on_workers(request, context, worker_status.reinstate_worker)
 
 
 def withdraw_answers(request: WithdrawAnswersRequest, context: OperationContext) -> RecomputedAnswers:
-    """Withdraw the answers of one after another. Raises CannotDo where all were restored meanwhile."""
+    """Withdraw the answers of each worker in turn. Raises CannotDo if all were restored meanwhile."""
     stopped = _("stopped, because these answers were restored meanwhile: they count again (%(kinds)s)")
-    return _recompute(request, context, discarding.discard_worker, stopped, reason=request.reason)
+    return _recompute(request, context, worker_status.withdraw_worker_answers, stopped, reason=request.reason)
 
 
 def restore_answers(request: RestoreAnswersRequest, context: OperationContext) -> RecomputedAnswers:
-    """Restore the answers of one after another. Raises CannotDo where all were withdrawn meanwhile."""
+    """Restore the answers of each worker in turn. Raises CannotDo if all were withdrawn meanwhile."""
     stopped = _("stopped, because these answers were withdrawn meanwhile: they do not count (%(kinds)s)")
-    return _recompute(request, context, discarding.restore_worker, stopped)
+    return _recompute(request, context, worker_status.restore_worker_answers, stopped)
 
 
 def _act_on_workers(
@@ -152,7 +153,7 @@ def _recompute(
     stopped: str,
     **about: Any,
 ) -> RecomputedAnswers:
-    """Withdraw or restore; `stopped` is the error where the opposite was asked for of all of them."""
+    """Withdraw or restore; `stopped` is the error if the opposite was requested for all of them."""
     campaign = request.row()
     check_kind(request.kind, campaign)
     workers = chosen_workers(request, campaign)

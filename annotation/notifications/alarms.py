@@ -1,7 +1,7 @@
 """Alarms, sent once each: to webhooks, and by e-mail to subscribers.
 
-A look at a campaign, or at the server, finds what is wrong now. What it did not find before is raised: that
-is told. What comes and goes within an hour counts as one alarm.
+A check of a campaign, or of the server, returns the current problems. New ones are raised and sent. A problem
+that disappears and returns within an hour is one alarm.
 """
 
 from collections.abc import Iterable
@@ -23,15 +23,15 @@ from annotation.notifications.hooks import ALARM_RAISED, CAMPAIGN_FINISHED
 from annotation.selectors.corpora import ScopeRequest
 from phrasebox.errors import PhraseboxError
 
-#: The alarm by which a campaign says that there is nothing left to ask.
+#: The alarm of a campaign that has no open questions left.
 COMPLETE_ALARM = "complete"
-#: An alarm that was not seen for so long is over, and is sent again when it comes back.
+#: An alarm that was not seen for this time is over, and is sent again when it returns.
 OVER_AFTER = timedelta(hours=1)
-#: How exactly it is kept when an alarm was seen last: not a row a minute.
+#: Precision of the time when an alarm was last seen, to avoid a write every minute.
 _SEEN_STEP = timedelta(minutes=10)
 
 
-#: What an account gets alarms of, by number.
+#: An account's subscriptions to alarms, by number.
 ALARM_SUBSCRIPTIONS = StoredKind(
     gettext_lazy("subscription"), lambda account, *roles: subscriptions_of(account), column="pk"
 )
@@ -39,18 +39,18 @@ ALARM_SUBSCRIPTIONS = StoredKind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionsRequest:
-    """Of what you get alarms by e-mail."""
+    """Your subscriptions to alarms by e-mail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscribeRequest(ScopeRequest):
-    """Get alarms by e-mail, at the address of your account: of a campaign, of a corpus's campaigns, or of all
-    and of the server itself."""
+    """Alarms are sent by e-mail, to the address of your account: of a campaign, of a corpus's campaigns, or
+    of all and of the server itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsubscribeRequest:
-    """Get no more of these alarms."""
+    """These alarms are no longer sent."""
 
     subscription: Annotated[
         int, Named(ALARM_SUBSCRIPTIONS), Help(gettext_lazy("Subscription"), gettext_lazy("Its number"))
@@ -59,8 +59,7 @@ class UnsubscribeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """Alarms of a campaign, of a corpus's campaigns, or, where both are null, of all, which you get by
-    e-mail."""
+    """Alarms by e-mail: of a campaign, of a corpus's campaigns, or, if both are null, of all."""
 
     number: int
     corpus: str | None
@@ -70,7 +69,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class DetectedAlarm:
-    """Something wrong that a look found: what, of which kind of question (or ""), and in words."""
+    """A problem that a check found: its kind, the kind of question (or ""), and a text."""
 
     code: str
     kind: str
@@ -78,9 +77,9 @@ class DetectedAlarm:
 
 
 def note_alarms(alarms: Iterable[DetectedAlarm], *, campaign: Campaign | None = None) -> list[RaisedAlarm]:
-    """Keep what a look at a campaign, or at the server, found; those that are new, which webhooks are told.
+    """Store the results of a check of a campaign, or of the server; return the new ones, which webhooks get.
 
-    Looks at one campaign come one after another.
+    Checks of one campaign run one after another.
     """
     now = database.now()
     held = {(row.code, row.kind): row for row in RaisedAlarm.objects.filter(campaign=campaign)}
@@ -113,8 +112,8 @@ def _raise(alarm: DetectedAlarm, campaign: Campaign | None) -> RaisedAlarm:
 
 
 def subscribers(alarm: RaisedAlarm, only: int | None = None) -> list[AlarmSubscription]:
-    """Who gets an alarm by e-mail, or whether the account `only` does: once each, with an address, and of a
-    campaign only its researchers, of the server only its admins."""
+    """Return an alarm's subscribers by e-mail, or only the account `only`, without duplicates, with an
+    address: for a campaign only its researchers, for the server only its admins."""
     about, role, scope = Q(campaign=None, corpus=None), ADMIN, WHOLE_SERVER
     if alarm.campaign is not None:
         about |= Q(campaign=alarm.campaign) | Q(corpus=alarm.campaign.corpus_id)
@@ -130,18 +129,18 @@ def subscribers(alarm: RaisedAlarm, only: int | None = None) -> list[AlarmSubscr
 
 
 def subscriptions_of(account: Account) -> QuerySet[AlarmSubscription]:
-    """What an account gets alarms of."""
+    """Return an account's subscriptions."""
     rows = AlarmSubscription.objects.filter(account_id=account.pk)
     return rows.select_related("corpus", "campaign").order_by("pk")
 
 
 def list_subscriptions(request: SubscriptionsRequest, context: OperationContext) -> Listing:
-    """The subscriptions of the caller."""
+    """Return the subscriptions of the caller."""
     return Listing(subscriptions_of(context.actor), "pk", _subscription)
 
 
 def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscription:
-    """Send the caller alarms. Raises Forbidden, and PhraseboxError without an e-mail address."""
+    """Subscribe the caller to alarms. Raises Forbidden, and PhraseboxError without an e-mail address."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
@@ -160,7 +159,7 @@ def subscribe(request: SubscribeRequest, context: OperationContext) -> Subscript
 
 
 def unsubscribe(request: UnsubscribeRequest, context: OperationContext) -> None:
-    """Send the caller no more of these alarms."""
+    """Unsubscribe the caller from these alarms."""
     with database.writing():
         row = subscriptions_of(context.actor).get(pk=request.subscription)
         _note(row, context.actor, "unsubscribe_from_alarms")

@@ -1,4 +1,4 @@
-"""Sending what waits for webhooks: in turns of the periodic work, each of which is soon over."""
+"""Send waiting events to webhooks: in short runs of the periodic work."""
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,21 +20,21 @@ from annotation.notifications.receivers import (
 )
 from annotation.notifications.sending import ALL_SECONDS, SendOutcome, send
 
-#: Seconds until a second attempt; each next one waits twice as long, an hour at most.
+#: Seconds until a second attempt; each next one waits twice as long, at most an hour.
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600
-#: For how long a delivery is tried, and how long its line is kept once it has ended.
+#: For how long a delivery is tried, and how long its line is stored after its end.
 RETRY_PERIOD, LOG_STORED_FOR = timedelta(days=3), timedelta(days=30)
-#: Deliveries of one turn, all sent at the same time, and of one webhook in it: a receiver that is slow must
-#: hold up neither the others nor the rest of the periodic work.
+#: Maximum deliveries per run, all sent at the same time, and per webhook in it: a slow receiver must delay
+#: neither the others nor the rest of the periodic work.
 _MOST, _MOST_OF_ONE = 64, 4
-#: A delivery that was taken is not taken again before this, should its process die.
+#: A claimed delivery is not claimed again before this time, in case its process dies.
 _CLAIM_SECONDS = 60
 #: Why nothing was sent at all.
 OFF = "off"
 
 
 class ClaimedDelivery(NamedTuple):
-    """A delivery of this turn, and whether it may be sent: to a webhook that is on, whose owner still is a
+    """A delivery of this run, and whether it may be sent: to an active webhook, whose owner still is a
     researcher."""
 
     row: WebhookDelivery
@@ -42,7 +42,7 @@ class ClaimedDelivery(NamedTuple):
 
 
 def deliver_webhooks() -> int:
-    """Send what is due; how many attempts were made. What fails is tried again, ever less often."""
+    """Send due events; return the number of attempts. Failed ones are retried at growing intervals."""
     taken = _take()
     if not taken:
         return 0
@@ -55,10 +55,10 @@ def deliver_webhooks() -> int:
 
 
 def _take() -> list[ClaimedDelivery]:
-    """The deliveries of this turn; nobody else takes them meanwhile."""
+    """Claim the deliveries of this run."""
     now = database.now()
     waiting = WebhookDelivery.objects.filter(state=WebhookDelivery.WAITING, next_at__lte=now)
-    # Numbered webhook by webhook: what thousands wait of one hides nothing of the others.
+    # Numbered per webhook: thousands of waiting events of one do not hide those of the others.
     rank = Window(RowNumber(), partition_by=F("webhook"), order_by=[F("next_at"), F("pk")])
     first = (
         waiting.annotate(rank_of_hook=rank).filter(rank_of_hook__lte=_MOST_OF_ONE).order_by("next_at", "pk")
@@ -97,7 +97,7 @@ def _attempt(taken: ClaimedDelivery) -> SendOutcome:
 
 
 def _save_outcome(row: WebhookDelivery, outcome: SendOutcome) -> None:
-    """Write what came of an attempt, and when the next is due, if one is."""
+    """Store the result of an attempt, and when the next is due, if any."""
     now = database.now()
     attempts = row.attempts + 1
     values = {
@@ -112,25 +112,26 @@ def _save_outcome(row: WebhookDelivery, outcome: SendOutcome) -> None:
         values |= {"state": WebhookDelivery.GIVEN_UP, "next_at": None, "ended_at": now}
     else:
         values |= {"next_at": due}
-    # One that somebody had sent again meanwhile, or whose webhook is gone, is not ours any more.
+    # A delivery that was sent again meanwhile, or whose webhook was deleted, is not updated.
     WebhookDelivery.objects.filter(pk=row.pk, begun_at=row.begun_at).update(**values)
 
 
 def next_attempt(row: WebhookDelivery, now: datetime) -> datetime | None:
-    """When a delivery whose attempt has just failed is tried next; None where it is given up."""
+    """Return the time of the next attempt after a failure; None if it is given up."""
     wait = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** min(row.attempts, 20))
     due = now + timedelta(seconds=wait)
     return due if due <= row.begun_at + RETRY_PERIOD else None
 
 
 def undelivered(webhooks: Iterable[Webhook]) -> dict[int, int]:
-    """How many deliveries of each webhook wait after a failure or were given up, as far as its log goes."""
+    """Return the number of deliveries of each webhook that wait after a failure or were given up, within its
+    log."""
     rows = WebhookDelivery.objects.filter(webhook__in=list(webhooks)).exclude(error="")
     rows = rows.exclude(state=WebhookDelivery.DELIVERED)
     return dict(rows.values_list("webhook").annotate(Count("pk")).order_by())
 
 
 def prune_webhook_log() -> None:
-    """Delete the lines of deliveries that ended a month ago, some at a time."""
+    """Delete the lines of deliveries that ended a month ago, in batches."""
     old = WebhookDelivery.objects.filter(ended_at__lt=database.now() - LOG_STORED_FOR)
     database.delete_in_steps(old)

@@ -1,4 +1,4 @@
-"""What happens, written down for each webhook that it concerns, and its log of that."""
+"""Events, written for each webhook that they concern, and the log of their deliveries."""
 
 import json
 import secrets
@@ -47,7 +47,7 @@ class WebhookLogRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookTestRequest:
-    """Sends a webhook an event of the type webhook.test, whichever events it has."""
+    """Sends a webhook an event of the type webhook.test, independent of its events."""
 
     webhook: WebhookNumber
 
@@ -64,9 +64,9 @@ class SendAgainRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A line of a webhook's log: an event, what is sent (`body`: JSON, byte for byte), and what came of it.
-    `id` is what the header webhook-id says, and `status` that of HTTP, of the last attempt. `error` begins
-    with one of off, address, certificate, timeout, no_answer, redirect, status; "" where there is none."""
+    """A line of a webhook's log: an event, its message (`body`: JSON, byte for byte), and the result. `id` is
+    that of the header webhook-id, and `status` is HTTP's, of the last attempt. `error` begins with one of
+    off, address, certificate, timeout, no_answer, redirect, status; "" if there is none."""
 
     number: int
     id: str
@@ -85,9 +85,10 @@ class Delivery:
 def announce(
     event: str, *, data: Mapping[str, Any], campaign: Campaign | None = None, corpus: Corpus | None = None
 ) -> int:
-    """Have every webhook told that `event` happened, of a campaign, of a corpus or of the server; how many.
+    """Write `event` for every webhook that it concerns, of a campaign, of a corpus or of the server; return
+    their number.
 
-    Call it within the transaction in which it happens: then all are told, or nothing happened.
+    Call it within the transaction of the event, so that both are stored or neither.
     """
     about = Q(campaign=None, corpus=None)
     if campaign is not None:
@@ -113,20 +114,20 @@ def announce(
 
 
 def list_deliveries(request: WebhookLogRequest, context: OperationContext) -> Listing:
-    """The lines of a webhook's log."""
+    """Return the lines of a webhook's log."""
     rows = WebhookDelivery.objects.filter(webhook=request.webhook)
     return Listing(rows.filter(state=request.state) if request.state else rows, "-pk", _delivery)
 
 
 def send_test_event(request: WebhookTestRequest, context: OperationContext) -> Delivery:
-    """Have one webhook told that it works. Raises PhraseboxError for one that is off."""
+    """Send one webhook a test event. Raises PhraseboxError if it is off."""
     webhook = _sending(request.webhook)
     with database.writing():
         return _delivery(_deliver(webhook, TEST_EVENT, {"webhook": webhook.pk, "name": webhook.name}))
 
 
 def send_again(request: SendAgainRequest, context: OperationContext) -> Delivery:
-    """Have a delivery sent once more. Raises Invalid, and PhraseboxError for one of a webhook that is off."""
+    """Send a delivery once more. Raises Invalid, and PhraseboxError if its webhook is off."""
     rows = WebhookDelivery.objects.filter(webhook=request.webhook, pk=min(request.delivery, LARGEST_ID))
     row = rows.first()
     if row is None:
@@ -140,7 +141,7 @@ def send_again(request: SendAgainRequest, context: OperationContext) -> Delivery
 
 
 def _sending(number: int) -> Webhook:
-    """The webhook of that number. Raises PhraseboxError unless it sends."""
+    """Return the webhook of that number. Raises PhraseboxError unless it is active."""
     webhook = webhook_numbered(number)
     if not may_send(webhook):
         raise PhraseboxError(_("This webhook is off: switch it on first."))

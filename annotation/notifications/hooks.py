@@ -1,4 +1,4 @@
-"""Webhooks: made, changed, taken over and removed by researchers of what they tell of."""
+"""Webhooks: created, changed, taken over and deleted by researchers of their scope."""
 
 import secrets
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ from annotation.notifications.receivers import LONGEST_ADDRESS, AddressError, re
 from annotation.selectors.corpora import ScopeRequest, within_scope
 from phrasebox.errors import PhraseboxError
 
-#: The events that a webhook can have.
+#: The possible events of a webhook.
 CAMPAIGN_FINISHED, JOB_ENDED, ALARM_RAISED = "campaign.finished", "job.ended", "alarm.raised"
 EVENT_NAMES = {
     CAMPAIGN_FINISHED: gettext_lazy("a campaign is finished"),
@@ -37,9 +37,9 @@ EVENT_NAMES = {
     ALARM_RAISED: gettext_lazy("something needs attention"),
 }
 EVENTS = tuple(EVENT_NAMES)
-#: The event that tests a webhook, whichever events it has.
+#: The event that tests a webhook, independent of its events.
 TEST_EVENT = "webhook.test"
-#: Webhooks that an account may own at a time.
+#: Maximum number of webhooks of an account.
 MOST_WEBHOOKS = 20
 _NameText = Annotated[str, Field(min_length=1, max_length=100)]
 _AddressText = Annotated[str, Field(min_length=1, max_length=LONGEST_ADDRESS)]
@@ -49,7 +49,7 @@ _ADDRESS = Help(gettext_lazy("Address"), gettext_lazy("It begins with https:// a
 
 
 def webhooks_of(account: Account | None, *roles: str) -> QuerySet[Webhook]:
-    """The webhooks that tell of what an account holds one of `roles` for; None: all."""
+    """Return the webhooks in the scopes of an account's `roles`; None: all."""
     rows = Webhook.objects.select_related("corpus", "campaign__corpus", "owner")
     if account is None:
         return rows
@@ -67,34 +67,34 @@ WebhookNumber = Annotated[int, Named(WEBHOOKS), Help(gettext_lazy("Webhook"), ge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhooksRequest:
-    """The webhooks of what you are a researcher for, the newest first."""
+    """The webhooks in your scopes as a researcher, the newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeWebhookRequest(ScopeRequest):
-    """An address that is called when something happens to a campaign, to a corpus and all that belongs to it,
-    or anywhere on the server. Its secret is returned, this once."""
+    """An address that is called for events of a campaign, of a corpus and everything in it, or of the whole
+    server. Its secret is returned only once."""
 
     name: Annotated[_NameText, _NAME]
     address: Annotated[_AddressText, _ADDRESS]
     events: Annotated[_Events, _EVENTS] = EVENTS
 
     def problems(self) -> Iterator[FieldError]:
-        """Its name is a line, its address one on the internet, and it is about one thing."""
+        """Yield errors: its name is a line, its address is on the internet, and it has at most one scope."""
         yield from ScopeRequest.problems(self)
         yield from _problems(self.name, self.address)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRequest:
-    """All about a webhook but its secret."""
+    """All fields of a webhook except its secret."""
 
     webhook: WebhookNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeWebhookRequest:
-    """The fields that are given change. The account that changes a webhook owns it from then on."""
+    """Only the given fields change. The account that changes a webhook becomes its owner."""
 
     webhook: WebhookNumber
     name: Annotated[_NameText | None, _NAME] = None
@@ -103,29 +103,28 @@ class ChangeWebhookRequest:
     active: Annotated[bool | None, Help(gettext_lazy("On"))] = None
 
     def problems(self) -> Iterator[FieldError]:
-        """As of a new one."""
+        """Yield errors, as for a new one."""
         yield from _problems(self.name, self.address)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveWebhookRequest:
-    """A webhook is deleted with its log; what waits is not sent any more."""
+    """A webhook is deleted with its log; waiting events are not sent."""
 
     webhook: WebhookNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenewSecretRequest:
-    """A webhook gets another secret; what is sent from now on is signed with that."""
+    """A webhook gets another secret, which signs all later messages."""
 
     webhook: WebhookNumber
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSummary:
-    """An address that is called when something happens to a campaign, to a corpus and all that hangs on it,
-    or, where both are null, anywhere on the server. `sends` says whether anything is sent now: it is on, and
-    its owner is a researcher of what it tells of."""
+    """An address that is called for events of a campaign, of a corpus and everything in it, or, if both are
+    null, of the whole server. `sends`: it is on, and its owner is a researcher of its scope."""
 
     number: int
     name: str
@@ -141,35 +140,35 @@ class WebhookSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookWithSecret(WebhookSummary):
-    """A webhook with the secret that signs what it sends: shown this once, and stored nowhere. The same call
-    under the same key is answered with null in its place."""
+    """A webhook with the secret that signs its messages: shown only once, and not stored. A repetition of the
+    call under the same key returns null instead."""
 
     secret: str | None
 
 
 def list_webhooks(request: WebhooksRequest, context: OperationContext) -> Listing:
-    """The webhooks that the caller may change."""
+    """Return the webhooks that the caller may change."""
     rows = webhooks_of(context.actor, RESEARCHER).prefetch_related("owner__roles")
     return Listing(rows, "-pk", lambda row: WebhookSummary(**_summary_fields(row)))
 
 
 def show_webhook(request: WebhookRequest, context: OperationContext) -> WebhookSummary:
-    """One webhook."""
+    """Return one webhook."""
     return WebhookSummary(**_summary_fields(webhook_numbered(request.webhook)))
 
 
 def webhook_numbered(number: int) -> Webhook:
-    """The webhook of that number, with what it is about."""
+    """Return the webhook of that number, with its scope."""
     return webhooks_of(None).get(pk=number)
 
 
 def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> WebhookWithSecret:
-    """Make a webhook of the caller. Raises Forbidden, and PhraseboxError where they have too many."""
+    """Create a webhook of the caller. Raises Forbidden, and PhraseboxError if they have too many."""
     account, about = context.actor, request.rows()
     if not account.has_role(RESEARCHER, on=about.scope):
         raise Forbidden(RESEARCHER)
     with database.writing():
-        # Two requests at once must not get past the limit together.
+        # Two concurrent requests must not exceed the limit together.
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
         if Webhook.objects.filter(owner_id=account.pk).count() >= MOST_WEBHOOKS:
             raise PhraseboxError(
@@ -189,7 +188,7 @@ def make_webhook(request: MakeWebhookRequest, context: OperationContext) -> Webh
 
 
 def change_webhook(request: ChangeWebhookRequest, context: OperationContext) -> WebhookSummary:
-    """Change a webhook, switch it on or off, or take it over from its owner."""
+    """Change a webhook, switch it on or off, or take over its ownership."""
     with database.writing():
         row = Webhook.objects.select_for_update(no_key=True).get(pk=request.webhook)
         row.name = row.name if request.name is None else request.name.strip()
@@ -220,15 +219,15 @@ def remove_webhook(request: RemoveWebhookRequest, context: OperationContext) -> 
 
 
 def those_that_send(webhooks: Iterable[Webhook]) -> set[int]:
-    """Which of these webhooks, by number, send anything now. Give them with `owner` and `campaign` selected;
-    this asks once for all."""
+    """Return which of these webhooks, by number, are active now, in one query. `owner` and `campaign` must be
+    selected."""
     rows = list(webhooks)
     prefetch_related_objects(rows, "owner__roles")
     return {row.pk for row in rows if may_send(row)}
 
 
 def may_send(webhook: Webhook) -> bool:
-    """Whether a webhook is on and has an owner who is a researcher of what it tells of, now."""
+    """Whether a webhook is on and its owner is currently a researcher of its scope."""
     owner = webhook.owner
     if not webhook.active or owner is None:
         return False
@@ -251,7 +250,7 @@ def _in_order(events: Iterable[str]) -> list[str]:
 
 
 def _with_new_owner(row: Webhook, context: OperationContext) -> Webhook:
-    """The webhook, which is now of the person who changes it; commands leave it to its owner."""
+    """Return the webhook, now owned by the account that changes it; commands do not change the owner."""
     if context.actor is not None:
         row.owner_id = context.actor.pk
     return row
@@ -262,7 +261,7 @@ def _with_secret(row: Webhook) -> WebhookWithSecret:
 
 
 def _summary_fields(row: Webhook) -> dict[str, Any]:
-    """The fields of a summary."""
+    """Return the fields of a summary."""
     return {
         "number": row.pk,
         "name": row.name,
@@ -278,7 +277,7 @@ def _summary_fields(row: Webhook) -> dict[str, Any]:
 
 
 def note_webhook(webhook: Webhook, actor: Account | None, act: str, **about: object) -> None:
-    """Write an act about a webhook into the audit."""
+    """Record an act on a webhook in the audit log."""
     record(
         actor=actor,
         act=act,

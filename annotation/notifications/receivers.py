@@ -1,16 +1,15 @@
-"""Receivers of webhooks: which addresses may be asked for, which of their numbers may be connected to, and
-how what they get is signed.
+"""Receivers of webhooks: permitted addresses, permitted IP addresses, and signatures of messages.
 
-Anybody who may make a webhook could otherwise have this server ask its neighbours: databases, routers, and
-the metadata of cloud machines, which holds keys. So an address is checked as a text when it is given, and at
-every attempt its name is resolved and each of its numbers checked; the connection goes to a number that was
-checked, never to the name (`sending`), so that a name that changes its number meanwhile gains nothing.
+Anybody who may create a webhook could otherwise make this server request its neighbours: databases, routers,
+and the metadata service of cloud machines, which returns keys. So an address is checked as a text when it is
+entered, and at every attempt its name is resolved and each IP address checked; the connection uses a checked
+IP address, never the name (`sending`), so that changing DNS meanwhile has no effect.
 
 Sources: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890 and later).
 
-Signatures are those of Standard Webhooks (standardwebhooks.com, specification 1.0.0). Signed is
-`ID.TIME.BODY`: the message's id, seconds since 1970, the body byte for byte. The signature is HMAC-SHA256
-in base64, behind `v1,`. The secret is `whsec_` and 32 bytes in base64; they are the key.
+Signatures are those of Standard Webhooks (standardwebhooks.com, specification 1.0.0). The signed text is
+`ID.TIME.BODY`: the message's id, seconds since 1970, the body byte for byte. The signature is HMAC-SHA256 in
+base64, after `v1,`. The secret is `whsec_` and 32 bytes in base64, which are the key.
 """
 
 import base64
@@ -27,11 +26,11 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 LONGEST_ADDRESS = 500
-#: Names that mean this machine or this network, whatever they resolve to.
+#: Names of this machine or this network, whatever they resolve to.
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home.arpa")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _VISIBLE = re.compile(r"[!-~]+")
-#: IPv4 addresses that are not somebody's server on the internet.
+#: IPv4 addresses that are no servers on the internet.
 _SPECIAL_V4 = [
     ipaddress.IPv4Network(network)
     for network in (
@@ -40,7 +39,7 @@ _SPECIAL_V4 = [
         "100.64.0.0/10",  # shared by providers; metadata of some clouds
         "127.0.0.0/8",  # loopback
         "169.254.0.0/16",  # link-local; metadata of most clouds
-        "168.63.129.16/32",  # what Azure's machines ask
+        "168.63.129.16/32",  # services for Azure's machines
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments; metadata of some clouds
         "192.0.2.0/24",  # documentation
@@ -53,28 +52,28 @@ _SPECIAL_V4 = [
         "240.0.0.0/4",  # reserved, broadcast
     )
 ]
-#: Of IPv6 only this is given to servers on the internet; loopback, link-local, private, multicast and what
-#: maps IPv4 lie outside.
+#: The only IPv6 addresses of servers on the internet; loopback, link-local, private, multicast and mapped
+#: IPv4 are outside.
 _GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 _SPECIAL_V6 = [
     ipaddress.IPv6Network(network)
     for network in (
         "2001::/23",  # protocol assignments, Teredo among them
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4: it holds an IPv4 address
+        "2002::/16",  # 6to4: it contains an IPv4 address
         "3fff::/20",  # documentation
     )
 ]
-#: IPv4 behind a translator of one's own network (RFC 6052); the last 32 bits say whose.
+#: IPv4 behind a translator of one's own network (RFC 6052); the last 32 bits are the IPv4 address.
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class AddressError(ValueError):
-    """An address that nothing is sent to; one line with the reason."""
+    """A forbidden address; one line with the reason."""
 
 
 class Receiver(NamedTuple):
-    """An address in its parts; `host` is a name or a number, `target` path and query."""
+    """The parts of an address; `host` is a name or an IP address, `target` path and query."""
 
     host: str
     port: int
@@ -82,16 +81,16 @@ class Receiver(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """What the header `Host` says."""
+        """The value of the header `Host`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == 443 else f"{host}:{self.port}"
 
 
 def receiver_of(address: str) -> Receiver:
-    """The parts of an address as it was given. Raises AddressError.
+    """Return the parts of an address. Raises AddressError.
 
-    It must be https, of visible ASCII, and name neither user nor fragment. A host that is a number, however
-    it is written, is checked here too; names are resolved when something is sent.
+    It must be https, of visible ASCII, without user and fragment. A numeric host, in any spelling, is checked
+    here, too; names are resolved when something is sent.
     """
     if not 0 < len(address) <= LONGEST_ADDRESS or not _VISIBLE.fullmatch(address) or "\\" in address:
         raise AddressError(
@@ -119,9 +118,9 @@ def receiver_of(address: str) -> Receiver:
 
 
 def public_numbers_of(receiver: Receiver) -> list[str]:
-    """The numbers of a receiver's host as they are now, every one of them public. Raises AddressError.
+    """Return the current IP addresses of a receiver's host, all of them public. Raises AddressError.
 
-    Where one of several is not public, the whole name is refused: its owner plays tricks.
+    If one of several is not public, the whole name is rejected as an attempted attack.
     """
     numbers = _numbers(receiver, numeric=False)
     if not numbers:
@@ -132,7 +131,7 @@ def public_numbers_of(receiver: Receiver) -> list[str]:
 
 
 def is_public(number: str) -> bool:
-    """Whether an IP address, as text, is one of a server on the internet."""
+    """Whether an IP address, as text, is that of a server on the internet."""
     try:
         address = ipaddress.ip_address(number)
     except ValueError:
@@ -147,9 +146,9 @@ def is_public(number: str) -> bool:
 
 
 def _numbers(receiver: Receiver, *, numeric: bool) -> list[str]:
-    """The numbers of a host in the resolver's order; where it is `numeric`, those of numbers alone.
+    """Return the IP addresses of a host in the resolver's order; if `numeric`, only of a numeric host.
 
-    The resolver reads numbers as everything does that connects: 2130706433, 0177.1 and 0x7f.1 are 127.0.0.1.
+    The resolver reads numbers like everything that connects: 2130706433, 0177.1 and 0x7f.1 are 127.0.0.1.
     """
     flags = socket.AI_NUMERICHOST if numeric else 0
     try:
@@ -195,14 +194,14 @@ _SALT = "annotation.webhooks"
 
 
 def secret_of(salt: str) -> str:
-    """The secret of a webhook with this salt. It is computed from SECRET_KEY, so that neither the database
-    nor a backup holds it."""
+    """Return the secret of a webhook with this salt. It is computed from SECRET_KEY, so that neither the
+    database nor a backup contains it."""
     key = salted_hmac(_SALT, salt, algorithm="sha256").digest()
     return SECRET_PREFIX + base64.b64encode(key).decode()
 
 
 def webhook_signature(*, secret: str, message: str, at: int, body: bytes) -> str:
-    """The signature of a body that is sent as `message` at `at` (seconds since 1970)."""
+    """Return the signature of a body that is sent as `message` at `at` (seconds since 1970)."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     signed = f"{message}.{at}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

@@ -1,4 +1,4 @@
-"""One request to a receiver: to a number that was checked, by TLS, without redirects, and never for long."""
+"""One request to a receiver: to a checked IP address, by TLS, without redirects, with a time limit."""
 
 import contextlib
 import http.client
@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 from annotation.notifications.receivers import AddressError, Receiver, public_numbers_of, receiver_of
 
-#: Seconds until a connection stands, and until all is over, whatever the receiver does.
+#: Maximum seconds for connecting, and in all, whatever the receiver does.
 CONNECT_SECONDS, ALL_SECONDS = 4.0, 10.0
-#: Numbers of a name that are tried.
+#: Maximum number of IP addresses that are tried.
 _MOST_TRIED = 2
 
 
-#: Why a request counts as failed.
+#: Why a request failed.
 ADDRESS, CERTIFICATE, NO_ANSWER_IN_TIME, NO_ANSWER = "address", "certificate", "timeout", "no_answer"
 REDIRECT, STATUS = "redirect", "status"
 
 
 class _WholeHead(http.client.HTTPResponse):
-    """An answer whose head ends: `http.client` takes the end of the connection for that."""
+    """A response that requires a complete head: `http.client` accepts the end of the connection instead."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -39,8 +39,8 @@ class _WholeHead(http.client.HTTPResponse):
 
 
 class SendOutcome(NamedTuple):
-    """What came of a request: the status of the answer, None where there was none; and why it counts as
-    failed, one of the words above, or "", with what is known besides."""
+    """The result of a request: the status of the response, None if there was none; and why it failed, one of
+    the words above, or "", with details."""
 
     status: int | None
     why: str = ""
@@ -48,10 +48,10 @@ class SendOutcome(NamedTuple):
 
 
 def send(address: str, headers: Mapping[str, str], body: bytes) -> SendOutcome:
-    """Post `body` to `address`. Any status from 200 to 299 counts as received; redirects are not followed.
+    """Post `body` to `address`. Any status from 200 to 299 is success; redirects are not followed.
 
-    The name is resolved once; what is connected to is one of the numbers that were checked. Of the answer
-    only its status is read: what a receiver says is kept nowhere.
+    The name is resolved once; the connection uses one of the checked IP addresses. Only the status of the
+    response is read; nothing else is stored.
     """
     try:
         receiver = receiver_of(address)
@@ -75,11 +75,12 @@ def send(address: str, headers: Mapping[str, str], body: bytes) -> SendOutcome:
 
 @contextlib.contextmanager
 def _connected(receiver: Receiver, numbers: list[str]) -> Iterator[http.client.HTTPConnection]:
-    """A connection to the first of the numbers that takes one; connecting included, it lasts ALL_SECONDS."""
+    """Yield a connection to the first IP address that accepts one; including connecting, it lasts at most
+    ALL_SECONDS."""
     began = time.monotonic()
     raw = _first(receiver, numbers)
-    # Ends the connection from outside, as a receiver that sends a byte a second never runs into a timeout of
-    # a single read. A descriptor of its own: TLS takes the other away.
+    # Ends the connection from outside, since a receiver that sends a byte a second never exceeds the timeout
+    # of a single read. A separate descriptor, since TLS detaches the other.
     handle, ended = raw.dup(), threading.Event()
     over = threading.Timer(ALL_SECONDS - (time.monotonic() - began), _end, [handle, ended])
     over.daemon = True
@@ -102,7 +103,7 @@ def _connected(receiver: Receiver, numbers: list[str]) -> Iterator[http.client.H
 
 
 def _first(receiver: Receiver, numbers: list[str]) -> socket.socket:
-    """A socket that is connected to the first of the numbers that answers."""
+    """Return a socket that is connected to the first IP address that responds."""
     tried = numbers[:_MOST_TRIED]
     for number in tried:
         try:

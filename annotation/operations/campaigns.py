@@ -1,4 +1,4 @@
-"""Campaigns: listed, paused, resumed, closed, archived, deleted, exported; which images come first."""
+"""Operations on campaigns: list, pause, resume, close, archive, delete, export, and order images."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -30,12 +30,12 @@ from annotation.selectors.campaign import summaries
 from annotation.selectors.drawing_ways import DrawingWay
 from annotation.selectors.export_exclusions import missing_from_export
 
-#: The text that stands for progress and cost.
+#: Replaces progress and cost.
 _SIMULATED = "simulated answers: they took no time and earn nothing"
 
 
 def alarm_lines(alarms: Iterable[AlarmSummary]) -> list[str]:
-    """Alarms as lines: what is wrong, and below it what helps, once for alarms of one remedy."""
+    """Return alarms as lines: the problem, and below it the remedy, once for alarms with the same remedy."""
     by_remedy: dict[str, list[str]] = {}
     for alarm in alarms:
         by_remedy.setdefault(alarm.remedy, []).append(alarm.text)
@@ -46,7 +46,7 @@ def alarm_lines(alarms: Iterable[AlarmSummary]) -> list[str]:
 
 
 def campaign_status_text(status: CampaignStatus) -> str:
-    """Progress, pace, cost, agreement and alarms of a campaign."""
+    """Return progress, speed, cost, agreement and alarms of a campaign."""
     reason, progress = f" ({status.reason})" if status.reason else "", status.progress
     planned = f" and {progress.planned} to be opened" if progress.planned else ""
     chains = ", ".join(f"{stage.lower()} {count}" for stage, count in progress.chains.items())
@@ -74,7 +74,7 @@ def campaign_status_text(status: CampaignStatus) -> str:
 
 
 def _cost(cost: CostSummary) -> str:
-    """What was earned, paid and is due, in a line."""
+    """Return what was earned, paid and is due, in a line."""
 
     def money(amount: str) -> str:
         return f"{number_format(amount)} {cost.currency}"
@@ -91,7 +91,8 @@ def _cost(cost: CostSummary) -> str:
 
 
 def _agreement(kinds: Iterable[KindAgreement]) -> str:
-    """How far two people agree, over the questions drawn for a second answer; intervals are of 95 %."""
+    """Return the agreement of two people, over the questions drawn for a second answer; intervals are of 95
+    %."""
 
     def interval(of: IntervalEstimate | None, form: str) -> str:
         return "-" if of is None else f"{of.value:{form}} ({of.low:{form}} to {of.high:{form}})"
@@ -157,14 +158,14 @@ _BUILDING = _("Building the export. It will appear here.")
 
 
 def _exported_text(result: exports.ExportedDataset) -> str:
-    """What an export holds, and what it lacks."""
+    """Return what an export contains, and what it lacks."""
     counts = ", ".join(f"{number} {word}" for word, number in result.counts.items())
     lines = [f"{counts}", f"written to {result.path} as {result.format}"]
     return "\n".join([*lines, *result.notes, *missing_from_export(result.excluded)])
 
 
 def _act(act: Callable[..., object]) -> Callable[[Any, OperationContext], summaries.CampaignSummary]:
-    """What does an act of a campaign, whose other fields are those of the request."""
+    """Return the function of an act on a campaign, with the request's other fields as arguments."""
 
     def run(request: Any, context: OperationContext) -> summaries.CampaignSummary:
         row = request.row()

@@ -100,7 +100,7 @@ register(
     page=FormPage(done=_added),
 )
 register(
-    title=_("Make control items of answers that workers agree on"),
+    title=_("Make control items from answers that workers agree on"),
     permission=MAY_RUN,
     run=requests.promote_answers,
     rest=Rest("POST", f"{_ITEMS}/from-answers", _TAG, example={"kind": QUESTIONS[0]}),

@@ -1,4 +1,4 @@
-"""Corpora and their images: listed, shown, deleted; licence, tags, phrases; a picture withdrawn."""
+"""Operations on corpora and their images: list, show, delete; licence, tags, phrases; withdraw a picture."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from annotation.datasets.contents.figures import DatasetFigures
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
 from annotation.jobs.kinds import delete_corpus as deleting
-from annotation.moderation import withdrawing
+from annotation.moderation import withdrawn_pictures
 from annotation.protocol.statistics import TOTAL
 
 _WIDTH = 9
 
 
 def dataset_text(result: DatasetFigures) -> str:
-    """The tables of a layer."""
+    """Return the tables of a layer."""
     where = "" if result.split is None else f", split {result.split!r}"
     parts = [f"corpus {result.corpus!r}, layer {result.layer!r}{where}"]
     if (far := result.campaign) is not None:
@@ -36,12 +36,12 @@ def dataset_text(result: DatasetFigures) -> str:
 
 
 def _cell(value: Any, form: str) -> str:
-    """A number to the right of its cell, "-" where there is none."""
+    """Return a right-aligned number, "-" if there is none."""
     return ("-" if value is None else format(value, form)).rjust(_WIDTH)
 
 
 def _head(*names: str) -> list[str]:
-    """Column heads: the first to the left, those over numbers to the right."""
+    """Return column heads: the first left-aligned, those over numbers right-aligned."""
     return [names[0], *(name.rjust(_WIDTH) for name in names[1:])]
 
 
@@ -64,7 +64,7 @@ def _by_image(result: DatasetFigures) -> str:
 
 
 def _groups(result: DatasetFigures) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """(category, figures, printed figures), the total last."""
+    """Return (category, figures, printed figures), the total last."""
     printed = result.printed
     groups = [(c, figures, printed["categories"].get(c, {})) for c, figures in result.categories.items()]
     return [*groups, (TOTAL, result.total, printed[TOTAL])]
@@ -111,7 +111,7 @@ def _cost(cost: dict[str, Any]) -> str:
 
 
 def imported_corpus_text(result: ImportReport) -> str:
-    """What an import found, and what became of it."""
+    """Return the result of an import."""
     listed = result.skipped or result.dry_run
     lines = [*map(str, result.problems if listed else ())]
     if result.problems:
@@ -134,7 +134,7 @@ def imported_corpus_text(result: ImportReport) -> str:
 
 
 def imported_layer_text(result: layer_imports.ImportedLayer) -> str:
-    """What a layer holds."""
+    """Return the contents of a layer."""
     lines = [f"{name}: {number}" for name, number in _imported_layer_table(result).rows]
     return "\n".join([*lines, f"layer {result.layer!r} of corpus {result.corpus!r} imported"])
 
@@ -155,7 +155,7 @@ def _imported_layer_table(result: layer_imports.ImportedLayer) -> ResultTable:
 
 
 def _problems_in_words(problems: Sequence[SourceProblem], *, skipped: bool, dry_run: bool) -> str:
-    """How many problems there are, and what became of them."""
+    """Return the number of problems, and how they were handled."""
     blocking = sum(problem.blocks for problem in problems)
     if dry_run:
         rest = f"of which {blocking} end an import that skips none"
@@ -178,7 +178,7 @@ _PATH = "corpora/<slug:corpus>"
 _IMAGE = f"{_PATH}/images/<str:image>"
 
 
-def _withdrawn(result: withdrawing.PictureWithdrawal) -> str:
+def _withdrawn(result: withdrawn_pictures.PictureWithdrawal) -> str:
     corpora = list(result.corpora)
     if result.others:
         others = ngettext("%(count)d other corpus", "%(count)d other corpora", result.others)
@@ -245,7 +245,7 @@ register(
     name="withdraw_picture",
     title=_("Withdraw a picture"),
     permission=_RUNS,
-    run=withdrawing.withdraw_named_picture,
+    run=withdrawn_pictures.withdraw_named_picture,
     command=CommandLine(positional=("corpus", "image")),
     page=FormPage(done=_withdrawn, sure=_("I understand that this cannot be undone")),
 )

@@ -11,7 +11,7 @@ from annotation.workers import api_tokens, messages
 _TAG, _SIGNED_IN = "account", Has(())
 
 register(
-    title=_("Show who calls, and with which roles"),
+    title=_("Show your account and its roles"),
     permission=_SIGNED_IN,
     run=accounts.show_me,
     rest=Rest("GET", "me", _TAG, route="me"),
@@ -45,7 +45,7 @@ register(
     page=FormPage(done=_("Token revoked.")),
 )
 register(
-    title=_("List what you earned"),
+    title=_("List your earnings"),
     result=earnings.CampaignEarnings,
     permission=_SIGNED_IN,
     run=earnings.list_earnings,
@@ -53,7 +53,7 @@ register(
     command=None,
 )
 register(
-    title=_("List what researchers told you"),
+    title=_("List messages from researchers"),
     result=messages.ReceivedMessage,
     permission=_SIGNED_IN,
     run=messages.list_received_messages,
@@ -61,7 +61,7 @@ register(
     command=None,
 )
 register(
-    title=_("Say that you have read a message"),
+    title=_("Mark a message as read"),
     permission=_SIGNED_IN,
     run=messages.read_message,
     rest=Rest("POST", "me/messages/<int:message>/read", _TAG),

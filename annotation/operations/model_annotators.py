@@ -1,4 +1,4 @@
-"""Model annotators of a campaign: listed, added, what they saved."""
+"""Operations on model annotators of a campaign: list, add, report savings."""
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -19,12 +19,12 @@ _PATH = "campaigns/<slug:campaign>/model-annotators"
 
 
 def _model_annotators_text(listing: Listing) -> str:
-    """Each model annotator, and its boxes by category."""
+    """Return each model annotator, and its boxes by category."""
     return "\n".join(map(_model_annotator_text, listing.rows)) or "none"
 
 
 def _model_annotator_text(report: ModelAnnotatorReport) -> str:
-    """A model annotator: how it stands, and what became of its boxes."""
+    """Return the state of a model annotator, and the verdicts on its boxes."""
     line = (
         f"{report.name} ({report.worker}): version {report.version}, {report.state}"
         f"{'' if report.works else ', proposes nothing now'}; "
@@ -45,7 +45,7 @@ def _model_annotator_text(report: ModelAnnotatorReport) -> str:
 
 
 def _saving_text(saving: ModelAnnotatorSaving) -> str:
-    """What model annotators saved, over a grid of prices."""
+    """Return the savings by model annotators, over a grid of prices."""
     lines = [
         "Share of people's seconds saved, by what a drawing and a look take:",
         table_of_savings(saving.shares),
@@ -59,7 +59,7 @@ def _saving_text(saving: ModelAnnotatorSaving) -> str:
 
 
 def _imported_text(done: proposals.ImportedProposals) -> str:
-    """How many boxes a model annotator got of a file, and what it answered."""
+    """Return how many boxes a model annotator got from a file, and what it answered."""
     of_file = (
         f"; {done.clipped} boxes reached out of their picture and were cut, {done.outside} lay "
         "wholly outside and were left out"
@@ -73,7 +73,7 @@ def _imported_text(done: proposals.ImportedProposals) -> str:
 
 
 def _added_message(report: ModelAnnotatorReport) -> str:
-    """That a model annotator was added."""
+    """Return the message that a model annotator was added."""
     return gettext("Model annotator “%(name)s” added. It proposes boxes once it has learned.") % {
         "name": report.name
     }
@@ -104,7 +104,7 @@ register(
 )
 register(
     name="model_annotator_saving",
-    title=_("Show what model annotators saved"),
+    title=_("Show the time saved by model annotators"),
     permission=_ON_CAMPAIGN,
     run=saving_report.show_model_annotator_saving,
     rest=Rest("GET", f"{_PATH}/saving", _TAG),

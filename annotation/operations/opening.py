@@ -22,7 +22,7 @@ _PLAN = {
     "campaign_settings": {"link_votes": 3, "pay": {"basis": "hour", "hourly": 12.5, "currency": "EUR"}},
     "images": 200,
 }
-#: What helps where pages lack captions.
+#: The remedy for pages that lack captions.
 _REMEDY = "they can be judged as they are; further pairs of these images, of the role filler, fill them up"
 
 

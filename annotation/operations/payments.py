@@ -1,4 +1,4 @@
-"""Payments: what workers are due, that they were paid, bonuses, lists for crowd platforms."""
+"""Operations on payments: amounts due, payments, bonuses, lists for crowd platforms."""
 
 from decimal import Decimal
 
@@ -18,7 +18,7 @@ _HEADS = ["worker", "answers", "minutes", "earned", "bonuses", "paid", "due", "a
 
 
 def dues_text(listing: Listing) -> str:
-    """What each worker is due, and all of them."""
+    """Return each worker's amount due, and the total."""
     dues: list[WorkerDue] = [listing.result(row) for row in listing.rows]
     if not dues:
         return "no answers yet"
@@ -41,13 +41,13 @@ def dues_text(listing: Listing) -> str:
 
 
 def paid_text(result: PaidWorkers) -> str:
-    """Who was paid, and how much."""
+    """Return who was paid, and how much."""
     lines = [f"paid {payment.amount} {payment.currency} to {payment.worker}" for payment in result.payments]
     return "\n".join([*lines, f"{result.amount} {result.currency} to {len(lines)} workers"])
 
 
 def paid_message(result: PaidWorkers) -> str:
-    """What was recorded, in a sentence."""
+    """Return the recorded payments, in a sentence."""
     if not result.payments:
         return gettext("Nothing was due to them, or it was recorded under this reference before.")
     message = ngettext(
@@ -59,13 +59,13 @@ def paid_message(result: PaidWorkers) -> str:
 
 
 def voided_message(result: Payment) -> str:
-    """That a payment is due again."""
+    """Return the message that a payment is due again."""
     amount = _money(result.amount, result.currency)
     return gettext("Payment of %(amount)s voided: it is due again.") % {"amount": amount}
 
 
 def bonus_message(result: NewBonuses) -> str:
-    """Who was given a bonus."""
+    """Return who got a bonus."""
     bonuses = result.bonuses
     message = ngettext(
         "Bonus of %(amount)s given to %(n)d worker: it is due from now on.",
@@ -85,7 +85,7 @@ _TAG = "payments"
 _PATH = "campaigns/<slug:campaign>"
 
 register(
-    title=_("List what workers are due"),
+    title=_("List the amounts due to workers"),
     result=paying.WorkerDue,
     permission=_ON_CAMPAIGN,
     run=paying.list_dues,

@@ -72,7 +72,7 @@ register(
     page=FormPage(done=_("Second factor reset: they are signed out everywhere.")),
 )
 register(
-    title=_("Say who must have a second factor"),
+    title=_("Choose who must have a second factor"),
     permission=_ADMINS,
     run=second_factor.set_second_factor_rule,
     confirms=True,
@@ -116,7 +116,7 @@ register(
     page=FormPage(done=_("Invitation revoked.")),
 )
 register(
-    title=_("List the audit"),
+    title=_("List the audit log"),
     result=audit.AuditLine,
     permission=_ADMINS,
     run=audit.list_audit,

@@ -1,4 +1,4 @@
-"""Reviewing: what waits, rulings, and what workers reported."""
+"""Operations for reviewing: the queue, rulings, and workers' reports."""
 
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +11,7 @@ from annotation.moderation.reviewing import ReviewedImage, RuledImage
 
 
 def queue_text(pages: Pages) -> str:
-    """The chains that wait, of every image."""
+    """Return the chains that wait, of every image."""
     rows = [
         [image.image, chain.reason, chain.title, chain.boxes, ",".join(chain.mentions), image.changed_at]
         for image in pages.every()
@@ -23,7 +23,7 @@ def queue_text(pages: Pages) -> str:
 
 
 def image_text(image: ReviewedImage) -> str:
-    """The chains of an image, what merged, and its rulings."""
+    """Return the chains of an image, what merged, and its rulings."""
     rows = [
         [
             ",".join(chain.mentions),
@@ -45,17 +45,17 @@ def image_text(image: ReviewedImage) -> str:
 
 
 def ruling_text(result: RuledImage) -> str:
-    """That a ruling is in force, and what it retired."""
+    """Return the ruling in force, and the control items that it retired."""
     return _ruled_text(result, "in force")
 
 
 def ruling_withdrawn_text(result: RuledImage) -> str:
-    """That a ruling is withdrawn, and what that retired."""
+    """Return the withdrawn ruling, and the control items that this retired."""
     return _ruled_text(result, "withdrawn")
 
 
 def withdrawn_message(result: RuledImage) -> str:
-    """That a ruling was withdrawn, and the control items that were retired."""
+    """Return the message of a withdrawn ruling, with the control items that were retired."""
     message = gettext("Ruling withdrawn. The workers' answers decide again.")
     if not result.retired:
         return message
@@ -82,7 +82,7 @@ _IMAGE = f"{_CAMPAIGN}/review/images/<str:image>"
 
 register(
     name="review_queue",
-    title=_("List what waits for a reviewer"),
+    title=_("List chains that wait for a reviewer"),
     result=reviewing.QueuedImage,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_waiting,
@@ -121,7 +121,7 @@ register(
     page=FormPage(done=withdrawn_message),
 )
 register(
-    title=_("List what workers reported"),
+    title=_("List reported problems"),
     result=reviewing.WorkerFlag,
     permission=_ON_CAMPAIGN,
     run=reviewing.list_flags,

@@ -1,4 +1,4 @@
-"""The settings of campaigns, and their texts: what workers are told, and what they agree to."""
+"""Operations on the settings of campaigns, and their texts: instructions and consent."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,19 @@ _EXAMPLE = {"campaign_settings": {"trust": {"bar": 0.75}}, "base_version": 1}
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRequest:
-    """The table by which the questions about boxes follow each other, and its drawing in Mermaid."""
+    """The transition table of questions about boxes, and its diagram in Mermaid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxProtocol:
-    """The table, and its drawing as a Mermaid state diagram."""
+    """The transition table, and its diagram as a Mermaid state diagram."""
 
     rows: tuple[Transition, ...]
     mermaid: str
 
 
 def show_protocol(request: ProtocolRequest, context: OperationContext) -> BoxProtocol:
-    """The table that runs the box loop."""
+    """Return the transition table of the box loop."""
     return BoxProtocol(rows=TRANSITIONS, mermaid=mermaid())
 
 
@@ -47,7 +47,7 @@ def _changed_text(done: settings.ChangedSettings) -> str:
 
 
 def _learned_text(run: link_chances.LearnedLinkChances) -> str:
-    text = f"learnt from {run.images} images: {run.pairs} pairs of head nouns"
+    text = f"learned from {run.images} images: {run.pairs} pairs of head nouns"
     if not run.changed:
         return f"{text}; the settings are the same as before"
     reopened = f" ({run.reopened} images)" if run.reopened else ""
@@ -137,7 +137,7 @@ register(
     stale=(StaleSettings,),
     rest=Rest("POST", f"{ONE_CAMPAIGN}/learn-links", "campaigns", own_transactions=True, example={}),
     command=CommandLine(text=_learned_text),
-    page=FormPage(done=_("Learnt from %(images)d images: version %(version)d of the settings is in force.")),
+    page=FormPage(done=_("Learned from %(images)d images: version %(version)d of the settings is in force.")),
 )
 register(
     title=_("Show the box loop"),

@@ -35,14 +35,14 @@ register(
 )
 # Ids lead to people: the person who runs commands on the server may read them.
 register(
-    title=_("List who came by studies"),
+    title=_("List the participants of studies"),
     result=studies.StudyVisit,
     permission=_ON_CAMPAIGN,
     run=studies.list_visits,
     command=CommandLine(positional=("campaign",)),
 )
 register(
-    title=_("Confirm who came by a study"),
+    title=_("Confirm a participant of a study"),
     permission=_ON_CAMPAIGN,
     run=studies.confirm_visit,
     command=CommandLine(positional=("campaign", "submission", "participant")),

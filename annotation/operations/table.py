@@ -20,14 +20,14 @@ from annotation.common.roles import ADMIN, RESEARCHER, REVIEWER
 
 @dataclass(frozen=True, slots=True)
 class OperationsRequest:
-    """What can be done here, which role it takes, for what, and in which ways it is offered."""
+    """All operations of this server, with roles, scope and surfaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationRow:
-    """An operation: `roles`, any of which is enough; without any, everybody who is signed in may. They are
-    granted for `scope`: "anything", "a corpus", "the corpus" or "the campaign" that it is about, or "the
-    whole server". Where a surface does not offer it, its name there is empty."""
+    """An operation. `roles`: any one suffices; if empty, every signed-in account may. They are granted for
+    `scope`: "anything", "a corpus", "the corpus" or "the campaign" of the operation, or "the whole server".
+    Surfaces without the operation have an empty name."""
 
     name: str
     title: str
@@ -47,7 +47,7 @@ class OperationTable:
 
 
 def operation_table(request: OperationsRequest, context: OperationContext) -> OperationTable:
-    """The table, in English."""
+    """Return the table, in English."""
     with translation.override("en"):
         return OperationTable(tuple(map(_row, all_operations())))
 
@@ -78,7 +78,7 @@ def _scope(operation: Operation) -> str:
 
 
 def table_text(table: OperationTable) -> str:
-    """The operations as Markdown: a table for each role and what it is granted for."""
+    """Return the operations as Markdown: a table for each role and scope."""
     tables: dict[str, list[str]] = {}
     for row in table.operations:
         heading = f"{', '.join(row.roles)}: {row.scope}" if row.roles else "Everybody who is signed in"

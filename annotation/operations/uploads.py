@@ -83,7 +83,7 @@ register(
 )
 register(
     name="download_upload_problems",
-    title=_("Download what is wrong with an upload"),
+    title=_("Download the problems of an upload"),
     result=File("application/x-ndjson"),
     permission=_RESEARCHERS,
     run=uploads.download_problems,

@@ -1,4 +1,4 @@
-"""Workers: listed, suspended, their answers withdrawn, and erased."""
+"""Operations on workers: list, suspend, withdraw answers, erase."""
 
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -15,29 +15,29 @@ from annotation.workers.requests.erasing import ErasedAgain
 
 
 def suspended_text(result: ChangedWorkers) -> str:
-    """Who was suspended, from what."""
+    """Return who was suspended, from what."""
     return _changed_text(result, "suspended from", "already suspended")
 
 
 def reinstated_text(result: ChangedWorkers) -> str:
-    """Who was reinstated, for what."""
+    """Return who was reinstated, for what."""
     return _changed_text(result, "reinstated for", "not suspended")
 
 
 def suspended_message(result: ChangedWorkers) -> str:
-    """How many were suspended."""
+    """Return how many were suspended."""
     message = ngettext("Suspended: %(n)d worker.", "Suspended: %(n)d workers.", len(result.changed))
     return _with_others(message, result, gettext("already suspended: %(n)d"))
 
 
 def reinstated_message(result: ChangedWorkers) -> str:
-    """How many were reinstated."""
+    """Return how many were reinstated."""
     message = ngettext("Reinstated: %(n)d worker.", "Reinstated: %(n)d workers.", len(result.changed))
     return _with_others(message, result, gettext("not suspended: %(n)d"))
 
 
 def sent_message(result: MessagedWorkers) -> str:
-    """To how many a message was sent."""
+    """Return how many workers got a message."""
     message = ngettext(
         "Message sent to %(n)d worker: it is on their next page.",
         "Message sent to %(n)d workers: it is on their next page.",
@@ -50,17 +50,17 @@ def sent_message(result: MessagedWorkers) -> str:
 
 
 def withdrawn_text(result: RecomputedAnswers) -> str:
-    """How many answers were withdrawn, and what followed."""
+    """Return how many answers were withdrawn, and the consequences."""
     return _recomputed_text(result, "withdrawn", "restored")
 
 
 def restored_text(result: RecomputedAnswers) -> str:
-    """How many answers were restored, and what followed."""
+    """Return how many answers were restored, and the consequences."""
     return _recomputed_text(result, "restored", "withdrawn again")
 
 
 def erased_text(erased: Erased) -> str:
-    """What erasing a worker deleted."""
+    """Return what erasing a worker deleted."""
     if erased.already:
         return f"worker {erased.pseudonym} was erased before; nothing is left of them"
     account = "account deleted" if erased.account else "no account"
@@ -72,7 +72,7 @@ def erased_text(erased: Erased) -> str:
 
 
 def erased_again_text(result: ErasedAgain) -> str:
-    """Who was erased again."""
+    """Return who was erased again."""
     return "\n".join(map(erased_text, result.erased)) or "nobody on the list of erasures is back"
 
 
@@ -84,7 +84,7 @@ def _changed_text(result: ChangedWorkers, did: str, already: str) -> str:
 
 
 def _with_others(message: str, result: ChangedWorkers, same: str) -> str:
-    """What was done, and what became of those for whom nothing changed."""
+    """Return the message, and the numbers of those for whom nothing changed."""
     parts = [message % {"n": len(result.changed)}]
     if result.same:
         parts.append(f"({same % {'n': len(result.same)}})")

@@ -1,18 +1,19 @@
-"""How far two people agree who were asked the same question: per cent, kappa and the share of each answer.
+"""Agreement of two people on the same question: per cent, kappa and the share of each answer.
 
-The estimand is what two workers, drawn at random of those admitted, would say to all questions that the
-campaign opened. Either of the two may be the first, so both have the same shares, those of all answers:
-kappa = (observed - expected) / (1 - expected), where expected is the sum of the squared shares (Scott 1955;
-Fleiss 1971 for any two of many workers). It falls as one answer prevails, however careful the workers are:
-read it beside the shares.
+The estimand is the agreement of two workers, drawn at random from those admitted, on all questions that the
+campaign opened. Either of the two may be the first, so both have the same shares, those of all answers: kappa
+= (observed - expected) / (1 - expected), where expected is the sum of the squared shares (Scott 1955; Fleiss
+1971 for any two of many workers). It falls as one answer prevails, however careful the workers are: read it
+together with the shares.
 
-Pairs count by one over the chance with which their question was drawn, and so that each worker counts alike,
-though some answer far more questions than others: by a factor for each worker, fitted as Deming and Stephan
-(1940) do. That is right where who answers a question does not depend on what it asks.
+A pair is weighted by the inverse of the probability with which its question was drawn, and by a factor for
+each worker, so that all workers have equal weight although some answer far more questions than others; the
+factors are fitted by the method of Deming and Stephan (1940). This is valid if who answers a question does
+not depend on the question.
 
-Intervals (95 %) are the quantiles of the posterior of the shares of pairs of answers in either order, under
-Jeffreys's prior (1/2 for each), for as many pairs of equal weight as the weights are worth (Kish 1965). They
-exist where all agree, too; `studies.double_check_agreement` shows how often they hold the truth.
+Intervals (95 %) are quantiles of the posterior of the shares of pairs of answers in either order, under
+Jeffreys's prior (1/2 for each), for the effective number of pairs of the weights (Kish 1965). They exist even
+if all agree; `studies.double_check_agreement` shows their coverage.
 """
 
 from collections import defaultdict
@@ -23,20 +24,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Where draws of the posterior start: the same pairs have the same intervals.
+#: Seed of the draws of the posterior: the same pairs have the same intervals.
 _START = 1
 _ENDS = (0.025, 0.975)
 _Z95 = 1.959963984540054
-#: Who has fewer pairs than this share of the mean worker's counts less than the others, in proportion: else
-#: the first answers of somebody who has just come would outweigh all others.
+#: A worker with fewer pairs than this share of the mean worker's gets proportionally less weight: otherwise
+#: the first answers of a new worker would outweigh all others.
 _FEW = 0.1
-#: Rounds of the fit of the workers' factors.
+#: Number of rounds of the fit of the workers' factors.
 _ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalEstimate:
-    """A figure and the ends of its 95 % interval."""
+    """An estimate and the ends of its 95 % interval."""
 
     value: float
     low: float
@@ -45,15 +46,17 @@ class IntervalEstimate:
 
 @dataclass(frozen=True, slots=True)
 class AnswerShare:
-    """How often two people, drawn at random, give an answer."""
+    """The probability of an answer by a worker drawn at random."""
 
     answer: str
     share: IntervalEstimate
 
 
 class AnswerPair(NamedTuple):
-    """Two people's answers to a question that was drawn with the chance `share`, and which `workers` they
-    are; `iou` of their boxes, where both drew one."""
+    """Two people's answers to a question that was drawn with probability `share`.
+
+    `workers` are their numbers; `iou` is that of their boxes if both drew one.
+    """
 
     first: str
     second: str
@@ -64,12 +67,12 @@ class AnswerPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DoubleCheckAgreement:
-    """Of one kind of question: how far two people agree, over the questions drawn for that.
+    """Agreement of two people on one kind of question, over the questions drawn for it.
 
-    `drawn` questions; `pairs` of them have two answers; `waiting` may still get them. `equal`: the share of
-    pairs whose answers are the same. `kappa` is None where all answers are the same. `answers`: the share of
-    each, the most frequent first. `overlap`: mean IoU, None where no two people drew. All but the counts are
-    None or empty without a pair.
+    `drawn` is the number of these questions; `pairs` of them have two answers; `waiting` may still get them.
+    `equal`: the share of pairs with equal answers. `kappa` is None if all answers are equal. `answers`: the
+    share of each, the most frequent first. `overlap`: mean IoU, None if no two people drew. All but the
+    counts are None or empty without a pair.
     """
 
     drawn: int
@@ -82,15 +85,17 @@ class DoubleCheckAgreement:
 
     @property
     def lacking(self) -> int:
-        """Drawn questions that never got a second answer."""
+        """Number of drawn questions that never got a second answer."""
         return self.drawn - self.pairs - self.waiting
 
 
 def measure_agreement(
     pairs: Iterable[AnswerPair], *, drawn: int, waiting: int = 0, draws: int = 4_000
 ) -> DoubleCheckAgreement:
-    """The agreement of `pairs`, which are of `drawn` questions, `waiting` of which still wait for theirs;
-    intervals by so many `draws` of the posterior."""
+    """Return the agreement of `pairs`, from `drawn` questions, of which `waiting` still wait for an answer.
+
+    `draws` is the number of draws of the posterior for the intervals.
+    """
     pairs = list(pairs)
     if not pairs:
         return DoubleCheckAgreement(drawn, 0, waiting)
@@ -127,7 +132,7 @@ def measure_agreement(
 
 
 def _weights(pairs: Sequence[AnswerPair]) -> np.ndarray:
-    """How much each pair counts, relative to the others."""
+    """Return the weight of each pair."""
     people = dict.fromkeys(worker for pair in pairs for worker in pair.workers)
     numbers = {worker: number for number, worker in enumerate(people)}
     who = np.array([[numbers[worker] for worker in pair.workers] for pair in pairs])
@@ -150,12 +155,13 @@ def _estimate(value: float, drawn: np.ndarray) -> IntervalEstimate:
 
 
 def _equal(share: float, worth: float, rng: np.random.Generator, draws: int) -> IntervalEstimate:
-    """The share of pairs that are equal, which are worth so many: of two outcomes, each with 1/2 before."""
+    """Return the share of equal pairs, for an effective number of `worth` pairs, with a prior of 1/2 for each
+    outcome."""
     return _estimate(share, rng.beta(share * worth + 0.5, (1 - share) * worth + 0.5, draws))
 
 
 def _mean_overlap(pairs: Sequence[AnswerPair], counting: np.ndarray) -> IntervalEstimate | None:
-    """The mean IoU and its normal interval; of one pair, all that may be."""
+    """Return the mean IoU and its normal interval; for one pair, the whole range."""
     both = [(pair.iou, weight) for pair, weight in zip(pairs, counting, strict=True) if pair.iou is not None]
     if not both:
         return None

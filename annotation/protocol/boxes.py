@@ -1,11 +1,11 @@
 """The box loop of one chain, as a table: (stage, outcome) -> ordered (guard, next, effect).
 
-`TRANSITIONS` is the specification and the program: `apply` walks it, `mermaid` draws it. The first
-row whose guard holds wins; a pair without such a row raises `IllegalMove`.
+`TRANSITIONS` is both specification and program: `apply` executes it, `mermaid` draws it. The first row whose
+guard holds applies; without one, `IllegalMove` is raised.
 
-Source: Plummer et al. 2015, section 2.2 (the four questions) and section 2.3 ("Additional
-Review" for chains that cycle). How often a chain may cycle (3 fruitless rounds), how many
-boxes it may have (30) and what a reviewer may do are decided here.
+Source: Plummer et al. 2015, section 2.2 (the four questions) and section 2.3 ("Additional Review" for chains
+that cycle). Our choices: the number of cycles of a chain (3 rounds without a result), its maximum number of
+boxes (30), and what a reviewer may do.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,9 +28,9 @@ BOXED = "BOXED"
 NON_VISUAL = "NON_VISUAL"
 EXCLUDED = "EXCLUDED"
 
-#: Stages at which workers are asked, in the order of section 2.2.
+#: Stages with questions for workers, in the order of section 2.2.
 ASKING = (REQUIREMENT, DRAWING, QUALITY, COVERAGE)
-#: Stages that only a rebuild leaves.
+#: Stages that only a rebuild can leave.
 CLOSED_BOX_STAGES = (BOXED, NON_VISUAL, EXCLUDED)
 BOX_STAGES = (*ASKING, REVIEW, *CLOSED_BOX_STAGES)
 
@@ -47,7 +47,7 @@ RESUME, EXCLUDE = "RESUME", "EXCLUDE"
 
 
 class IllegalMove(ValueError):
-    """An outcome that a stage does not know, or whose guards all fail."""
+    """A stage has no such outcome, or all its guards fail."""
 
     def __init__(self, chain: str, stage: str, outcome: str, legal: Iterable[str]) -> None:
         self.chain, self.stage, self.outcome = chain, stage, outcome
@@ -57,7 +57,7 @@ class IllegalMove(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WorkerBox:
-    """A box with the judgment that drew it and who gave that; `by_model`: a model annotator did."""
+    """A box with the judgment that drew it and its worker; `by_model`: the worker is a model annotator."""
 
     box: Box
     judgment: str
@@ -67,7 +67,8 @@ class WorkerBox:
 
 @dataclass(frozen=True, slots=True)
 class BoxLimits(CheckedRecord):
-    """When a chain stops cycling: L fruitless rounds (0 or more), and the cap on boxes (1 or more)."""
+    """When a chain stops cycling: L rounds without a result (0 or more), and the maximum number of boxes (1
+    or more)."""
 
     fruitless: Annotated[
         WholeNumber, Field(description=_("Rounds in a row without a new box after which a reviewer decides"))
@@ -79,10 +80,10 @@ class BoxLimits(CheckedRecord):
 
 @dataclass(frozen=True, slots=True)
 class BoxState:
-    """Where a chain stands in the loop.
+    """The state of a chain in the loop.
 
-    `opening` are the votes with which the present round opens; `flags` the workers who flagged
-    the chain; `kind` is "scene" or "none" once it is closed without boxes.
+    `opening` are the votes with which the current round opens; `flags` the workers who flagged the chain;
+    `kind` is "scene" or "none" once it is closed without boxes.
     """
 
     chain: str
@@ -96,13 +97,13 @@ class BoxState:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more is asked about the chain."""
+        """Whether the chain has no more questions."""
         return self.stage in CLOSED_BOX_STAGES
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a stage settled on: `drawn` comes with DRAWN, `kind` with NO_BOX and CLOSE_NON_VISUAL."""
+    """The result of a stage: `drawn` comes with DRAWN, `kind` with NO_BOX and CLOSE_NON_VISUAL."""
 
     name: str
     drawn: WorkerBox | None = None
@@ -111,7 +112,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One line of the table. Empty guard: always. Effects are applied from left to right."""
+    """One row of the table. An empty guard always holds. Effects are applied from left to right."""
 
     stage: str
     outcome: str
@@ -132,7 +133,7 @@ _GUARDS: dict[str, Callable[[BoxState, BoxLimits], bool]] = {
 }
 
 
-#: What an effect changes in the state.
+#: Fields of the state that an effect changes.
 Changes = dict[str, Any]
 
 EFFECTS: dict[str, Callable[[BoxState, Outcome], Changes]] = {
@@ -147,7 +148,7 @@ EFFECTS: dict[str, Callable[[BoxState, Outcome], Changes]] = {
     "discard pending": lambda state, outcome: {"pending": None},
     "kind": lambda state, outcome: {"kind": outcome.kind},
     "f := 0, flags cleared": lambda state, outcome: {"fruitless": 0, "flags": frozenset()},
-    # Its questions are asked no more, as nothing is asked in review; the state stays.
+    # The state stays: there are no questions in review.
     "cancel open tasks, keep pending": lambda state, outcome: {},
 }
 
@@ -179,12 +180,12 @@ for _row in TRANSITIONS:
 
 
 def enter_box_loop(chain: str, categories: Iterable[str]) -> BoxState:
-    """The state in which a chain enters the loop (section 2.2)."""
+    """Return the state in which a chain enters the loop (section 2.2)."""
     return BoxState(chain, DRAWING if DRAWN_AT_ONCE.intersection(categories) else REQUIREMENT)
 
 
 def legal(state: BoxState, limits: BoxLimits) -> tuple[str, ...]:
-    """The outcomes that `apply` would take from `state`."""
+    """Return the outcomes that `apply` accepts in `state`."""
     names = [
         row.outcome for row in TRANSITIONS if row.stage == state.stage and _GUARDS[row.guard](state, limits)
     ]
@@ -192,9 +193,9 @@ def legal(state: BoxState, limits: BoxLimits) -> tuple[str, ...]:
 
 
 def apply(state: BoxState, outcome: Outcome, limits: BoxLimits) -> tuple[BoxState, Transition]:
-    """The state after `outcome`, and the row of the table that led there.
+    """Return the state after `outcome`, and the row of the table that applied.
 
-    Raises IllegalMove, naming chain, stage and outcome, where no row applies.
+    Raises IllegalMove, naming chain, stage and outcome, if no row applies.
     """
     for row in _ROWS.get((state.stage, outcome.name), ()):
         if _GUARDS[row.guard](state, limits):
@@ -206,7 +207,7 @@ def apply(state: BoxState, outcome: Outcome, limits: BoxLimits) -> tuple[BoxStat
 
 
 def _changed(state: BoxState, changes: Changes) -> BoxState:
-    """`dataclasses.replace`, at a quarter of its price: every judgment applies all moves before it again."""
+    """A `dataclasses.replace` in a quarter of the time: every judgment applies all earlier moves again."""
     new = changes.get
     return BoxState(
         state.chain,
@@ -221,13 +222,13 @@ def _changed(state: BoxState, changes: Changes) -> BoxState:
 
 
 def non_visual_kind(votes: Iterable[str]) -> str:
-    """ "scene" or "none" from the requirement votes of a round: scene where it is not outvoted."""
+    """Return "scene" or "none" from the requirement votes of a round: scene unless it is outvoted."""
     named = list(votes)
     return "scene" if named.count("scene") >= named.count("none") else "none"
 
 
 def mermaid() -> str:
-    """The table as a Mermaid state diagram."""
+    """Return the table as a Mermaid state diagram."""
     lines = ["stateDiagram-v2", "    [*] --> REQUIREMENT", "    [*] --> DRAWING: people, clothing, bodyparts"]
     for row in TRANSITIONS:
         guard = f" [{row.guard}]" if row.guard else ""

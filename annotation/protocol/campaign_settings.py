@@ -1,4 +1,5 @@
-"""What a campaign may set, as records; and from plain data (a TOML file, a stored campaign)."""
+"""Settings of a campaign as records, and their conversion from plain data (a TOML file, a stored
+campaign)."""
 
 import json
 from collections.abc import Mapping
@@ -26,14 +27,14 @@ class CampaignError(PhraseboxError):
 
 
 class SettingError(CampaignError):
-    """A setting that does not exist, or cannot be so: `setting` is its name, as "pay.hourly"."""
+    """An unknown setting or an invalid value: `setting` is its name, such as "pay.hourly"."""
 
     def __init__(self, setting: str, message: str) -> None:
         self.setting = setting
         super().__init__(message)
 
 
-#: The tables of a campaign's settings beside the protocol's own.
+#: Tables of a campaign's settings besides the protocol's own.
 _TABLES: dict[str, Any] = {
     "trust": TrustSettings,
     "lease": LeaseSettings,
@@ -47,8 +48,8 @@ _TABLES: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
-    """All that a campaign may set: how images are asked about, whom it trusts, how work is paid and
-    ends, and what a model annotator does."""
+    """All settings of a campaign: its questions about images, trust in workers, payment and end, model
+    annotators."""
 
     protocol: ImageSettings = ImageSettings()
     trust: TrustSettings = TrustSettings()
@@ -60,13 +61,13 @@ class CampaignSettings:
     model_annotator: ModelAnnotatorSettings = ModelAnnotatorSettings()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON data from which `settings_of` makes the same settings."""
+        """Return plain JSON data, for `settings_of`."""
         tables = {name: _to_dict(getattr(self, name)) for name in _TABLES}
         values: dict[str, Any] = json.loads(json.dumps({**asdict(self.protocol), **tables}))
         return values
 
     def flat(self) -> dict[str, Any]:
-        """Every setting by its name, plain: "link_votes", "pay.hourly"."""
+        """Return every setting by name as plain data: "link_votes", "pay.hourly"."""
         flat: dict[str, Any] = {}
         for name, value in self.as_dict().items():
             if name in _TABLES or is_dataclass(getattr(self.protocol, name, None)):
@@ -77,7 +78,7 @@ class CampaignSettings:
 
 
 def as_toml(settings: CampaignSettings) -> str:
-    """The settings that differ from the defaults, as a TOML text from which the same are read."""
+    """Return the settings that differ from the defaults as TOML, for `settings_of`."""
     values, usual = settings.as_dict(), CampaignSettings().as_dict()
     changed = {name: value for name, value in values.items() if value != usual[name]}
     lines = [
@@ -95,9 +96,9 @@ def as_toml(settings: CampaignSettings) -> str:
 
 
 def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
-    """Settings from plain data (a TOML file, a stored campaign); absent ones are defaults.
+    """Return settings from plain data (a TOML file, a stored campaign); missing ones have defaults.
 
-    Raises CampaignError on an unknown name or a value that cannot be, naming it.
+    Raises CampaignError for an unknown name or an invalid value, naming it.
     """
     numbers = dict(values)
     tables = {name: _build(kind, numbers.pop(name, {}), name) for name, kind in _TABLES.items()}
@@ -108,27 +109,28 @@ def settings_of(values: Mapping[str, Any]) -> CampaignSettings:
 
 
 def settings_of_tasks(tasks: str, values: Mapping[str, Any]) -> CampaignSettings:
-    """`settings_of` a campaign of these tasks: where `values` say nothing, what its kind usually sets."""
+    """Like `settings_of`, with the defaults of campaigns of these tasks."""
     kind, tables = only_kind(tasks), dict(values)
     for table, usual in kind.usual.items() if kind is not None else ():
         numbers = tables.get(table, {})
-        if isinstance(numbers, Mapping):  # else it is refused as a setting
+        if isinstance(numbers, Mapping):  # otherwise `settings_of` raises
             tables[table] = {**usual, **numbers}
     return settings_of(tables)
 
 
 def _to_dict(record: Any) -> dict[str, Any]:
-    """A table of settings as plain data."""
+    """Return a table of settings as plain data."""
     return record.as_dict() if isinstance(record, AnswerSettings) else asdict(record)
 
 
 def _names(kind: type[Any]) -> list[str]:
-    """The names that a table of settings has."""
+    """Return the names of a table's settings."""
     return [*settings_numbers()] if kind is AnswerSettings else [field.name for field in fields(kind)]
 
 
 def _build(kind: type[_T], values: Any, table: str) -> _T:
-    """A settings record from one table of plain data; CampaignError names the table and the culprit."""
+    """Return a settings record from one table of plain data. Raises CampaignError naming table and
+    setting."""
     if not isinstance(values, Mapping):
         raise SettingError(table, f"setting {table!r} is {values!r}; expected a table")
     known = sorted(_names(kind)) + ([] if table else [*_TABLES])
@@ -145,11 +147,11 @@ def _build(kind: type[_T], values: Any, table: str) -> _T:
 
 
 def _tuples(value: Any) -> Any:
-    """Lists as the tuples that records have in their place."""
+    """Convert lists to tuples, as records have them."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 @lru_cache(maxsize=256)
 def settings_from(text: str) -> CampaignSettings:
-    """`settings_of` the JSON text that a row holds; what was parsed lately is not parsed again."""
+    """Return `settings_of` the JSON text of a row; recent results are cached."""
     return settings_of(json.loads(text))

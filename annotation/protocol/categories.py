@@ -1,10 +1,9 @@
 """The coarse categories of a mention: people, clothing, bodyparts, animals, vehicles, ...
 
-Source: Plummer et al. 2015, section 2.1: "we categorize each mention into eight
-coarse-grained types using manually constructed dictionaries", and its footnote 1: a chunk
-that is only a colour speaks of clothing ("man in blue"). The dictionary is
-`data/categories.txt`, by head noun; WordNet's hypernyms, where its files are installed,
-stand in for what it does not hold.
+Source: Plummer et al. 2015, section 2.1: "we categorize each mention into eight coarse-grained types using
+manually constructed dictionaries", and its footnote 1: a chunk that is only a colour means clothing ("man in
+blue"). The dictionary is `data/categories.txt`, by head noun; for other words, WordNet's hypernyms are used
+if its files are installed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ from annotation.protocol.terms import (
 )
 from models_core.features.text.wordnet import Synset, WordNet, singulars
 
-#: Words of WordNet under which everything is of one category; the first on the way up decides.
+#: WordNet words all of whose hyponyms are of one category; the first on the way up decides.
 _HYPERNYMS = {
     "person": PEOPLE,
     "clothing": CLOTHING,
@@ -50,12 +49,11 @@ _LONGEST_COMPOUND = 4
 
 
 def categories_of(tokens: Sequence[str], wordnet: WordNet | None = None) -> tuple[str, ...]:
-    """The categories of a noun phrase, at least one.
+    """Return the categories of a noun phrase, at least one.
 
-    The head noun decides, then the other words from right to left, then WordNet, else
-    `other`. In "a group of friends" the head is "friends", as a group is nothing by itself;
-    in "a picture of friends" it is "picture". A person's body part is both
-    ("a man 's arm": bodyparts, people).
+    The head noun decides, then the other words from right to left, then WordNet, else `other`. The head of "a
+    group of friends" is "friends", as a group is nothing by itself; that of "a picture of friends" is
+    "picture". A person's body part has both categories ("a man 's arm": bodyparts, people).
     """
     words = tuple(token.lower() for token in tokens)
     if _only_colour(words):
@@ -70,7 +68,7 @@ def categories_of(tokens: Sequence[str], wordnet: WordNet | None = None) -> tupl
 
 
 def _only_colour(words: Sequence[str]) -> bool:
-    """Whether the words name a colour and nothing else: "red and white", "all black"."""
+    """Whether the words only name a colour: "red and white", "all black"."""
     colours = entries("colours.txt")
     return words[-1] in colours and all(
         w in colours or w in ("all", "and", ",", "dark", "light", "bright") for w in words
@@ -93,7 +91,7 @@ def _category(words: Sequence[str], wordnet: WordNet | None) -> str:
 
 
 def _of_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The stretches between "of" and "of"; compounds of the dictionary that hold an "of" stay whole."""
+    """Yield the parts between "of" and "of"; compounds of the dictionary that contain "of" stay whole."""
     start = 0
     for i, word in enumerate(words):
         if word == "of" and start < i and "-".join(words[i - 1 : i + 2]) not in _dictionary():
@@ -105,18 +103,19 @@ def _of_parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
 
 @cache
 def _forms(word: str) -> tuple[str, ...]:
-    """The word as it stands, then what it may be the plural of."""
+    """Return the word, then its possible singulars."""
     return (word, *singulars(word))
 
 
 @cache
 def _dictionary() -> dict[str, str]:
-    """Head noun -> category."""
+    """Return the category of each head noun."""
     return {word: category for category, words in sections("categories.txt").items() for word in words}
 
 
 def _by_hypernym(words: Sequence[str], wordnet: WordNet) -> str:
-    """By the hypernyms of the first sense of the longest compound that WordNet knows; names come last."""
+    """Return the category by the hypernyms of the longest compound in WordNet, in its first sense; names come
+    last."""
     for start in range(len(words)):
         senses = wordnet.senses(" ".join(words[start:]))
         if senses:

@@ -1,7 +1,7 @@
 """Questions, mentions and rulings as plain data (lists, numbers, words), and back.
 
-What the queue stores of them, and what pages and the API receive. A box is
-[xmin, ymin, xmax, ymax] in pixels, 1-based and inclusive; a mention is named by its id.
+The queue stores them in this form, and pages and the API receive it. A box is [xmin, ymin, xmax, ymax] in
+pixels, 1-based and inclusive; a mention is represented by its id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +14,17 @@ from phrasebox.errors import PhraseboxError
 
 
 class InvalidContent(PhraseboxError):
-    """Plain data that is no question, mention or ruling; names what is wrong."""
+    """Plain data that is no question, mention or ruling; the message names the error."""
 
 
 def corners(box: Box) -> list[int]:
-    """A box as plain data: left, top, right, bottom, 1-based and inclusive."""
+    """Return a box as plain data: left, top, right, bottom, 1-based and inclusive."""
     return [box.xmin, box.ymin, box.xmax, box.ymax]
 
 
 def question_content(question: Question) -> dict[str, Any]:
-    """What a worker is shown: {"mentions": [id, ...], "boxes": [box, ...], "pending": box or None}."""
+    """Return a question's data for workers: {"mentions": [id, ...], "boxes": [box, ...], "pending": box or
+    None}."""
     return {
         "mentions": list(question.mentions),
         "boxes": [corners(box) for box in question.boxes],
@@ -39,7 +40,7 @@ def question_from(
     votes_needed: int = 1,
     barred: frozenset[str] = frozenset(),
 ) -> Question:
-    """The question that `question_content` was made from; `votes_needed` and `barred` are not part of it."""
+    """Return the question from `question_content`, which does not contain `votes_needed` and `barred`."""
     try:
         return Question(
             kind,
@@ -55,18 +56,18 @@ def question_from(
 
 
 def mention_json(mention: Mention) -> list[Any]:
-    """[caption, start, end, [token, ...], [category, ...]]."""
+    """Return [caption, start, end, [token, ...], [category, ...]]."""
     return [mention.caption, mention.start, mention.end, list(mention.tokens), list(mention.categories)]
 
 
 def mention_from(fields: Sequence[Any]) -> Mention:
-    """The mention that `mention_json` wrote."""
+    """Return the mention from `mention_json`."""
     caption, start, end, tokens, categories = fields
     return Mention(caption, start, end, tuple(tokens), tuple(categories))
 
 
 def ruling_json(ruling: Ruling) -> dict[str, Any]:
-    """A ruling as {"kind": ..., its fields}."""
+    """Return a ruling as {"kind": ..., its fields}."""
     match ruling:
         case Partition(groups):
             return {"kind": "partition", "groups": [list(group) for group in groups]}
@@ -81,7 +82,7 @@ def ruling_json(ruling: Ruling) -> dict[str, Any]:
 
 
 def ruling_from(fields: Mapping[str, Any]) -> Ruling:
-    """The ruling of `ruling_json`; raises BadContent naming what is wrong with it."""
+    """Return the ruling from `ruling_json`. Raises InvalidContent naming the error."""
     try:
         match fields["kind"]:
             case "partition":

@@ -1,11 +1,11 @@
-"""When a worker gets an item whose answer is known, and which one.
+"""When a worker gets a control item, and which one.
 
-Everything is drawn by hashing names with the campaign's seed: the same seed, worker, kind and
-number give the same draw on any machine, whatever was asked before or of others, and a worker
-who returns an item meets the next draw for the same number again.
+All draws hash names with the campaign's seed: the same seed, worker, kind and number give the same draw on
+any machine, independent of earlier draws and of other workers, and a worker who returns an item gets the next
+draw for the same number.
 
-Source: Plummer et al. 2015, section 2.3 ("the 2% of items that are also verification
-questions"). That 12 of the first 30 are known, balanced over the possible answers, is decided here.
+Source: Plummer et al. 2015, section 2.3 ("the 2% of items that are also verification questions"). That 12 of
+the first 30 are control items, balanced over the possible answers, is our choice.
 """
 
 from collections import Counter
@@ -24,14 +24,15 @@ Seed = int | str
 
 
 def draw_number(*names: object) -> float:
-    """A number in 0..1 (1 exclusive) that depends on `names` and on nothing else."""
-    # Each name with its length before it, so that ("a", "bc") and ("ab", "c") differ.
+    """Return a number in 0..1 (1 exclusive) that depends only on `names`."""
+    # The length of each name precedes it, so that ("a", "bc") and ("ab", "c") differ.
     text = "".join(f"{len(name)}:{name}" for name in map(str, names))
     return (int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") >> 11) / 2**53
 
 
 def draw_sample(things: Iterable[str], count: int, *names: object) -> list[str]:
-    """`count` of the distinct `things` (all, where fewer) in a drawn order blind to the order given."""
+    """Return `count` of the distinct `things` (all, if fewer) in a random order that is independent of the
+    input order."""
     return sorted(set(things), key=lambda thing: (draw_number(*names, thing), thing))[:count]
 
 
@@ -40,11 +41,11 @@ def is_control_due(
 ) -> bool:
     """Whether item `number` (from 1) of this worker and kind is to be a control item.
 
-    `number` counts the worker's items done and in hand, this one included. During warm-up,
-    `warm_up_known` of every `warm_up_items` are due, so a worker whose warm-up lasts
-    longer because controls ran out catches up at the same rate. A trusted worker has one at a
-    drawn place in every stretch of 1 / `control_share` items. Kinds without control items, and
-    workers who get no items, have none. Raises ValueError on a number below 1.
+    `number` counts the worker's completed and leased items, including this one. During warm-up,
+    `warm_up_known` of every `warm_up_items` are due, so that a worker whose warm-up lasts longer because
+    controls ran out catches up at the same rate. A trusted worker has one at a random position in every
+    stretch of 1 / `control_share` items. There are none for kinds without control items and for workers who
+    get no items. Raises ValueError for a number below 1.
     """
     if number < 1:
         raise ValueError(f"item number {number}: expected 1 or more")
@@ -57,7 +58,7 @@ def is_control_due(
     share = Fraction(str(settings.control_share))
     if state != TRUSTED or not share:
         return False
-    # Stretch k holds the items ceil(k / share) to ceil((k + 1) / share) - 1: whole items, none left out.
+    # Stretch k contains the items ceil(k / share) to ceil((k + 1) / share) - 1: whole items, without gaps.
     item = number - 1 - settings.warm_up_items
     stretch = floor(item * share)
     start, end = ceil(stretch / share), ceil((stretch + 1) / share)
@@ -66,7 +67,7 @@ def is_control_due(
 
 @lru_cache(maxsize=4096)
 def _warm_up_places(of: int, known: int, seed: Seed, worker: str, kind: str, block: int) -> frozenset[int]:
-    """Which of the `of` places of a worker's warm-up are control items."""
+    """Return which of the `of` positions of a worker's warm-up are control items."""
     return frozenset(
         map(int, draw_sample(map(str, range(of)), known, seed, worker, kind, "probation", block))
     )
@@ -74,7 +75,7 @@ def _warm_up_places(of: int, known: int, seed: Seed, worker: str, kind: str, blo
 
 @dataclass(frozen=True, slots=True)
 class PooledControl:
-    """An item whose answer is known; `stratum` is the answer it stands for (`grading.stratum`)."""
+    """A control item; `stratum` is its gold answer (`grading.stratum`)."""
 
     id: str
     stratum: str
@@ -82,10 +83,10 @@ class PooledControl:
 
 @dataclass(frozen=True, slots=True)
 class ControlCounts:
-    """What control items came to with a worker, each count by the answer that they stand for.
+    """A worker's control items, counted by gold answer.
 
-    `known`: answered, and the answer counts as a checked one, in use or not today. `in_hand`: still to be
-    answered. `excluded`: given back or run out of time, and not answered since.
+    `known`: answered, and counted as a checked answer, whether it is in use today or not. `in_hand`: not
+    answered yet. `excluded`: returned or expired, and not answered since.
     """
 
     known: Mapping[str, int] = field(default_factory=dict)
@@ -93,8 +94,8 @@ class ControlCounts:
     excluded: Mapping[str, int] = field(default_factory=dict)
 
     def ahead(self, answer: str, others: Iterable[str]) -> bool:
-        """Whether one more checked answer could bring `answer` more than one ahead of one of the `others`,
-        if all of it that is in hand were answered and nothing else."""
+        """Whether one more checked answer could bring `answer` more than one ahead of one of the `others`, if
+        all of its leased items were answered and nothing else."""
         most = self.known.get(answer, 0) + self.in_hand.get(answer, 0)
         return any(
             most > self.known.get(other_answer, 0) for other_answer in others if other_answer != answer
@@ -103,7 +104,7 @@ class ControlCounts:
 
 @dataclass(frozen=True, slots=True)
 class ControlChoice:
-    """The control item to inject, or None; `warning` is for the campaign page, None where all is well."""
+    """The control item to serve, or None; `warning` is for the campaign page, or None."""
 
     control: PooledControl | None
     warning: str | None = None
@@ -119,17 +120,17 @@ def choose_control(
     measured: ControlCounts | None = None,
     strange: Callable[[str], float] | None = None,
 ) -> ControlChoice:
-    """A control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
+    """Choose a control of `pool` for this worker that is not among the ids `seen` (answered or only shown).
 
-    The answer of which fewest checked answers are `measured` comes next (None: all that is seen was
-    answered), ties are drawn: of a worker's checked answers any two possible ones differ by one at most
-    while controls of both last, whatever they give back, let run out or answer late. An answer of which
-    they left out more than they answered (a single one is nothing) holds the others back also when its
-    controls are used up: nobody is measured on some answers alone because they left out another.
+    The answer with the fewest checked answers in `measured` comes next, with random ties (None: everything
+    seen was answered): the counts of any two answers differ by at most one while controls of both remain,
+    however many the worker returns, lets expire or answers late. An answer of which the worker skipped more
+    than they answered (more than one) blocks the others even when its controls are used up, so that nobody is
+    measured on some answers alone after skipping another.
 
-    Of the controls of that answer the one that is least `strange` (by its id, how far it is from what the
-    worker expects next), ties are drawn. Blind to the order of `pool` and of `seen`. Raises
-    ValueError where two controls have one id.
+    Of the controls of that answer, the one with the lowest value of `strange(id)` is chosen, the distance
+    from what the worker expects next, with random ties. Independent of the order of `pool` and `seen`. Raises
+    ValueError if two controls have the same id.
     """
     if len({control.id for control in pool}) < len(pool):
         twice = next(id for id, times in Counter(control.id for control in pool).items() if times > 1)
@@ -192,13 +193,12 @@ def test_items(
     attempt: int,
     used: Mapping[str, int] | None = None,
 ) -> list[PooledControl]:
-    """The items of a worker's qualification test, in the order in which they are asked.
+    """Return the items of a worker's qualification test, in order.
 
-    At most `count` of `pool`, each possible answer as often as any other or once more often, so
-    that a worker who always answers the same has a third of it wrong or more; fewer than `count`
-    where one answer runs out. Items that an earlier attempt `used` (id -> how often) come only
-    where fresh ones run out. Empty where all items are known to be the same: these would test
-    nothing.
+    At most `count` of `pool`; the numbers of items per answer differ by at most one, so that a worker who
+    always gives the same answer has at least a third wrong; fewer than `count` if one answer runs out. Items
+    that an earlier attempt `used` (id to count) are repeated only if new ones run out. Empty if all items
+    have the same gold answer: they would test nothing.
     """
     times = used or {}
     left: dict[str, list[PooledControl]] = {}
@@ -210,7 +210,7 @@ def test_items(
         return []
     turns = draw_sample(left, len(left), seed, worker, kind, "test", attempt)
     rounds = min(map(len, left.values()))
-    # A last round goes round as far as the count, or an answer that has run out, lets it.
+    # The last round ends at the count, or when an answer has run out.
     chosen = [left[stratum][index] for index in range(rounds) for stratum in turns][:count]
     for stratum in turns:
         if len(chosen) < rounds * len(turns) or len(chosen) == count or len(left[stratum]) == rounds:

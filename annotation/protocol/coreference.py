@@ -1,10 +1,10 @@
-"""Coreference: lanes, which link to ask next, and what a refused chain falls into.
+"""Coreference: lanes, the next link to ask, and the parts of a rejected chain.
 
-Source: Plummer et al. 2015, section 2.1. A new mention is compared with one mention of each
-chain found so far, so that at most O(|M||C|) links are asked; mentions of one caption and
-mentions without a common category are assumed not to corefer. The order of the candidates
-is decided here: `likely_first` saves questions over the printed order of creation, and `learned`
-(by a chance counted from finished images) over that. So is which caption's mentions come first.
+Source: Plummer et al. 2015, section 2.1. A new mention is compared with one mention of each existing chain,
+so that at most O(|M||C|) links are asked; mentions of one caption and mentions without a common category are
+assumed not to corefer. The order of the candidates is our choice: `likely_first` saves questions over the
+paper's order of creation, and `learned` (by probabilities counted from finished images) over that. So is the
+order of captions.
 """
 
 from collections import Counter
@@ -23,10 +23,10 @@ CANDIDATE_ORDERS: tuple[LinkOrder, ...] = get_args(LinkOrder)
 
 
 def lanes(mentions: Sequence[Mention], joined: Iterable[tuple[str, str]] = ()) -> list[list[Mention]]:
-    """Connected components of mentions under shared categories, each in caption order.
+    """Return connected components of mentions under shared categories, each in caption order.
 
-    `joined` holds pairs of mention ids that belong together whatever their categories (a
-    reviewer's partition). Lanes stand in the order of their first mention.
+    `joined` has pairs of mention ids that belong together whatever their categories (a reviewer's partition).
+    Lanes are in the order of their first mention.
     """
     ordered = sorted(mentions, key=lambda m: m.span)
     parent: dict[str, str] = {}
@@ -49,7 +49,7 @@ def lanes(mentions: Sequence[Mention], joined: Iterable[tuple[str, str]] = ()) -
 
 
 def may_corefer(mention: Mention, chain: Sequence[Mention]) -> bool:
-    """Whether `mention` is asked against `chain`: a shared category, and no common caption."""
+    """Whether `mention` is compared with `chain`: a shared category, and no common caption."""
     mine, caption = mention.categories, mention.caption
     shared = False
     for member in chain:
@@ -64,10 +64,10 @@ def may_corefer(mention: Mention, chain: Sequence[Mention]) -> bool:
 
 
 def fullest_caption_first(lane: Sequence[Mention]) -> list[Mention]:
-    """A lane's mentions in another order: those of the caption with most of them first, then the next.
+    """Reorder a lane's mentions: those of the caption with most of them first, then the next.
 
     Mentions of one caption are never compared with each other, so the more things the first caption names,
-    the fewer of them must be told apart by questions.
+    the fewer questions are needed to distinguish them.
     """
     number = Counter(mention.caption for mention in lane)
     return sorted(lane, key=lambda mention: (-number[mention.caption], mention.span))
@@ -81,9 +81,9 @@ def candidates(
     likeness: Likeness,
     chances: LinkChances | None = None,
 ) -> list[tuple[int, Mention]]:
-    """The chains to ask about, in asking order: (index in `chains`, the mention shown for it).
+    """Return the chains to ask about, in order: (index in `chains`, the mention shown for it).
 
-    `order` is one of CANDIDATE_ORDERS; anything else raises ValueError, as does LEARNED without `chances`.
+    Raises ValueError for an `order` outside CANDIDATE_ORDERS, and for LEARNED without `chances`.
     """
     if order not in CANDIDATE_ORDERS:
         raise ValueError(f"order of candidates {order!r} is none of {', '.join(CANDIDATE_ORDERS)}")
@@ -112,10 +112,10 @@ def candidates(
 def split_by_head(
     mentions: Sequence[Mention], joined: Iterable[tuple[str, str]] = ()
 ) -> list[tuple[Mention, ...]] | None:
-    """The sets sharing a head noun (case-folded) into which a refused chain falls.
+    """Return the parts of a rejected chain: mentions with the same head noun (case-folded).
 
-    `joined` holds pairs a reviewer put together: their sets stay one. None where everything
-    would stay one set, which is for a reviewer to judge.
+    `joined` has pairs that a reviewer put together: their sets are merged. None if the chain would stay
+    whole, which is for a reviewer to judge.
     """
     groups: dict[str, list[Mention]] = {}
     for mention in mentions:

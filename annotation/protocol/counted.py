@@ -1,12 +1,12 @@
-"""The fold of an image about which questions are only counted: so many workers answer each.
+"""The fold of an image for counted questions: a fixed number of workers answers each.
 
-Relevance pages, graded pairs, captions to be written and regions to be described are asked of a
-fixed number of workers; no answer opens or closes another question. As with `image.Fold`, the
-state is a fold over all judgments that are not withdrawn, so that discarding a worker asks for as many
-answers again as were lost. A page stands with its first image.
+Relevance pages, graded pairs, captions to be written and regions to be described need a fixed number of
+answers; no answer opens or closes another question. As with `image.Fold`, the state is a fold over all
+judgments that are not withdrawn, so that withdrawing a worker's answers reopens as many. A page belongs to
+its first image.
 
-Source: Hodosh et al. 2013, sections 2.1 (five captions an image) and 4.3.2 (three judgments a pair).
-How many workers describe regions, and that flags close a question, is decided here.
+Source: Hodosh et al. 2013, sections 2.1 (five captions an image) and 4.3.2 (three judgments a pair). The
+number of workers who describe regions, and that flags close a question, are our choices.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,10 +21,11 @@ from models_core.checked_fields import check_value
 
 
 class AnswerSettings:
-    """How many workers answer each question that is only counted, and what else kinds count: by name.
+    """The number of workers who answer each counted question, and the other numbers of kinds, by name.
 
-    The names, their defaults and sources are the kinds' own (`kinds.settings_numbers`). Raises TypeError on
-    an unknown name, BadField (a ValueError) on what is no whole number or below 1, naming it.
+    The names, their defaults and sources are defined by the kinds (`kinds.settings_numbers`). Raises
+    TypeError for an unknown name, and BadField (a ValueError), naming it, for anything but a whole number of
+    at least 1.
     """
 
     __slots__ = ("_numbers",)
@@ -38,15 +39,15 @@ class AnswerSettings:
         self._numbers = dict(numbers)
 
     def number(self, name: str) -> int:
-        """The number of that name; raises KeyError where no kind has one."""
+        """Return the number of that name. Raises KeyError if no kind has it."""
         return self._numbers[name] if name in self._numbers else settings_numbers()[name].default
 
     def answers_needed(self, kind: str) -> int:
-        """How many workers answer a question of `kind`."""
+        """Return the number of workers who answer a question of `kind`."""
         return self.number(kind)
 
     def as_dict(self) -> dict[str, int]:
-        """What a row keeps: the numbers of the kinds that are built in, and all that were changed."""
+        """Return the numbers that a row stores: those of the built-in kinds, and all that were changed."""
         names = {name for kind in all_kinds() if kind.built_in for name in kind.numbers}
         return {
             name: self.number(name)
@@ -65,7 +66,7 @@ class AnswerSettings:
 
 
 class CountedQuestion(NamedTuple):
-    """A question of an image, and how many answers it wants."""
+    """A question of an image, and its number of answers."""
 
     kind: str
     key: str
@@ -75,8 +76,8 @@ class CountedQuestion(NamedTuple):
 class CountedFold:
     """The fold of one image over `questions`; `fold(judgments)` may be called any number of times.
 
-    `flags_to_review` workers who flag a question close it: nobody is asked it any more. A flag
-    is no answer, and a worker answers or flags a key once.
+    A question closes after `flags_to_review` workers flagged it. A flag is no answer, and a worker answers or
+    flags a key once.
     """
 
     def __init__(self, questions: Iterable[CountedQuestion], *, flags_to_review: int = 2) -> None:
@@ -111,5 +112,5 @@ class CountedFold:
 
 
 def questions_json(questions: Iterable[CountedQuestion]) -> list[list[object]]:
-    """Questions as a row holds them: [[kind, key, needed], ...]."""
+    """Return questions as stored in a row: [[kind, key, needed], ...]."""
     return [[question.kind, question.key, question.needed] for question in questions]

@@ -1,10 +1,10 @@
-"""What the right answer to any question about an image is, given its gold layer; and how people err at it.
+"""The right answer to any question about an image, from its gold layer, and the errors that people make.
 
-Like `image`, this is one of the chain's own files: it knows its six questions. Control items are drawn with
+Like `image`, this module is specific to the chain: it knows its six questions. Control items are drawn with
 it, and the simulator answers from it.
 
-Workers are shown a chain by its representative mention, so a question about boxes is about
-the gold chain of that mention, even where the chain at hand holds strangers.
+Workers see a chain by its representative mention, so a question about boxes is about the gold chain of that
+mention, even if the current chain contains mentions of other gold chains.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,12 +15,12 @@ from annotation.protocol.questions import Judgment, Question
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import Box, LayerRecord, Mention, representative
 
-#: An accepted box stands for a gold box from this IoU on.
+#: Minimum IoU at which an accepted box covers a gold box.
 COVERS = 0.5
-#: A drawn box is good from this IoU on: "tightly drawn around the entire entity" (section 2.2).
+#: Minimum IoU of a good drawn box: "tightly drawn around the entire entity" (section 2.2).
 TIGHT = 0.7
-#: Of those who come upon the questions about some images: how many, how often each errs, and the standard
-#: deviation of each side of a box that they draw, as a share of the box's extent.
+#: Simulated answerers of the questions about some images: their number, the error rate of each, and the
+#: standard deviation of each side of their boxes, as a share of the box's extent.
 ANSWERERS, ERROR, JITTER = 12, 0.20, 0.05
 
 #: An image's name, its (width, height) in pixels and its gold layer.
@@ -30,9 +30,9 @@ Gold = tuple[str, tuple[int, int], LayerRecord]
 class Truth:
     """The gold answers of one image.
 
-    `image` is its name, by which chance tells equal questions about different images apart.
-    `size` is (width, height) in pixels; where it is unknown, the extent of the gold boxes, or
-    500 x 375, serves.
+    `image` is its name, which makes random draws of equal questions about different images independent.
+    `size` is (width, height) in pixels; if it is unknown, the extent of the gold boxes, or 500 x 375, is
+    used.
     """
 
     def __init__(self, gold: LayerRecord, *, image: str = "", size: tuple[int, int] = (0, 0)) -> None:
@@ -56,11 +56,11 @@ class Truth:
         self.height = size[1] or max((box.ymax for box in every), default=375)
 
     def chain(self, mentions: Sequence[str]) -> str:
-        """The gold chain that a question about these mentions is about."""
+        """Return the gold chain that a question about these mentions is about."""
         return self.chain_of[representative(self.mentions[m] for m in mentions).id]
 
     def uncovered(self, chain: str, accepted: Sequence[Box]) -> list[Box]:
-        """Gold boxes of `chain` that no accepted box stands for, each accepted box standing for one."""
+        """Return gold boxes of `chain` that no accepted box covers; each accepted box covers at most one."""
         left = list(self.boxes[chain])
         for box in accepted:
             best = max(left, key=box.iou, default=None)
@@ -69,7 +69,7 @@ class Truth:
         return left
 
     def answer(self, question: Question) -> tuple[str, Box | None]:
-        """The right answer, with the box to draw where it is "drawn"."""
+        """Return the right answer, with the box to draw if it is "drawn"."""
         if question.kind in (q.COREF_LINK, q.CHAIN_VERIFICATION):
             same = len({self.chain_of[m] for m in question.mentions}) == 1
             yes, no = q.ANSWERS[question.kind]
@@ -89,8 +89,11 @@ class Truth:
 
 
 def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, Question, Truth]]:
-    """The questions that come up when a few sloppy workers annotate these images, each once: so that
-    every answer is the right one somewhere. With the image's name, and the truth about it."""
+    """Yield the questions that arise when a few careless workers annotate these images, without duplicates,
+    so that every answer is right for some.
+
+    With each question come the image's name and the truth about it.
+    """
     for image, size, gold in golds:
         truth = Truth(gold, image=f"control {image}", size=size)
         fold = Fold(gold.mentions)
@@ -115,9 +118,9 @@ def questions_about(golds: Iterable[Gold], *, seed: int) -> Iterator[tuple[str, 
 def erring(
     question: Question, truth: Truth, rng: SeededRng, *, error: float, jitter: float
 ) -> tuple[str, Box | None]:
-    """The answer of somebody who means well and errs with the chance `error`, with a box where it is "drawn".
+    """Return the answer of an honest worker with error rate `error`, with a box if it is "drawn".
 
-    `jitter`: the standard deviation of each side of a box they draw, as a share of the box's extent.
+    `jitter`: the standard deviation of each side of their boxes, as a share of the box's extent.
     """
     right, box = truth.answer(question)
     if not rng.chance(error):
@@ -128,7 +131,7 @@ def erring(
 
 
 def _misdrawn(right: str, box: Box | None, truth: Truth, rng: SeededRng) -> tuple[str, Box | None]:
-    """A wrong answer to drawing: "none" while boxes are missing, a loose box, or one of nothing."""
+    """Return a wrong answer to drawing: "none" while boxes are missing, a loose box, or a box of nothing."""
     if box is None or right == "none":
         return "drawn", anywhere(truth, rng)
     mistake = rng.below(3)
@@ -138,7 +141,7 @@ def _misdrawn(right: str, box: Box | None, truth: Truth, rng: SeededRng) -> tupl
 
 
 def _jittered(box: Box, jitter: float, truth: Truth, rng: SeededRng) -> Box:
-    """`box` with each side moved by a normal share of its extent, kept inside the picture."""
+    """Return `box` with each side moved by a normal share of its extent, within the picture."""
     if not jitter:
         return box
     left = box.xmin + jitter * box.width * rng.normal()
@@ -149,7 +152,7 @@ def _jittered(box: Box, jitter: float, truth: Truth, rng: SeededRng) -> Box:
 
 
 def anywhere(truth: Truth, rng: SeededRng) -> Box:
-    """A box that has nothing to do with the question."""
+    """Return a random box that is unrelated to the question."""
     wide, high = (0.1 + 0.4 * rng.uniform()) * truth.width, (0.1 + 0.4 * rng.uniform()) * truth.height
     left, top = rng.uniform() * (truth.width - wide), rng.uniform() * (truth.height - high)
     return _inside(left + 1, top + 1, left + wide, top + high, truth)

@@ -1,12 +1,12 @@
-"""An answer against a gold answer: is it right?
+"""Whether an answer is right, given a gold answer.
 
-Each kind brings its grader (`kinds.Kind`). Gold answers stand in control items and in the
-tests that come before work. Forms of the answers, and of the gold ones:
+Each kind provides its grader (`kinds.Kind`). Control items and the tests before work have gold answers. Forms
+of answers and of gold answers:
 
-- questions with a few answers (the chain's, but for drawing): the answer's word, equal or not;
-- `box_drawing`: a Box, or None for "no further box"; known: the boxes still to be drawn;
-- `relevance`: one bool per caption of one image (True: ticked); known: likewise;
-- `graded_relevance`: a grade 1 to 4; known: a grade;
+- questions with a few answers (the chain's, except drawing): the answer's word, equal or not;
+- `box_drawing`: a Box, or None for "no further box"; gold: the boxes still to be drawn;
+- `relevance`: one bool per caption of one image (True: ticked); gold: likewise;
+- `graded_relevance`: a grade 1 to 4; gold: a grade;
 - `caption_writing`: in the test of spelling and grammar, "correct" or "incorrect".
 
 Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, sections 4.2.1 and 4.3.2.
@@ -23,27 +23,27 @@ GRADES = (1, 2, 3, 4)
 
 
 class BadGoldAnswer(ValueError):
-    """A gold answer that its question cannot have, or that grades nothing; says what could."""
+    """A gold answer that its question cannot have, or that grades nothing; the message lists valid ones."""
 
 
 def is_right(kind: str, answer: Any, known: Any, settings: TrustSettings) -> bool:
-    """Whether `answer` to a question of `kind` is right, given the `known` one.
+    """Whether `answer` to a question of `kind` is right, given the gold answer `known`.
 
-    Raises UnknownName for a kind whose answers cannot be graded (free text), ValueError where
-    answer and gold answer are not of one form.
+    Raises UnknownName for a kind whose answers cannot be graded (free text), ValueError if answer and gold
+    answer have different forms.
     """
     return _grader(kind).right(answer, known, settings)
 
 
 def stratum(kind: str, known: Any) -> str:
-    """The possible answer that a control with this gold answer stands for."""
+    """Return the stratum of a control item with this gold answer."""
     return _grader(kind).stratum(known)
 
 
 def needed_strata(kind: str) -> tuple[str, ...]:
-    """The answers of which some control must be known each, so that nobody passes who always says one thing.
+    """Return the answers each of which needs some control items, so that always giving the same answer fails.
 
-    A page's images need none: to tick nothing, or everything, is wrong on each of them.
+    The images of a page need none: ticking nothing, or everything, is wrong for each of them.
     """
     return kind_of(kind).strata
 
@@ -56,7 +56,7 @@ def _grader(kind: str) -> Grader:
 
 
 def one_of(answers: Sequence[str]) -> Grader:
-    """The grader of a question with a few answers: equal or wrong."""
+    """Return the grader of a question with a few answers: equal or wrong."""
 
     def right(answer: str, known: str, settings: TrustSettings) -> bool:
         if answer not in answers:

@@ -1,13 +1,12 @@
 """An image's state is a fold over its judgments.
 
-`Fold` is opened once per image (mentions, settings, rulings) and applied to whatever
-judgments there are: it asks its questions in a fixed order, answers each from the judgments
-of that question's key in arrival order, and stops where they run out. What it still lacks is
-an open question; what it never needed is superseded. Nothing else is remembered, so submitting,
-discarding a worker, reviewing and merging are one path: fold again.
+`Fold` is created once per image (mentions, settings, rulings) and applied to all judgments: it goes through
+its questions in a fixed order, answers each from the judgments of that question's key in order of arrival,
+and stops where they run out. A missing vote is an open question; an unused vote is superseded. There is no
+other state, so submitting, withdrawing a worker's answers, reviewing and merging are one path: fold again.
 
-Because judgments are only ever read key by key, the result does not depend on the order in
-which different keys were answered.
+Judgments are only read by key, so the result does not depend on the order in which different keys were
+answered.
 
 Source: Plummer et al. 2015, sections 2.1 to 2.3.
 """
@@ -40,15 +39,14 @@ from annotation.protocol.state import (
 )
 from annotation.protocol.terms import Box, Chain, LayerRecord, Mention
 
-#: The outcome logged where a reviewer's assertion closed a chain.
+#: Outcome in the log if a reviewer's assertion closed a chain.
 RULED = "RULED"
 
 _REQUIREMENT = AgreeingVotes(
     {"box": loop.BOX, "scene": loop.NO_BOX, "none": loop.NO_BOX, "no": loop.NO_BOX}, loop.BOX
 )
 _COVERAGE = AgreeingVotes({"more": loop.MORE, "complete": loop.COMPLETE}, loop.MORE)
-#: Where as many boxes are there as the phrases name, a first vote that all are there settles; not one for
-#: more.
+#: If there are as many boxes as the phrases name, one vote for "complete" settles, but not one for "more".
 _COVERAGE_AT_COUNT = AgreeingVotes({"more": loop.MORE, "complete": loop.COMPLETE}, loop.COMPLETE)
 _FIRST_VOTE = FirstVote()
 _NAMES = {"drawn": loop.BOX_DRAWN, "none": loop.NONE, "good": loop.BOX_GOOD, "bad": loop.BOX_BAD}
@@ -58,12 +56,12 @@ _KINDS = {
     loop.QUALITY: q.BOX_QUALITY,
     loop.COVERAGE: q.BOX_COVERAGE,
 }
-#: Questions that the worker who drew the newest box is not asked.
+#: Questions that are not for the worker who drew the newest box.
 BARS_DRAWER = frozenset((q.BOX_QUALITY, q.BOX_COVERAGE))
 
 
 def vote_rules(settings: ImageSettings) -> dict[str, VoteRule]:
-    """Of each kind of question of the chain, when its votes settle."""
+    """Return when votes settle, for each kind of question of the chain."""
     return {
         q.COREF_LINK: majority_rule(settings.link_votes, ("yes", "no")),
         q.CHAIN_VERIFICATION: majority_rule(settings.verification_votes, ("true", "false")),
@@ -75,8 +73,8 @@ def vote_rules(settings: ImageSettings) -> dict[str, VoteRule]:
 
 
 def votes_when_back(kind: str, settings: ImageSettings) -> int:
-    """The most votes on a question of the chain in all the rounds after its first one: a round without a new
-    box leads back to it, under the same key."""
+    """Return the maximum number of votes on a question of the chain in all rounds after its first: a round
+    without a new box leads back to it under the same key."""
     rounds, votes = settings.limits.fruitless, vote_rules(settings)[kind].most()
     if kind == q.BOX_DRAWING or (kind == q.BOX_COVERAGE and settings.limits.boxes > 1):
         return rounds * votes
@@ -87,7 +85,7 @@ def votes_when_back(kind: str, settings: ImageSettings) -> int:
 class Fold:
     """The fold of one image; `fold(judgments)` may be called any number of times.
 
-    Raises ValueError where two mentions have one span.
+    Raises ValueError if two mentions have the same span.
     """
 
     def __init__(
@@ -114,7 +112,7 @@ class Fold:
         return self.state_after(sort_votes_by_key(judgments))
 
     def state_after(self, reading: Reading) -> ImageState:
-        """The state after the votes of `reading`, none of which was read yet."""
+        """Return the state after the votes of `reading`, none of which was read yet."""
         chains: list[ChainState] = []
         for lane in self.lanes:
             chains.extend(self._lane(lane, reading))
@@ -140,7 +138,7 @@ class Fold:
         )
 
     def _lane(self, lane: list[Mention], reading: Reading) -> list[ChainState]:
-        """Link a lane's mentions in its order; when none is open, take its chains further."""
+        """Link a lane's mentions in order; if no link is open, continue its chains."""
         chains: list[list[Mention]] = []
         held: list[list[Mention]] = []
         guessed: set[str] = set()
@@ -169,10 +167,10 @@ class Fold:
         reading: Reading,
         guessed: set[str],
     ) -> str | None:
-        """Put a mention into a chain: "joined", "started", FLAGGED (held for review), None if open.
+        """Put a mention into a chain: return "joined", "started", FLAGGED (held for review), or None if open.
 
-        `held` are the chains that wait for a reviewer: a mention joins them by ruling only. `guessed` learns
-        the ids of the mentions that joined by a model annotator's word.
+        `held` are the chains that wait for a reviewer: a mention joins them only by a ruling. Ids of mentions
+        that joined by a model annotator's answer are added to `guessed`.
         """
         ruled: dict[int, str] = {}
         if self.rulings.pair:
@@ -210,10 +208,10 @@ class Fold:
         return "started"
 
     def _verified(self, chain: tuple[Mention, ...], reading: Reading, guessed: set[str]) -> list[ChainState]:
-        """Chain verification (section 2.1), then the box loop of what it leaves.
+        """Return the chains after verification (section 2.1) and the box loop.
 
-        What a refused chain falls into is not verified again, as printed, where people had linked all of it;
-        where a model annotator linked any of it (`guessed`), it is.
+        The parts of a rejected chain are not verified again if people linked all of it, as in the paper; they
+        are if a model annotator linked any of it (`guessed`).
         """
         if (
             len(chain) < 2
@@ -246,9 +244,9 @@ class Fold:
     def _boxed(
         self, mentions: tuple[Mention, ...], reading: Reading, held: str = "", move: ChainMove | None = None
     ) -> ChainState:
-        """Run a chain through the box loop as far as the judgments reach.
+        """Run a chain through the box loop as far as there are judgments.
 
-        `held` is the reason for which it enters at review instead, by `move`.
+        `held` is the reason if it enters at review instead, by `move`.
         """
         if len(mentions) > 1:
             mentions = tuple(sorted(mentions, key=lambda m: m.span))
@@ -291,7 +289,7 @@ class Fold:
     def _ask(
         self, state: BoxState, mentions: tuple[Mention, ...], named: str, reading: Reading
     ) -> tuple[Outcome | None, BoxState]:
-        """The outcome of a chain's present stage, or None with the question left open.
+        """Return the outcome of a chain's current stage, or None with the question left open.
 
         `named` is the name of the mention set in keys.
         """
@@ -336,8 +334,8 @@ class Fold:
 
 
 def may_be_asked_again(key: str, state: ImageState) -> bool:
-    """Whether the box loop may come back to this question, or has: a drawer's "none" leads to requirement or
-    coverage once more, under the same key, until the chain is closed."""
+    """Whether the box loop may return to this question, or has: a drawer's "none" leads back to requirement
+    or coverage, under the same key, until the chain is closed."""
     if any(question.key == key for question in state.questions):
         return True
     if q.question_of(key) not in _KINDS.values():
@@ -355,12 +353,12 @@ def fold(
     settings: ImageSettings | None = None,
     rulings: Iterable[Ruling] = (),
 ) -> ImageState:
-    """The state of an image: `Fold(mentions, settings, rulings)(judgments)`."""
+    """Return the state of an image: `Fold(mentions, settings, rulings)(judgments)`."""
     return Fold(mentions, settings, rulings)(judgments)
 
 
 def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], reading: Reading) -> ChainState:
-    """A chain that a reviewer closed: nothing about it is asked, whatever was answered before."""
+    """Return a chain that a reviewer closed: it has no questions, whatever the earlier answers."""
     stage = loop.BOXED if isinstance(ruling, Boxes) else loop.NON_VISUAL
     boxes: tuple[WorkerBox, ...] = ()
     kind = ""
@@ -379,11 +377,11 @@ def _ruled(chain: Chain, ruling: Boxes | Closure, moves: list[ChainMove], readin
 
 
 def _drawn_boxes(chain: Chain, reading: Reading) -> dict[Box, WorkerBox]:
-    """The boxes that workers drew for a chain with one of these mentions: what a reviewer keeps as it is
-    remains its drawer's, also where a reviewer has changed the chain since.
+    """Return the boxes that workers drew for a chain with one of these mentions: boxes that a reviewer leaves
+    unchanged keep their drawer, even if the reviewer changed the chain since.
 
-    Of equal boxes one for exactly these mentions counts first, of these that of a person before a model
-    annotator's, and then the one whose key comes first, so that the order of different keys changes nothing.
+    Of equal boxes, one for exactly these mentions comes first, then a person's before a model annotator's,
+    then the one whose key sorts first, so that the result does not depend on the order of different keys.
     """
     mention_set = q.mention_set(chain.mentions)
     ids = frozenset(m.id for m in chain.mentions)

@@ -1,9 +1,8 @@
-"""Kinds of questions: what the rules need to know of each, entered by the kind itself.
+"""Kinds of questions: the properties of each that the rules need, registered by the kind itself.
 
-A kind lives in a folder of its own under `annotation.task_types`; its `rules.py` registers a `Kind` here. So
-nothing below or beside that folder names a kind: code that must treat kinds differently asks for a property.
-The six kinds of the chain are the exception: `image`, `boxes`, `state` and `questions` wire them, since they
-are the workflow of the paper.
+A kind has a folder of its own under `annotation.task_types`; its `rules.py` registers a `Kind` here. Code
+outside that folder names no kind: it asks for a property. The six kinds of the chain are the exception:
+`image`, `boxes`, `state` and `questions` refer to them directly, since they are the workflow of the paper.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,31 +13,30 @@ from annotation.protocol.words import gettext_noop as _
 from phrasebox.errors import PhraseboxError
 from phrasebox.registry import Registry
 
-#: What a question is about: a chain of mentions (its answers settle what is asked next), an image, a pair of
-#: image and caption, or a page of several images with captions. The last three are only counted.
+#: Subject of a question: a chain of mentions (its answers determine the next questions), an image, a pair of
+#: image and caption, or a page of several images with captions. The last three are counted.
 ABOUT_CHAIN, ABOUT_IMAGE, ABOUT_PAIR, ABOUT_PAGE = ("chain", "image", "pair", "page")
 
-#: What a worker's accuracy is measured on: control items, the verdicts of another kind, or nothing.
+#: Basis of a worker's accuracy: control items, the verdicts of another kind, or nothing.
 MEASURED_ON_CONTROLS = "controls"
 MEASURED_ON_VERDICTS = "box quality verdicts"
 MEASURED_ON_NOTHING = "nothing"
 
 
 class BadItem(PhraseboxError):
-    """A control item that cannot be one; one line that says what is wrong with it."""
+    """An invalid control item; the message is one line."""
 
 
 class BadContent(ValueError):
-    """An answer's content that is not what was asked for; one line that says what was expected."""
+    """Invalid content of an answer; the message is one line that says what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grader:
-    """How one question kind is graded.
+    """How answers to one kind of question are graded.
 
-    `right(answer, known, settings)` grades, by the campaign's TrustSettings. `stratum(known)` names the
-    answer that a control stands for, over which controls are stratified; it raises BadKnownAnswer on what
-    cannot be a control.
+    `right(answer, known, settings)` grades by the campaign's TrustSettings. `stratum(known)` returns the gold
+    answer by which controls are stratified; it raises ValueError for an invalid one.
     """
 
     right: Callable[[Any, Any, Any], bool]
@@ -49,7 +47,7 @@ class Grader:
 class Number:
     """A whole number that a campaign sets, 1 or more.
 
-    `source` says where the default comes from, `help` in one line what it is (marked for translators by
+    `source` is the source of the default, `help` a description in one line (marked for translators by
     `words.gettext_noop`).
     """
 
@@ -60,10 +58,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class WrittenControlItem:
-    """A control item as people write it down, of a kind that is only counted.
+    """A control item as people write it, of a counted kind.
 
-    `image`: its key. `captions`: (image key, place from 0) of those shown. `caption_ids`: the same captions
-    as [image id, place]. `image_id`: the image's id. `sentence`: what a test of sentences asks about.
+    `image`: its key. `captions`: (image key, index) of those shown. `caption_ids`: the same captions as
+    [image id, index]. `image_id`: the image's id. `sentence`: the subject of a test of sentences.
     """
 
     image: str
@@ -76,9 +74,9 @@ class WrittenControlItem:
 
 @dataclass(frozen=True, slots=True)
 class TestSentence:
-    """A sentence of a test that comes with the product: its answer, and why where it is wrong."""
+    """A sentence of a built-in test: its answer, and the reason if it is wrong."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not a test of pytest's
 
     sentence: str
     known: str
@@ -87,10 +85,10 @@ class TestSentence:
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """How batches of pooled pairs ask a kind of question.
+    """How batches of pooled pairs use a kind of question.
 
-    `seconds`: what an answer takes while nobody has measured it. `filtered`: unlikely pairs are left out
-    unless told otherwise. `published`: the format of published judgments that may be used again, if any.
+    `seconds`: the time for an answer until one is measured. `filtered`: unlikely pairs are skipped by
+    default. `published`: the format of published judgments that may be reused, if any.
     """
 
     seconds: float
@@ -100,9 +98,9 @@ class PairBatch:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTimeEstimate:
-    """Seconds that an answer takes while nobody has measured it: a figure, and from how few to how many.
+    """Estimate of the seconds for an answer until they are measured: a figure with its lower and upper bound.
 
-    `source` says where they come from, marked for translators by `words.gettext_noop`.
+    `source` is the source of the estimate, marked for translators by `words.gettext_noop`.
     """
 
     seconds: float
@@ -111,7 +109,7 @@ class AnswerTimeEstimate:
     source: str
 
 
-#: Where nobody says how long an answer takes: this long, or by so much less or more.
+#: Default answer time in seconds, and the factor to its bounds.
 _UNKNOWN_SECONDS, _UNSURE = 10.0, 2.0
 
 
@@ -128,7 +126,7 @@ def _no_content(numbers: Callable[[str], int]) -> dict[str, Any]:
 
 
 def _any_content(content: Mapping[str, Any], numbers: Callable[[str], int]) -> None:
-    """Whatever the task type let pass."""
+    """Accept any content."""
 
 
 def _no_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,45 +137,43 @@ def _no_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
 class Kind:
     """One kind of question.
 
-    What it asks:
+    The question:
 
-    - `key`: its name in keys and rows; `tasks`: the word by which a campaign asks it; `place`: where it
-    stands
-      in lists, the lowest first; `about`: a chain, an image, a pair or a page (ABOUT_CHAIN ...).
-    - `answers`: the words that answer it. `with_content`: those of them that say nothing without content.
-      `test_answers`: those that answer its test, and nothing but its test.
-    - `draws`: an answer may carry a box. `about_boxes`: nobody answers it without the picture. `shows_boxes`:
-      it shows accepted boxes, and `needs_boxes`: one at least. `mentions`: the least and the most it is
-      about.
-    - `writes`: workers answer in words of their own, which go when they are erased.
-    - `model_answers`: the answers that a model annotator may give; it gets no task of a kind without any.
+    - `key`: its name in keys and rows; `tasks`: the word for it in a campaign's settings; `sort_order`: its
+      position in lists, the lowest first; `about`: a chain, an image, a pair or a page (ABOUT_CHAIN ...).
+    - `answers`: the words that answer it. `with_content`: those of them that need content. `test_answers`:
+      those that only answer its test.
+    - `draws`: an answer may have a box. `about_boxes`: it needs the picture. `shows_boxes`: it shows accepted
+      boxes, and `needs_boxes`: at least one. `mentions`: the minimum and maximum number of its mentions.
+    - `writes`: workers answer in their own words, which are erased with them.
+    - `model_answers`: the answers that a model annotator may give; it gets no tasks of a kind without any.
 
-    How it is graded:
+    Grading:
 
-    - `grader`: right or wrong against a gold answer; None where nobody could say. `strata`: the answers of
-      which some control items must be known. `tested`: work begins with a test, where there are items.
+    - `grader`: right or wrong against a gold answer; None if answers cannot be graded. `strata`: the answers
+      that each need control items. `tested`: work begins with a test, if there are items.
     - `measured_on`: CONTROLS, VERDICTS or NOTHING. `judges`: the kind whose answers its own are verdicts on.
-    - `bar`, `verdict`, `window`, `over`: the names of the trust settings that hold for it: the least share
-      right, the checked answers before a verdict, those looked at, and over how many few are judged.
-    - `from_json(known)`: a gold answer as the grader takes it, from its row. `graded(answer)`: what the
-    grader
-      takes of an answer. `written_known(text, captions)`: a gold answer from a table's cell.
+    - `bar`, `verdict`, `window`, `over`: the names of its trust settings: the minimum share of right answers,
+      the number of checked answers before a verdict, the number that are considered, and the number over
+      which a few are judged.
+    - `from_json(known)`: a gold answer for the grader, from its row. `graded(answer)`: the part of an answer
+      for the grader. `written_known(text, captions)`: a gold answer from a table's cell.
     - `item(written)`: the (content, key) of a control item; raises BadItem. None: it has none.
-    - `test_sentences`: the items of a test that comes with the product.
-    - `pair_known`: the gold answers of a true and of a wrong pair, where items can be made from captions.
-    - `most_true`: the most true captions of a page's control item.
+    - `test_sentences`: the items of a built-in test.
+    - `pair_known`: the gold answers of a true and of a wrong pair, if items can be made from captions.
+    - `most_true`: the maximum number of true captions of a page's control item.
 
-    What is counted:
+    Counting:
 
-    - `numbers`: by name, the whole numbers that a campaign sets; under its own key: how many workers answer.
-    - `content(number)`: what a question about an image holds, given the campaign's numbers.
-    - `check(content, number)`: raises BadContent where an answer's content is not what was asked for.
-    - `details(key, content)`: what an answer says beside its word, in exports.
-    - `usual`: by table, the settings of its campaigns that differ from those of all others.
-    - `batch`: how batches of pooled pairs ask it; None where they do not.
-    - `answer_time`: the seconds that an answer takes while nobody has measured it; None: `answer_time_of`
-    assumes some.
-    - `built_in`: it comes with the product, and its numbers stand in every campaign's stored settings.
+    - `numbers`: the whole numbers that a campaign sets, by name; under its own key: the number of workers who
+      answer.
+    - `content(number)`: the content of a question about an image, for the campaign's numbers.
+    - `check(content, number)`: raises BadContent if an answer's content is invalid.
+    - `details(key, content)`: the fields of an answer besides its word, in exports.
+    - `usual`: settings of its campaigns that differ from the general defaults, by table.
+    - `batch`: how batches of pooled pairs use it; None if they do not.
+    - `answer_time`: the seconds for an answer until they are measured; None: a default of `answer_time_of`.
+    - `built_in`: it is part of the product, and its numbers are in every campaign's stored settings.
     """
 
     key: str
@@ -221,17 +217,17 @@ class Kind:
 
     @property
     def counted(self) -> bool:
-        """Whether so many workers answer each question, whatever they say."""
+        """Whether a fixed number of workers answers each question, whatever their answers."""
         return self.about != ABOUT_CHAIN
 
     @property
     def comparable(self) -> bool:
-        """Whether an answer's word says all of it, so that two answers can be compared by it."""
+        """Whether an answer is fully described by its word, so that two answers can be compared by it."""
         return not (self.writes or self.with_content)
 
     @property
     def promotable(self) -> bool:
-        """Whether answers that agree can become a control item: of the chain, and no box."""
+        """Whether answers that agree can become a control item: kinds of the chain, without a box."""
         return self.about == ABOUT_CHAIN and not self.draws
 
 
@@ -239,49 +235,50 @@ KINDS: Registry[Kind] = Registry("kind of question")
 
 
 def kind_of(key: str) -> Kind:
-    """The kind of that name; raises UnknownName listing what exists (`task_types.discovery` loads them)."""
+    """Return the kind of that name. Raises UnknownName listing all kinds (`task_types.discovery` loads
+    them)."""
     return KINDS.get(key)
 
 
 def all_kinds() -> tuple[Kind, ...]:
-    """Every kind, in the order in which an image meets them."""
+    """Return every kind, in the order of an image's workflow."""
     return tuple(sorted(KINDS, key=lambda kind: (kind.sort_order, kind.key)))
 
 
 def names() -> tuple[str, ...]:
-    """The names of all kinds, in their order."""
+    """Return the names of all kinds, in order."""
     return tuple(kind.key for kind in all_kinds())
 
 
 def all_tasks() -> tuple[str, ...]:
-    """What campaigns may ask, in the order of their kinds."""
+    """Return the possible tasks of campaigns, in the order of their kinds."""
     return tuple(dict.fromkeys(kind.tasks for kind in all_kinds()))
 
 
 def kinds_of_tasks(tasks: str) -> tuple[str, ...]:
-    """The kinds that a campaign of these tasks asks; none where there are no such tasks."""
+    """Return the kinds of question in a campaign of these tasks; none if the tasks do not exist."""
     return tuple(kind.key for kind in all_kinds() if kind.tasks == tasks)
 
 
 def only_kind(tasks: str) -> Kind | None:
-    """The one kind that a campaign of these tasks asks; None where it asks several, or there are none."""
+    """Return the only kind of question in a campaign of these tasks; None if it has several, or none."""
     kind = kinds_of_tasks(tasks)
     return kind_of(kind[0]) if len(kind) == 1 else None
 
 
 def is_counted(key: str) -> bool:
-    """Whether there is such a kind, and it is only counted."""
+    """Whether the kind exists and is counted."""
     return key in KINDS and kind_of(key).counted
 
 
 def draws(key: str) -> bool:
-    """Whether there is such a kind, and its answers carry boxes."""
+    """Whether the kind exists and its answers have boxes."""
     return key in KINDS and kind_of(key).draws
 
 
 def answer_time_of(key: str) -> AnswerTimeEstimate:
-    """How long an answer of a kind takes while nobody has measured it: what its folder says, else an
-    assumption, from half of it to twice as much."""
+    """Return the estimated time for an answer of a kind: the kind's own, else a default, from half of it to
+    twice as much."""
     kind = kind_of(key)
     if kind.answer_time is not None:
         return kind.answer_time
@@ -291,30 +288,30 @@ def answer_time_of(key: str) -> AnswerTimeEstimate:
 
 
 def model_kinds(among: Iterable[str]) -> tuple[str, ...]:
-    """Those of the kinds `among` that a model annotator answers."""
+    """Return those of the kinds `among` that a model annotator answers."""
     return tuple(key for key in among if key in KINDS and kind_of(key).model_answers)
 
 
 def is_page(key: str) -> bool:
-    """Whether there is such a kind, and a task of it is a page of several images."""
+    """Whether the kind exists and a task of it is a page of several images."""
     return key in KINDS and kind_of(key).about == ABOUT_PAGE
 
 
 def judged_by(key: str) -> str:
-    """The kind whose answers are verdicts on the answers of `key`; "" where there is none."""
+    """Return the kind whose answers are verdicts on the answers of `key`; "" if there is none."""
     return next((kind.key for kind in all_kinds() if kind.judges == key), "")
 
 
 def judging_kinds() -> tuple[tuple[str, str], ...]:
-    """(the kind that gives verdicts, the kind that they are about), for every kind that gives any."""
+    """Return (the kind that gives verdicts, the kind that they are about), for every kind that gives any."""
     return tuple((kind.key, kind.judges) for kind in all_kinds() if kind.judges)
 
 
 def settings_numbers() -> dict[str, Number]:
-    """The whole numbers that campaigns set, by name, in the order of the kinds."""
+    """Return the whole numbers that campaigns set, by name, in the order of the kinds."""
     return {name: number for kind in all_kinds() for name, number in kind.numbers.items()}
 
 
 def kind_order(key: str) -> tuple[int, str]:
-    """What kinds are sorted by; one that is not there comes last."""
+    """Return the sort key of a kind; unknown kinds come last."""
     return (kind_of(key).sort_order, key) if key in KINDS else (10**6, key)

@@ -1,7 +1,7 @@
-"""How many things a chain's phrases say that they refer to: "two men" are two, "a dog" is one.
+"""The number of things that a chain's phrases refer to: 2 for "two men", 1 for "a dog".
 
-English alone. Where the phrases say nothing, say it roughly ("a hundred people", "two or three men"), or
-contradict each other, the count is unknown, and nothing follows from it.
+English only. If the phrases state no number, an approximate one ("a hundred people", "two or three men"), or
+contradictory ones, the count is unknown, and nothing follows from it.
 """
 
 from collections.abc import Iterable
@@ -20,15 +20,14 @@ _BEFORE_NUMBERS = frozenset(
     ("the", "these", "those", "all", "his", "her", "their", "its", "another", "other")
 )
 _SINGULAR = frozenset(("a", "an"))
-#: Quantities: who writes "a hundred people" or "two dozen boats" has not counted them.
+#: Quantities that are rarely an exact count: "a hundred people", "two dozen boats".
 _QUANTITIES = frozenset(
     (
         *("dozen", "dozens", "hundred", "hundreds", "thousand", "thousands", "million", "millions"),
         *("billion", "billions", "trillion", "trillions", "zillion", "zillions", "myriad"),
     )
 )
-#: But these are numbers, as small as those above. A phrase begins with one, or with a word of
-#: `_BEFORE_NUMBERS` and one.
+#: Exceptions that are exact numbers. A phrase begins with one, or with a word of `_BEFORE_NUMBERS` and one.
 _DOZENS = {
     ("half", "a", "dozen"): 6,
     ("a", "half", "dozen"): 6,
@@ -37,34 +36,34 @@ _DOZENS = {
     ("one", "dozen"): 12,
     ("dozen",): 12,
 }
-#: Of what belongs to somebody the number is not told: "a man 's hands", "two girls ' shoes".
+#: The number of possessions is unknown: "a man 's hands", "two girls ' shoes".
 _POSSESSIVE = frozenset(("'s", "’s", "'", "’"))
-#: After "a", what is not one thing: "a group", "a few men", "a pair of shoes".
+#: Words that are not one thing after "a": "a group", "a few men", "a pair of shoes".
 _NOT_ONE = _POSSESSIVE | {
     *("band", "bunch", "class", "collection", "couple", "crew", "crowd", "duo", "family", "few", "flock"),
     *("group", "herd", "line", "lot", "number", "pack", "pair", "pile", "row", "set", "stack", "team"),
     *("trio", "variety", "and"),
 }
-#: After a number, what is made of more things than it says: "two couples", "three families".
+#: Words for several things each after a number: "two couples", "three families".
 _OF_SEVERAL = _POSSESSIVE | {
     *("bands", "bunches", "classes", "collections", "couples", "crews", "crowds", "duos", "families"),
     *("flocks", "groups", "herds", "lines", "lots", "packs", "pairs", "piles", "rows", "sets", "stacks"),
     *("teams", "trios"),
 }
-#: After "and", what begins a further phrase: "two men and a woman". "two black and white dogs" are two.
+#: Words that begin a further phrase after "and": "two men and a woman". "two black and white dogs" are two.
 _FURTHER = frozenset(("a", "an", "another", "the", *_NUMBERS))
-#: With these a number is of something else, or is no number: "two of the men", "two or three men".
+#: With these words, the number is of something else, or is not exact: "two of the men", "two or three men".
 _INEXACT = frozenset(("of", "or"))
 
 
 def likely_count(mentions: Iterable[Mention]) -> int:
-    """The number that the phrases of a chain name, 1 or more; 0 where none does, or two differ."""
+    """Return the number in the phrases of a chain, 1 or more; 0 if there is none, or if two differ."""
     named = {count for mention in mentions if (count := count_in(mention.tokens))}
     return named.pop() if len(named) == 1 else 0
 
 
 def count_in(tokens: Iterable[str]) -> int:
-    """The number that a phrase names; 0 where it names none."""
+    """Return the number in a phrase; 0 if there is none."""
     words = [token.casefold() for token in tokens]
     first = 1 if len(words) > 1 and words[0] in _BEFORE_NUMBERS else 0
     if not _INEXACT.isdisjoint(words):

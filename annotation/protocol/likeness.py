@@ -1,4 +1,4 @@
-"""How alike two noun phrases of an image look, by their words."""
+"""Similarity of two noun phrases of an image, by their words."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ _ARTICLES = frozenset(("a", "an", "the"))
 
 
 class Likeness:
-    """How alike two mentions of one image look: same head noun, then words in common.
+    """Similarity of two mentions of one image: same head noun, then words in common.
 
     Words are case-folded; articles do not count. Computed once per pair.
     """
@@ -21,7 +21,7 @@ class Likeness:
         self._pairs: dict[tuple[str, str], tuple[bool, int]] = {}
 
     def __call__(self, a: Mention, b: Mention) -> tuple[bool, int]:
-        """(same head noun, number of shared words)."""
+        """Return (same head noun, number of shared words)."""
         pair = (a.id, b.id)
         likeness = self._pairs.get(pair)
         if likeness is None:

@@ -1,13 +1,12 @@
-"""How likely two phrases refer to the same thing, counted from images whose chains are known.
+"""Probability that two phrases refer to the same thing, counted from images whose chains are known.
 
-All pairs that a link could be asked about (a shared category, two captions) are counted: by their likeness
-(same head noun, number of shared words), and by their two head nouns. A pair of head nouns whose count
-departs from what its likeness says ("guy" and "man", "man" and "people") gets a chance of its own; any other
-pair has the chance of its likeness. Chances only order questions: what people answer decides.
+All pairs that could be linked (a shared category, two captions) are counted: by their similarity (same head
+noun, number of shared words), and by their two head nouns. A pair of head nouns that differs from its
+similarity class ("guy" and "man", "man" and "people") gets its own probability; any other pair has that of
+its similarity. Probabilities only order questions: people's answers decide.
 
-Source: that pairs likely to match are to be asked about first, since what follows from them need not be
-asked, is from Wang et al. 2013 (Leveraging transitive relations for crowdsourced joins). How the chance is
-counted is decided here.
+Source: asking about likely pairs first, since their consequences need not be asked, is from Wang et al. 2013
+(Leveraging transitive relations for crowdsourced joins). The estimate of the probability is our choice.
 """
 
 import json
@@ -21,37 +20,38 @@ from typing import Any
 from annotation.protocol.likeness import Likeness
 from annotation.protocol.terms import LayerRecord, Mention
 
-#: Shared words are counted up to here.
+#: Maximum count of shared words.
 MOST_WORDS = 2
-#: Pairs of head nouns that have a chance of their own: the table is kept with every open image.
+#: Maximum number of pairs of head nouns with their own probability: every open image stores the table.
 MOST_HEAD_PAIRS = 200
-#: A pair of head nouns counts as if its likeness had been seen so many times more.
+#: Weight of the prior: the number of extra observations of its similarity class for a pair of head nouns.
 _PRIOR = 2.0
-#: How a pair of head nouns is written, and a likeness: "guy man", "same 2", "other 0".
+#: Words for the two cases in the keys of head nouns and similarities: "guy man", "same 2", "other 0".
 _SAME, _DIFFERENT = "same", "other"
 
 
 class BadChances(ValueError):
-    """A text that holds no table of chances."""
+    """A text that is no table of probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkChances:
-    """Chances of "the same" (0..1): `alike` by likeness (0.5 where it was never seen), `pairs` by head nouns.
+    """Probabilities of "the same" (0..1): `alike` by similarity (0.5 if it was never seen), `pairs` by head
+    nouns.
 
-    A head noun is case-folded, and the two of a pair stand in the order of the alphabet.
+    A head noun is case-folded, and the two of a pair are in alphabetical order.
     """
 
     alike: Mapping[tuple[bool, int], float] = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def chance(self, a: Mention, b: Mention, likeness: tuple[bool, int]) -> float:
-        """The chance that `a` and `b`, which are so alike, refer to the same thing."""
-        learnt = self.pairs.get(_heads(a, b))
-        return self.alike.get(_bin(likeness), 0.5) if learnt is None else learnt
+        """Return the probability that `a` and `b`, with this similarity, refer to the same thing."""
+        learned = self.pairs.get(_heads(a, b))
+        return self.alike.get(_bin(likeness), 0.5) if learned is None else learned
 
     def as_text(self) -> str:
-        """The table as JSON, one line, from which `chances_from` makes the same."""
+        """Return the table as one line of JSON, for `chances_from`."""
         rows = {
             f"{_SAME if same else _DIFFERENT} {words}": p for (same, words), p in sorted(self.alike.items())
         }
@@ -62,8 +62,8 @@ class LinkChances:
 
 
 def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
-    """Count chances from the layers of some images. Chances are rounded to hundredths; no layer: an empty
-    table."""
+    """Return probabilities counted from the layers of some images, rounded to hundredths; without layers, an
+    empty table."""
     seen: Counter[tuple[tuple[bool, int], bool]] = Counter()
     by_heads: Counter[tuple[tuple[str, str], tuple[bool, int], bool]] = Counter()
     for layer in layers:
@@ -82,12 +82,12 @@ def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
         same_of[heads] += number * same
         expected[heads] += number * alike_chance[alike]  # type: ignore[assignment]
     # The pairs that change most questions come first.
-    learnt_pairs = sorted(pairs_seen, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[
+    learned_pairs = sorted(pairs_seen, key=lambda heads: (-abs(same_of[heads] - expected[heads]), heads))[
         :MOST_HEAD_PAIRS
     ]
     pairs = {
         heads: (same_of[heads] + _PRIOR * expected[heads] / pairs_seen[heads]) / (pairs_seen[heads] + _PRIOR)
-        for heads in learnt_pairs
+        for heads in learned_pairs
     }
     return LinkChances(
         {alike: round(p, 2) for alike, p in alike_chance.items()},
@@ -97,7 +97,7 @@ def learn_chances(layers: Iterable[LayerRecord]) -> LinkChances:
 
 @lru_cache(maxsize=64)
 def chances_from(text: str) -> LinkChances:
-    """The table that `as_text` wrote. Raises BadChances, which says what is wrong."""
+    """Return the table from `as_text`. Raises BadChances, which names the error."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -112,7 +112,7 @@ def chances_from(text: str) -> LinkChances:
 
 
 def _pairs(layer: LayerRecord) -> Iterator[tuple[Mention, Mention, tuple[bool, int], bool]]:
-    """The pairs that a link could be asked about: both mentions, their likeness, and whether they are one
+    """Yield the pairs that could be linked: both mentions, their similarity, and whether they are the same
     thing."""
     chain_of = {m.id: number for number, chain in enumerate(layer.chains) for m in chain.mentions}
     mentions = layer.mentions

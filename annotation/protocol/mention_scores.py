@@ -1,12 +1,12 @@
-"""How well found mentions agree with marked ones: spans by exact match, categories on matched spans.
+"""Scores of predicted mentions against marked ones: spans by exact match, categories on matched spans.
 
-A found span is right where a marked span of the same caption has the same first and last
-word; precision, recall and F1 are over all captions together (as CoNLL-2000 scores chunks).
-Marked spans of chain 0 ("not visual") are left out, and with them every found span that
-lies inside one: whether such a phrase is found is neither right nor wrong.
+A predicted span is right if a marked span of the same caption has the same first and last word; precision,
+recall and F1 are over all captions together (as CoNLL-2000 scores chunks). Marked spans of chain 0 ("not
+visual") are excluded, and with them every predicted span within one: finding such a phrase is neither right
+nor wrong.
 
-What is not matched is told apart as `missed` (marked, nothing found overlaps it), `spurious`
-(found, overlaps nothing marked) and `boundary` (the two overlap with other edges).
+Unmatched spans are counted as `missed` (marked, no predicted span overlaps it), `spurious` (predicted,
+overlaps no marked span) and `boundary` (the two overlap with different edges).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ MISSED, SPURIOUS, BOUNDARY = "missed", "spurious", "boundary"
 class MentionScores:
     """Counts over captions; add images up with `+=` (`__iadd__`), read the shares at the end.
 
-    `errors` counts phrases by kind of error, lower-cased; a boundary error reads
-    "found -> marked". `agreed` and `compared` count matched spans by marked category.
+    `errors` counts phrases by kind of error, in lower case; a boundary error has the form "predicted ->
+    marked". `agreed` and `compared` count matched spans by marked category.
     """
 
     gold: int = 0
@@ -51,32 +51,32 @@ class MentionScores:
 
     @property
     def precision(self) -> float:
-        """The share of the found phrases that are marked too; 0 where none was found."""
+        """Share of the predicted phrases that are marked; 0 if none was predicted."""
         return self.matched / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of the marked phrases that were found; 0 where none is marked."""
+        """Share of the marked phrases that were predicted; 0 if none is marked."""
         return self.matched / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, 0 where nothing matches."""
+        """Harmonic mean of precision and recall, 0 if nothing matches."""
         return span_f1(self.gold, self.predicted, self.matched)
 
     @property
     def category_agreement(self) -> float:
-        """The share of matched spans with the same set of categories."""
+        """Share of matched spans with the same set of categories."""
         return self.same_categories / self.matched if self.matched else 0.0
 
 
 def span_f1(gold: int, marked: int, matched: int) -> float:
-    """F1 of `matched` spans among `marked` and `gold`; 0 where nothing matches."""
+    """Return F1 of `matched` spans among `marked` and `gold`; 0 if nothing matches."""
     return 2 * matched / (gold + marked) if matched else 0.0
 
 
 def score_mentions(mentions: Iterable[Mention], layer: LayerRecord) -> MentionScores:
-    """The scores of one image's found mentions against those marked in its `layer`."""
+    """Return the scores of one image's predicted mentions against those marked in its `layer`."""
     hidden = [m for chain in layer.chains if chain.id == NOT_VISUAL for m in chain.mentions]
     gold = {m.span: m for chain in layer.chains if chain.id != NOT_VISUAL for m in chain.mentions}
     by_span = {m.span: m for m in mentions if m.span in gold or not any(_covers(h, m) for h in hidden)}
@@ -96,7 +96,7 @@ def score_mentions(mentions: Iterable[Mention], layer: LayerRecord) -> MentionSc
 
 
 def _count_errors(unfound: Sequence[Mention], spurious: Sequence[Mention], scores: MentionScores) -> None:
-    """Count what is unmatched on either side by kind."""
+    """Count the unmatched mentions on either side by kind of error."""
     for mention in spurious:
         touched = [m for m in unfound if _overlap(m, mention)]
         if touched:

@@ -1,8 +1,8 @@
-"""From captions to mentions: noun phrase chunks without what nobody can point at, with categories.
+"""Mentions of captions: noun phrase chunks without non-visual ones, with categories.
 
-Source: Plummer et al. 2015, section 2.1: "With the exception of personal pronouns (he, she,
-they) and a small list of frequent non-visual terms (background, air), we assume that any
-noun-phrase (NP) chunk is a potential entity mention." Conventions: docs/mentions.md.
+Source: Plummer et al. 2015, section 2.1: "With the exception of personal pronouns (he, she, they) and a small
+list of frequent non-visual terms (background, air), we assume that any noun-phrase (NP) chunk is a potential
+entity mention." Conventions: docs/mentions.md.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,11 +25,11 @@ def find_mentions(
     chunker: Chunker | None = None,
     categorise: Categoriser | None = None,
 ) -> tuple[Mention, ...]:
-    """The mentions of one image's captions, in caption order.
+    """Return the mentions of one image's captions, in caption order.
 
-    `captions` holds each caption's words. Without a `chunker`, the built-in one is used
-    (loaded once a process); without `categorise`, the built-in dictionaries, backed by
-    WordNet's noun files where Debian's package has installed them.
+    `captions` has each caption's words. The default `chunker` is the built-in one (loaded once per process);
+    the default `categorise` uses the built-in dictionaries and WordNet's noun files, if Debian's package is
+    installed.
     """
     chunker = chunker or _default_chunker()
     categorise = categorise or _default_categoriser()
@@ -44,10 +44,11 @@ def find_mentions(
 def mentions_at(
     captions: Sequence[Sequence[str]], spans: Iterable[Span], *, categorise: Categoriser | None = None
 ) -> tuple[Mention, ...]:
-    """The mentions at places that a person marked, in caption order, with the categories of their words.
+    """Return the mentions at spans that a person marked, in caption order, with the categories of their
+    words.
 
-    `captions` and `categorise` as `find_mentions` takes them. Whatever was marked is a mention: a person
-    knows better than the list of what cannot be seen. Raises IndexError for a caption that is not there.
+    `captions` and `categorise` are as in `find_mentions`. Every marked span is a mention, even if it is in
+    the list of non-visual terms. Raises IndexError for a caption that does not exist.
     """
     categorise = categorise or _default_categoriser()
     return tuple(
@@ -58,8 +59,8 @@ def mentions_at(
 
 
 def mentions_of(record: ImageRecord) -> tuple[Mention, ...]:
-    """The mentions that an image is asked about: its layer's, else those that somebody marked, else those
-    that the chunker finds in its captions."""
+    """Return the mentions of an image: its layer's, else those that a person marked, else those that the
+    chunker finds in its captions."""
     if record.layer is not None:
         return record.layer.mentions
     captions = [caption.words for caption in record.captions]
@@ -67,9 +68,9 @@ def mentions_of(record: ImageRecord) -> tuple[Mention, ...]:
 
 
 def is_mention(words: Sequence[str]) -> bool:
-    """Whether a noun phrase may be pointed at: no pronoun, none of the non-visual terms, not only signs.
+    """Whether a noun phrase may be a mention: no pronoun, no non-visual term, not only signs.
 
-    A term counts bare or with its article: "the background" is no mention, "a black top" is one.
+    A term counts alone or with its article: "the background" is no mention, "a black top" is one.
     """
     lowered = [word.lower() for word in words]
     if lowered[0] in _ARTICLES and len(lowered) > 1:

@@ -1,11 +1,10 @@
-"""The last step on an image: boxes that coincide become one, then chains with the same boxes.
+"""The last step for an image: merge overlapping boxes, then chains with the same boxes.
 
-Source: Plummer et al. 2015, section 2.3, "Box and Coreference Chain Merging": boxes merge at
-an IoU of at least 0.8, or 0.9 for `other`; people and clothing never. What print leaves
-open is decided here: bodyparts never with people either; pairs are taken in descending IoU
-and transitively, but never so that one box would stand for two boxes of a chain or for a
-forbidden pair; the survivor is the box of the chain with more mentions, but that of a person before
-that of a model annotator.
+Source: Plummer et al. 2015, section 2.3, "Box and Coreference Chain Merging": boxes merge at an IoU of at
+least 0.8, or 0.9 for `other`; people and clothing never. Our choices: bodyparts do not merge with people
+either; pairs are merged in descending IoU and transitively, but never so that one box would replace two boxes
+of a chain or a forbidden pair; the survivor is the box of the chain with more mentions, but a person's before
+a model annotator's.
 """
 
 from collections.abc import Iterable
@@ -33,7 +32,7 @@ from models_core.checked_fields import CheckedRecord
 
 @dataclass(frozen=True, slots=True)
 class MergeRules(CheckedRecord):
-    """When two boxes of different chains are taken for one (IoU in 0..1)."""
+    """When two boxes of different chains are merged (IoU in 0..1)."""
 
     iou: Annotated[
         IouThreshold, Field(description=_("Overlap (IoU) from which boxes of two chains become one"))
@@ -57,9 +56,9 @@ class MergeRules(CheckedRecord):
 class Merged:
     """One line of the merge log.
 
-    `what` is "boxes" or "chains"; `chains` are the ids concerned, the survivor's first; `boxes`
-    the two boxes whose overlap `iou` joined them, the surviving side's first, or the boxes that
-    all of the chains point to (`iou` 1.0).
+    `what` is "boxes" or "chains"; `chains` are the ids concerned, the survivor's first; `boxes` are the two
+    boxes that were merged because of their overlap `iou`, the survivor first, or the boxes that all of the
+    chains share (`iou` 1.0).
     """
 
     what: str
@@ -72,7 +71,7 @@ DEFAULT_RULES = MergeRules()
 
 
 class _Cluster:
-    """Objects that are taken for one box: their chains (never overlapping) and members."""
+    """Objects that are merged into one box: their chains (never overlapping) and members."""
 
     __slots__ = ("chains", "members", "survivor")
 
@@ -91,9 +90,8 @@ def merge_layer(
 ) -> tuple[LayerRecord, tuple[Merged, ...]]:
     """Merge boxes, then chains, of one image whose chains are all closed.
 
-    `apart` holds pairs of chain ids whose boxes must not merge; pairs in `distinct` may share
-    boxes but stay two chains. Returns the new record and the log; where the log is empty, the
-    record is the one that came in.
+    `apart` has pairs of chain ids whose boxes must not merge; pairs in `distinct` may share boxes but stay
+    two chains. Returns the new record and the log; if the log is empty, the record is unchanged.
     """
     chains = {chain.id: chain for chain in record.chains if chain.id != NOT_VISUAL}
     for obj in record.objects:
@@ -121,7 +119,7 @@ def _merge_boxes(
     apart: frozenset[frozenset[str]],
     log: list[Merged],
 ) -> dict[int, _Cluster]:
-    """Index of each boxed object -> its cluster."""
+    """Return the cluster of each boxed object by its index."""
     boxed = [i for i, obj in enumerate(objects) if obj.box is not None]
     cluster = {i: _Cluster(i, objects[i].chains) for i in boxed}
     pairs = []
@@ -154,8 +152,8 @@ def _merge_boxes(
 
 
 def _weight(index: int, objects: tuple[LayerObject, ...], chains: dict[str, Chain]) -> tuple[bool, int, int]:
-    """Sort key of a surviving box: people's before model annotators', then most mentions first, then file
-    order."""
+    """Return the sort key of a surviving box: people's before model annotators', then most mentions first,
+    then file order."""
     object = objects[index]
     return (object.by_model, -max(len(chains[name].mentions) for name in object.chains), index)
 
@@ -168,10 +166,10 @@ def _merge_chains(
     apart: frozenset[frozenset[str]],
     log: list[Merged],
 ) -> dict[str, list[str]]:
-    """Chain id -> the group it belongs to, most mentions first; every chain is in one group.
+    """Return the group of each chain id, most mentions first; every chain is in one group.
 
-    "The same set of boxes" is the same set of merged boxes, not of equal corners: a coat and
-    its wearer boxed alike stay two.
+    "The same set of boxes" is the same set of merged boxes, not of equal corners: a coat and its wearer with
+    equal boxes stay two.
     """
     depicted: dict[str, list[int]] = {}
     for cluster in {id(c): c for c in clusters.values()}.values():
@@ -236,12 +234,11 @@ def canonical_layer(
     *,
     by_model: frozenset[tuple[str, Box]] = frozenset(),
 ) -> LayerRecord:
-    """A record from (chain, its boxes, its kind) triples, in canonical order.
+    """Return a record from (chain, its boxes, its kind) triples, in canonical order.
 
-    Chains stand by first mention; objects follow chain by chain, a chain's boxes in the order
-    given. A chain without boxes becomes one object: `scene` where its kind is "scene", else
-    `nobndbox`; with kind "" it has none (nothing is known yet). `by_model`: the boxes, each with its
-    chain's id, that a model annotator drew.
+    Chains are sorted by first mention; objects follow chain by chain, a chain's boxes in input order. A chain
+    without boxes becomes one object: `scene` if its kind is "scene", else `nobndbox`; with kind "" it has
+    none (nothing is known yet). `by_model`: the boxes, each with its chain's id, that a model annotator drew.
     """
     ordered = sorted(chains, key=lambda triple: (triple[0].mentions[0].span, triple[0].id))
     objects: list[LayerObject] = []

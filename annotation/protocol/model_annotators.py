@@ -1,13 +1,13 @@
-"""Model annotators: what a campaign sets about them, and the rules by which one answers.
+"""Model annotators: a campaign's settings for them, and the rules by which they answer.
 
-A model annotator is a worker. It answers through the same queue and the same fold as people do, and is judged
-by the same verdicts. Three things set it apart. It gives only those answers of a kind that people check
-afterwards (`Kind.model_answers`: "drawn" to drawing, "yes" to a link). It answers votes alone, since
-agreement is told of people. And beside its trust state it has a record per category: below the bar, people
-draw again for that category.
+A model annotator is a worker. It answers through the same queue and the same fold as people, and is judged by
+the same verdicts. There are three differences. It gives only those answers of a kind that people check
+afterwards (`Kind.model_answers`: "drawn" to drawing, "yes" to a link). It only gives votes, since agreement
+is about people. And besides its trust state it has a record per category: below the bar, people draw again
+for that category.
 
-Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. That verifying a box costs people
-a tenth of drawing it: Papadopoulos et al. 2016. Every number is decided here.
+Source: the verdicts are those of Plummer et al. 2015, sections 2.2 and 2.3. Verifying a box costs people a
+tenth of drawing it: Papadopoulos et al. 2016. All numbers are our choices.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,29 +25,29 @@ from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
 from models_core.checked_fields import CheckedRecord
 
-#: A proposal that overlaps an accepted box by so much (IoU) shows the same thing: an accepted box stands for
-#: a gold box from there on (`gold.COVERS`).
+#: A proposal that overlaps an accepted box by this IoU shows the same thing: from there on an accepted box
+#: covers a gold box (`gold.COVERS`).
 SAME_THING = 0.5
-#: A proposal that overlaps a refused box by so much (IoU) would be refused again: verdicts ask for as much.
+#: A proposal that overlaps a rejected box by this IoU would be rejected again: the threshold of verdicts.
 SAME_BOX = 0.7
-#: A proposal that overlaps a box of `boxes_of_others` by so much (IoU) means that box.
+#: A proposal that overlaps a box of `boxes_of_others` by this IoU is taken to be that box.
 _SHARED_BOX = 0.4
-#: Further images are opened once so small a share of `ModelAnnotatorSettings.images_at_once` is unfinished:
-#: people have something to do meanwhile.
+#: More images are opened when the share of `ModelAnnotatorSettings.images_at_once` that is unfinished falls
+#: to this value, so that people have tasks meanwhile.
 _STILL_UNFINISHED = 0.25
-#: A model annotator learns again from so many more images at least, as a share of those that it learnt from
-#: last: the more it has seen, the less a few more change.
+#: A model annotator is retrained after at least this share of additional images, relative to the last
+#: training: the more it has seen, the less a few more change.
 _FURTHER_SHARE = 0.25
-#: Proposals of one phrase that are kept.
+#: Maximum number of stored proposals per phrase.
 MOST_PROPOSALS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnnotatorSettings(CheckedRecord):
-    """On how many images a model annotator proposes, when it learns, and how sure it must be. `share` 0: no
+    """On how many images a model annotator proposes, when it is trained, and its thresholds. `share` 0: no
     model annotator.
 
-    They hold from the next answer on, also for images that are open. Raises BadField (a ValueError).
+    Changes apply from the next answer on, also to open images. Raises BadField (a ValueError).
     """
 
     share: Annotated[
@@ -111,12 +111,12 @@ class ModelAnnotatorSettings(CheckedRecord):
     ] = field(default=True, metadata={"source": "decided (docs/model_annotators.md)"})
 
     def takes(self, image: str, *, seed: Seed) -> bool:
-        """Whether a model annotator works on the image with this key. A larger share has the images of a
+        """Whether a model annotator works on the image with this key. A larger share includes the images of a
         smaller."""
         return draw_number(seed, image, "machine") < self.share
 
     def images_to_open(self, unfinished: int) -> int | None:
-        """How many images are to be opened where so many open ones are unfinished; None: all there are."""
+        """Return how many images to open when this many open ones are unfinished; None: all."""
         if not self.images_at_once:
             return None
         few = unfinished <= self.images_at_once * _STILL_UNFINISHED
@@ -124,14 +124,13 @@ class ModelAnnotatorSettings(CheckedRecord):
 
 
 class ProposedBox(NamedTuple):
-    """A box that a model annotator would draw, and the chance, as it rates it, that people accept it
-    (0..1)."""
+    """A box proposed by a model annotator, and its estimated probability that people accept it (0..1)."""
 
     box: Box
     chance: float
 
 
-#: Of one image: a phrase's id (its mention's) -> its boxes, the best first.
+#: Boxes of one image by the id of a phrase (its mention), the best first.
 Proposals = Mapping[str, Sequence[ProposedBox]]
 
 
@@ -144,12 +143,12 @@ def next_proposal(
     rejected: Collection[Box] = (),
     of_others: Collection[Box] = (),
 ) -> ProposedBox | None:
-    """The box to propose for a chain that has these accepted boxes; None where it is left to people.
+    """Return the box to propose for a chain with these accepted boxes; None if it is left to people.
 
-    Proposals are those of the mention that people are shown for the chain. Boxes that show what an accepted
-    one shows are passed over, and those that are much like one that people `rejected` for the chain, be it
-    a person's or a model annotator's. Where a proposal overlaps one `of_others` (`boxes_of_others`), that is
-    proposed first: a group and its members have boxes in common.
+    Proposals are those of the mention that represents the chain. Boxes that show the same as an accepted one
+    are skipped, and those that are similar to one that people `rejected` for the chain, whether a person or a
+    model annotator drew it. A proposal that overlaps one of `of_others` (`boxes_of_others`) comes first: a
+    group and its members have boxes in common.
     """
     for proposed in proposals.get(representative(mentions).id, ()):
         if proposed.chance < least_chance:
@@ -171,14 +170,14 @@ def boxes_of_others(
     own_boxes: Collection[Box],
     named: Mapping[str, Mention],
 ) -> tuple[Box, ...]:
-    """The boxes that a `chain` with these boxes may have in common with other chains of its category: a group
-    with its members. Each once.
+    """Return the boxes that a `chain` with these boxes may share with other chains of its category: a group
+    with its members. Without duplicates.
 
     `accepted` are the boxes that people accepted in the image, each with the ids of its chain's mentions;
-    `named` are the image's mentions. Of two chains one has to be more than one thing: its phrases name a
-    number (`likely_count`), or it has a box and another one is asked for, or has two. Two single things that
-    were given one box would be taken for one, and their chains merged: so a single thing is not offered what
-    another single one has, though a group has it too.
+    `named` are the image's mentions. One of the two chains must be more than one thing: its phrases name a
+    number (`likely_count`), or it has a box and needs another, or it has two. Two single things with the same
+    box would be merged, so the box of a single thing is never proposed for another single thing, even if a
+    group has it too.
     """
     chain_mentions = tuple(chain)
     ids, categories = {mention.id for mention in chain_mentions}, set(Chain("", chain_mentions).categories)
@@ -200,28 +199,29 @@ def boxes_of_others(
 
 
 def model_tries(annotator: ModelAnnotatorSettings, limits: BoxLimits) -> int:
-    """How many boxes model annotators propose for one drawing question: no more than leave people a round in
-    which they draw before the chain goes to review."""
+    """Return the maximum number of boxes that model annotators propose for one drawing question: people must
+    have a round of drawing before the chain goes to review."""
     return min(annotator.tries, limits.fruitless)
 
 
 def best_first(proposals: Iterable[ProposedBox]) -> list[ProposedBox]:
-    """At most `MOST_PROPOSALS` proposals by falling chance, those of equal chance as they came."""
+    """Return at most `MOST_PROPOSALS` proposals by decreasing probability; the sort is stable."""
     return sorted(proposals, key=lambda proposal: -proposal.chance)[:MOST_PROPOSALS]
 
 
 def model_trust(settings: TrustSettings, annotator: ModelAnnotatorSettings) -> TrustSettings:
-    """The trust rules that hold for a model annotator: no test, a bar of its own, all else as for people."""
+    """Return the trust rules for a model annotator: no test, its own bar, otherwise as for people."""
     return replace(settings, qualification=False, drawing_bar=annotator.bar)
 
 
 def categories_left(
     verdicts: Iterable[tuple[Iterable[str], bool]], *, kind: str, settings: TrustSettings
 ) -> frozenset[str]:
-    """The categories that people draw again, from the verdicts (categories of the chain, good or not) on a
-    model annotator's boxes since it last learnt, oldest first.
+    """Return the categories that people draw again, from the verdicts (categories of the chain, good or not)
+    on a model annotator's boxes since its last training, oldest first.
 
-    A category is left by the rule that suspends a worker: `TrustSettings.suspends` over its newest verdicts.
+    A category is dropped by the rule that suspends a worker: `TrustSettings.suspends` over its newest
+    verdicts.
     """
     records: dict[str, list[bool]] = {}
     for categories, good in verdicts:
@@ -233,15 +233,15 @@ def categories_left(
     )
 
 
-def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learnt: int | None) -> bool:
-    """Whether a model annotator that last learnt from `learnt` finished images (None: never) is to learn from
-    `finished`: after `retrain_every` further ones, or a quarter more, whichever is more; never from fewer
-    than `from_images`."""
+def learns_now(settings: ModelAnnotatorSettings, *, finished: int, learned: int | None) -> bool:
+    """Whether to train a model annotator on `finished` images whose last training used `learned` (None:
+    never): after `retrain_every` more, or a quarter more, whichever is larger; never on fewer than
+    `from_images`."""
     if not settings.share:
         return False
-    if learnt is None:
+    if learned is None:
         return bool(settings.system) or finished >= settings.from_images
     if not settings.retrain_every or finished < settings.from_images:
         return False
-    further = max(settings.retrain_every, _FURTHER_SHARE * learnt)
-    return learnt < settings.from_images or finished - learnt >= further
+    further = max(settings.retrain_every, _FURTHER_SHARE * learned)
+    return learned < settings.from_images or finished - learned >= further

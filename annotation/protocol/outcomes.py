@@ -1,4 +1,4 @@
-"""Which judgments settled which question: what a reader needs to follow a fold by hand."""
+"""Which judgments settled which question, so that a reader can follow a fold by hand."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,10 +12,9 @@ from annotation.protocol.state import ImageState
 
 @dataclass(frozen=True, slots=True)
 class SettledQuestion:
-    """A question that was settled: its key, the judgments that were read for it, in the order in which they
-    came, and the outcome.
+    """A question that was settled: its key, its judgments in order of arrival, and the outcome.
 
-    A question that comes back under the same key is settled by further judgments, as a question of its own.
+    A question that returns under the same key is a separate one, settled by further judgments.
     """
 
     key: str
@@ -49,7 +48,7 @@ class _RecordedReading(Reading):
 def settled_questions(
     fold: Fold, judgments: Iterable[Judgment]
 ) -> tuple[ImageState, tuple[SettledQuestion, ...]]:
-    """The state of an image, and the questions that led there, in the order in which the fold asked them."""
+    """Return the state of an image, and the questions that led there, in the order of the fold."""
     sorted_votes = sort_votes_by_key(judgments)
     reading = _RecordedReading(sorted_votes.votes, sorted_votes.skipped)
     state = fold.state_after(reading)

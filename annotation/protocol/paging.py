@@ -1,12 +1,11 @@
-"""Image-caption pairs -> relevance pages: six images with ten captions each.
+"""Image-caption pairs as relevance pages: six images with ten captions each.
 
-A page of a batch holds five images; the sixth, a control image, is put in when the page is
-leased, because each worker meets each control once. Captions come in tens, so an image's last
-ten are filled up with pairs that the filter took out, drawn at random: their judgments tell
-what the filter loses.
+A page of a batch has five images; the sixth, a control image, is added when the page is leased, because each
+worker sees each control once. Captions come in tens, so an image's last ten are filled up with random pairs
+that the filter removed: their judgments show what the filter loses.
 
-Source: Hodosh et al. 2013, section 4.3.2 ("The crowdsourcing task", "Filtering unlikely
-image-caption pairs").
+Source: Hodosh et al. 2013, section 4.3.2 ("The crowdsourcing task", "Filtering unlikely image-caption
+pairs").
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +31,7 @@ _HODOSH = "Hodosh et al. 2013, section 4.3.2"
 
 @dataclass(frozen=True, slots=True)
 class PagingSettings:
-    """The measures of a page (section 4.3.2); raises ValueError where no image would be left for pairs."""
+    """The measures of a page (section 4.3.2). Raises ValueError if no image would be left for pairs."""
 
     images: Annotated[WholeFromOne, Field(description=_("Images on a page, control images included"))] = (
         field(default=6, metadata={"source": _HODOSH})
@@ -61,7 +60,7 @@ class Pair(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One checkbox of a page, and why it is there (one of ROLES; never shown to the worker)."""
+    """One checkbox of a page, and its role (one of ROLES; never shown to the worker)."""
 
     image: str
     caption: str
@@ -78,10 +77,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """How full `pages` are: they have room for `blocks` images, control images not counted.
+    """How full `pages` are: they have room for `blocks` images, without control images.
 
-    `fillers` captions fill them up, and `missing` ones are lacking to full pages. Of the `blocks`
-    `short_blocks` have fewer captions than fit, or none at all.
+    `fillers` is the number of captions that fill them up, `missing` the number still missing to full pages.
+    `short_blocks` of the `blocks` have fewer captions than fit, or none.
     """
 
     pages: int = 0
@@ -93,13 +92,13 @@ class Filling:
 
 @dataclass(frozen=True, slots=True)
 class PageBatch:
-    """Pages, each a tuple of blocks still without control images, and how full they are."""
+    """Pages, each a tuple of blocks without control images, and how full they are."""
 
     pages: tuple[tuple[Block, ...], ...]
     filling: Filling = Filling()
 
     def count(self, role: str) -> int:
-        """How many entries of the batch have this role."""
+        """Return the number of entries of the batch with this role."""
         return sum(entry.role == role for page in self.pages for block in page for entry in block.entries)
 
 
@@ -125,12 +124,12 @@ class ControlImage:
         return Block(self.image, tuple(Entry(self.image, caption, ROLE_CONTROL) for caption in captions))
 
     def known(self, block: Block) -> tuple[bool, ...]:
-        """The gold answers in the order of the captions of `block`, for `grading.is_right`."""
+        """Return the gold answers in the order of the captions of `block`, for `grading.is_right`."""
         return tuple(entry.caption in self.true for entry in block.entries)
 
 
 class _Fillers:
-    """Filtered pairs by image, each handed out at most once and never where it is wanted."""
+    """Filtered pairs by image; each is used at most once, and never for an image that needs it as a pair."""
 
     def __init__(
         self, fillers: Mapping[str, Collection[str]], chosen: Mapping[str, Collection[str]], seed: Seed
@@ -147,7 +146,8 @@ class _Fillers:
         return [Entry(image, caption, ROLE_FILLER) for caption in taken]
 
     def fullest(self, *, but: Collection[str], captions: int) -> str | None:
-        """A drawn image outside `but` that can fill a block, or comes nearest; None where all are used up."""
+        """Return a random image outside `but` that can fill a block, or comes nearest; None if all are used
+        up."""
         able = {image: min(len(self.left(image)), captions) for image in self._fillers if image not in but}
         if not any(able.values()):
             return None
@@ -161,13 +161,12 @@ def paginate(
     seed: Seed,
     settings: PagingSettings | None = None,
 ) -> PageBatch:
-    """The pages on which every wanted pair stands exactly once.
+    """Return the pages, with every pair of `chosen` exactly once.
 
-    `fillers` maps images to the captions that the filter took out for them; a caption wanted
-    there is not used. Pairs are a set: repetitions and order change nothing. An image's last
-    block, and the pages that are one image short, are filled with fillers; where these run
-    out a block has fewer captions or a page fewer images, and `filling` says by how much. An
-    image stands twice on one page only if it has more blocks than there are pages.
+    `fillers` maps images to the captions that the filter removed for them; chosen captions are skipped. Pairs
+    are a set: repetitions and order have no effect. An image's last block, and pages that lack an image, are
+    filled with fillers; if these run out a block has fewer captions or a page fewer images, and `filling` has
+    the numbers. An image is twice on one page only if it has more blocks than there are pages.
     """
     settings = settings or PagingSettings()
     captions: dict[str, set[str]] = {}
@@ -181,7 +180,7 @@ def paginate(
     ]
     room = settings.images - settings.controls
     pages: list[list[Block]] = [[] for _ in range(ceil(len(blocks) / room))]
-    # Dealt in turn, so that the blocks of one image, which follow each other, fall on different pages.
+    # Blocks are dealt in turn, so that those of one image, which are adjacent, are on different pages.
     for index, block in enumerate(blocks):
         pages[index % len(pages)].append(block)
     for page in pages:
@@ -195,7 +194,7 @@ def paginate(
 
 
 def filling_of(pages: Iterable[Sequence[Sequence[str]]], settings: PagingSettings) -> Filling:
-    """How full pages are, each given as its blocks, and a block as the roles of its captions."""
+    """Return how full pages are, each given as its blocks, and a block as the roles of its captions."""
     room = settings.images - settings.controls
     number = short = fillers = missing = 0
     for page in pages:
@@ -226,13 +225,12 @@ def controls_on_page(
     kind: str,
     settings: PagingSettings | None = None,
 ) -> int:
-    """How many images of this worker's page number `page` (from 1) are controls.
+    """Return the number of control images on this worker's page number `page` (from 1).
 
-    One, as printed. With one a page, 30 items would hold 5 checked answers and a verdict would
-    wait for 72; so during warm-up some pages, drawn, hold controls only: as many as it takes to
-    know `warm_up_known` of `warm_up_items` (by default two pages in five, 15 of 30). A page of a single
-    image has no place for a control image beside it: it is one or it is none, as often as a question that is
-    asked by itself (`controls.is_control_due`).
+    One, as in the paper. With one per page, 30 items would contain 5 checked answers and a verdict would need
+    72; so during warm-up some random pages contain only controls: as many as are needed for `warm_up_known`
+    of `warm_up_items` (by default two pages in five, 15 of 30). A page of a single image has no room for
+    another image: it is a control or not, as often as a single question (`controls.is_control_due`).
     """
     settings = settings or PagingSettings()
     if page < 1:
@@ -252,11 +250,11 @@ def controls_on_page(
 def displayed_positions(
     known: Sequence[bool], size: int, *, seed: Seed, worker: str, control: int | str
 ) -> list[int]:
-    """The places of `size` captions of a control image (all, where it has no more), in their order.
+    """Return indices of `size` captions of a control image (all, if it has no more), in their order.
 
-    `known`: which of its captions are true. A control image has as many captions as the images beside
-    it, which may be few. Of two or more one at least is true and one wrong, and the true ones have their
-    share; a single one is true for half of the workers.
+    `known`: which of its captions are true. A control image has as many captions as the images beside it,
+    which may be few. Of two or more at least one is true and one wrong, and the share of true ones is kept; a
+    single one is true for half of the workers.
     """
     if size >= len(known):
         return list(range(len(known)))
@@ -276,10 +274,10 @@ def displayed_positions(
 def for_worker(
     blocks: Sequence[Block], controls: Sequence[ControlImage], *, seed: Seed, worker: str
 ) -> tuple[Block, ...]:
-    """The page as one worker sees it: blocks and control images, images and captions in drawn order.
+    """Return the page for one worker: blocks and control images, with images and captions in random order.
 
-    Neither order tells a control or a filler from a wanted pair, and no two workers share a
-    position bias. Raises ValueError on a control image of an image that is on the page already.
+    The order does not reveal a control or a filler, and no two workers have the same position bias. Raises
+    ValueError for a control image that is on the page already.
     """
     taken = {block.image for block in blocks}
     for control in controls:

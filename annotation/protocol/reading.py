@@ -1,4 +1,4 @@
-"""Judgments sorted by the key they answer, and consumed from there: once each, in arrival order."""
+"""Judgments sorted by the key that they answer, and consumed from there: once each, in order of arrival."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from annotation.protocol.redundancy import VoteRule
 
 
 class _Votes:
-    """The votes on one key: one per worker (of a model annotator each of its boxes), in arrival order, each
-    consumed once."""
+    """The votes on one key: one per worker (for a model annotator, each of its boxes), in order of arrival,
+    each consumed once."""
 
     __slots__ = ("next", "queue", "workers")
 
@@ -27,8 +27,11 @@ _NO_VOTES = _Votes()
 
 @dataclass(slots=True)
 class Reading:
-    """One pass over the judgments: votes by key, and the questions found open. `used_by_rulings`: the
-    judgments whose boxes a reviewer kept as they are, which count although no question consumed them."""
+    """One pass over the judgments: votes by key, and the questions that are open.
+
+    `used_by_rulings`: the judgments whose boxes a reviewer left unchanged, which count although no question
+    consumed them.
+    """
 
     votes: dict[str, _Votes]
     skipped: list[str]
@@ -44,10 +47,10 @@ class Reading:
         limit: int,
         barred: frozenset[str] = NOBODY,
     ) -> tuple[str | None, Judgment | None]:
-        """Consume votes of `key` until `rule` settles: (outcome, last judgment), or (None, None).
+        """Consume votes of `key` until `rule` settles: return (outcome, last judgment), or (None, None).
 
-        `votes` and `flags` grow by what was consumed; `limit` flags settle on FLAGGED. Votes of
-        `barred` workers are passed over.
+        The consumed votes and flags are added to `votes` and `flags`; `limit` flags settle on FLAGGED. Votes
+        of `barred` workers are skipped.
         """
         outcome = rule.settle(votes)
         last: Judgment | None = None
@@ -67,21 +70,21 @@ class Reading:
         return outcome, last
 
     def by_model(self, key: str) -> bool:
-        """Whether a model annotator's vote is among those of `key` that were consumed."""
+        """Whether a model annotator's vote is among the consumed ones of `key`."""
         votes = self.votes.get(key, _NO_VOTES)
         return any(judgment.by_model for judgment in votes.queue[: votes.next])
 
     def barred(self, key: str, also: frozenset[str] = NOBODY) -> frozenset[str]:
-        """The workers who voted on `key`, and those of `also`."""
+        """Return the workers who voted on `key`, and those of `also`."""
         votes = self.votes.get(key)
         return also if votes is None else also.union(votes.workers)
 
 
 def sort_votes_by_key(judgments: Iterable[Judgment]) -> Reading:
-    """Sort the votes by key. A worker's second vote on a key is extra and never read, but for a model
-    annotator's box: once people have refused one, it may propose another (`model_annotator.tries`).
+    """Sort the votes by key. A worker's second vote on a key is extra and never read, except a model
+    annotator's box: after people rejected one, it may propose another (`model_annotators.model_tries`).
 
-    A double check or a extra answer is no vote, but who gave it is not asked the same again.
+    A double check or an extra answer is no vote, but its worker does not get the same question again.
     """
     votes: dict[str, _Votes] = {}
     extra: list[str] = []

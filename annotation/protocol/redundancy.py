@@ -1,10 +1,10 @@
 """When votes settle: one answer, two that agree, best of three, k judgments.
 
-A rule looks at the votes of one round, in arrival order, and says what they settle on, or
-None while more are wanted. It asks for no vote that could not change the outcome.
+A rule takes the votes of one round, in order of arrival, and returns their outcome, or None while more are
+needed. It requests no vote that could not change the outcome.
 
-Source: Plummer et al. 2015, section 2.2 (requirement and coverage), section 2.1 (links);
-Hodosh et al. 2013, section 4.3.2 (three judgments a pair).
+Source: Plummer et al. 2015, section 2.2 (requirement and coverage), section 2.1 (links); Hodosh et al. 2013,
+section 4.3.2 (three judgments a pair).
 """
 
 from collections import Counter
@@ -14,32 +14,32 @@ from typing import Protocol
 
 
 class VoteRule(Protocol):
-    """How many answers a question takes."""
+    """How many answers a question needs, and their outcome."""
 
     def settle(self, votes: Sequence[str]) -> str | None:
-        """The outcome of `votes`, or None while they do not settle."""
+        """Return the outcome of `votes`, or None while they do not settle."""
 
     def votes_needed(self, votes: Sequence[str]) -> int:
-        """How many further votes are needed whatever they say; 0 where settled."""
+        """Return the number of further votes that are needed in any case; 0 if settled."""
 
     def most(self) -> int:
-        """How many votes it takes at most, whatever they say."""
+        """Return the maximum number of votes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstVote:
-    """The first answer stands."""
+    """The first answer settles."""
 
     def settle(self, votes: Sequence[str]) -> str | None:
-        """The first vote; None where there is none."""
+        """Return the first vote; None if there is none."""
         return votes[0] if votes else None
 
     def votes_needed(self, votes: Sequence[str]) -> int:
-        """1 until there is a vote."""
+        """Return 1 until there is a vote."""
         return 0 if votes else 1
 
     def most(self) -> int:
-        """1."""
+        """Return 1."""
         return 1
 
 
@@ -47,7 +47,7 @@ class FirstVote:
 class AgreeingVotes:
     """Two votes for the same outcome settle; a first vote for `eager` settles alone.
 
-    `outcome_of` maps a vote to the outcome it counts for; a vote not listed raises.
+    `outcome_of` maps a vote to its outcome; a vote not in it raises.
     """
 
     outcome_of: Mapping[str, str]
@@ -55,7 +55,7 @@ class AgreeingVotes:
     agreeing: int = 2
 
     def settle(self, votes: Sequence[str]) -> str | None:
-        """The first outcome with enough votes, None while none has. ValueError for a vote not listed."""
+        """Return the first outcome with enough votes, or None. Raises ValueError for an unknown vote."""
         counted: dict[str, int] = {}
         for index, vote in enumerate(votes):
             outcome = self.outcome_of.get(vote)
@@ -67,7 +67,7 @@ class AgreeingVotes:
         return None
 
     def votes_needed(self, votes: Sequence[str]) -> int:
-        """How many votes the leading outcome lacks; 0 where settled."""
+        """Return the number of votes missing for the leading outcome; 0 if settled."""
         if self.settle(votes) is not None:
             return 0
         if not votes and self.eager:
@@ -76,12 +76,13 @@ class AgreeingVotes:
         return self.agreeing - best
 
     def most(self) -> int:
-        """Each outcome one vote short, and one more."""
+        """Return the number with one vote missing for each outcome, plus one."""
         return len(set(self.outcome_of.values())) * (self.agreeing - 1) + 1
 
 
 def majority_rule(votes: int, outcomes: Sequence[str]) -> VoteRule:
-    """One answer (votes = 1), or a majority of an odd number of votes over two `outcomes`."""
+    """Return the rule of one answer (votes = 1), or of a majority of an odd number of votes over two
+    `outcomes`."""
     if votes < 1 or votes % 2 == 0:
         raise ValueError(f"best of {votes}: expected an odd number of votes, 1 or more")
     if votes == 1:
@@ -91,22 +92,22 @@ def majority_rule(votes: int, outcomes: Sequence[str]) -> VoteRule:
 
 @dataclass(frozen=True, slots=True)
 class Exactly:
-    """All of k judgments are collected; the majority is the outcome, a tie goes to `tie`."""
+    """All of k judgments are collected; the majority is the outcome, `tie` if there is none."""
 
     k: int
     tie: str
 
     def settle(self, votes: Sequence[str]) -> str | None:
-        """The majority of the first k votes, `tie` where two lead; None while there are fewer."""
+        """Return the majority of the first k votes, `tie` if two lead; None while there are fewer."""
         if len(votes) < self.k:
             return None
         ranked = Counter(votes[: self.k]).most_common(2)
         return self.tie if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
 
     def votes_needed(self, votes: Sequence[str]) -> int:
-        """How many of the k votes are missing."""
+        """Return the number of missing votes."""
         return max(0, self.k - len(votes))
 
     def most(self) -> int:
-        """All of the k votes."""
+        """Return k."""
         return self.k

@@ -1,7 +1,7 @@
-"""How many answers an image takes: the protocol run over it once, with people who are nearly always right.
+"""Number of answers that an image needs: one run of the protocol with workers who are almost always right.
 
-It serves estimates, before anybody was asked. Without gold, what the image shows is guessed from its mentions
-(`guessed_layer`). The simulator of crowds is another matter: it knows workers, time and control items.
+It is used for estimates before a campaign starts. Without gold, the content of the image is guessed from its
+mentions (`guessed_layer`). The simulator of crowds is separate: it models workers, time and control items.
 """
 
 from collections import Counter, defaultdict
@@ -20,11 +20,11 @@ from annotation.protocol.terms import SCENE, Box, Chain, LayerObject, LayerRecor
 
 @dataclass(frozen=True, slots=True)
 class CrowdSize:
-    """How many different workers it takes.
+    """Number of different workers that a campaign needs.
 
-    `least`: with so many every question is settled that comes up once and that nobody reports, whatever they
-    answer; with fewer there are answers after which it stays open. `enough`: with so many each is settled, or
-    goes to a reviewer, also where it comes back as often as it may and workers report it.
+    With `least`, every question settles that occurs once and that nobody reports, whatever the answers; with
+    fewer, some answers leave it open. With `enough`, every question settles or goes to a reviewer, even if it
+    returns as often as possible and workers report it.
     """
 
     least: int
@@ -32,9 +32,10 @@ class CrowdSize:
 
 
 def crowd_size(kinds: Iterable[str], settings: CampaignSettings, *, pictured: bool = True) -> CrowdSize:
-    """The workers that a campaign of these kinds of question needs; `pictured`: some image has a picture.
+    """Return the workers that a campaign of these kinds of question needs; `pictured`: some image has a
+    picture.
 
-    One worker is the least. A reviewer who resumes a chain may bring its questions back once more.
+    One worker is the minimum. A reviewer who resumes a chain may reopen its questions once more.
     """
     sizes = [_of_kind(kind, settings) for kind in kinds if _comes_up(kind, settings.protocol, pictured)]
     return CrowdSize(
@@ -43,7 +44,7 @@ def crowd_size(kinds: Iterable[str], settings: CampaignSettings, *, pictured: bo
 
 
 def _comes_up(kind: str, settings: ImageSettings, pictured: bool) -> bool:
-    """Whether a question of `kind` is ever asked: none about boxes where no boxes are."""
+    """Whether a question of `kind` can occur: none about boxes if there are no boxes."""
     boxes = settings.boxes == BOXES_ALWAYS or (pictured and settings.boxes != BOXES_NEVER)
     return boxes or is_counted(kind) or not kind_of(kind).about_boxes
 
@@ -53,28 +54,28 @@ def _of_kind(kind: str, settings: CampaignSettings) -> CrowdSize:
         votes, back = settings.answers.answers_needed(kind), 0
     else:
         votes, back = vote_rules(settings.protocol)[kind].most(), votes_when_back(kind, settings.protocol)
-        # Of a share of the questions a second person is asked, also where one answer settles.
+        # Some questions have a double check even if one answer settles.
         votes = max(votes, 2 if settings.trust.double_check_share else 1)
     least = votes + (kind in BARS_DRAWER)
-    # One report fewer than those that send a question to a reviewer.
+    # One report fewer than the number that sends a question to a reviewer.
     return CrowdSize(least, least + back + settings.protocol.flags_to_review - 1)
 
 
-#: How often each answer is wrong, and the standard deviation of each side of a box, as a share of its extent.
+#: Error rate of each answer, and standard deviation of each side of a box, as a share of its extent.
 SLIPS, SLACK = 0.03, 0.03
-#: Rounds of questions after which an image is left to a reviewer.
+#: Number of rounds of questions after which an image is left to a reviewer.
 _ROUNDS = 400
-#: Boxes of a guess stand on a grid of so many columns and rows, so that no two overlap.
+#: Guessed boxes are placed on a grid with this many columns and rows, so that no two overlap.
 _GRID = 8
 
 
 def answers_for(
     gold: Gold, settings: ImageSettings, *, seed: int, share: Callable[[str], float] = lambda kind: 0.0
 ) -> dict[str, float]:
-    """Kind of question -> the answers that one image takes until it is complete, or a reviewer must rule.
+    """Return by kind of question the number of answers until one image is complete, or a reviewer must rule.
 
-    `share`: the chance with which a question of a kind is drawn for a second answer; those that are to be
-    expected are added.
+    `share`: the probability with which a question of a kind is drawn for a second answer; their expected
+    number is added.
     """
     image, size, layer = gold
     truth = Truth(layer, image=image, size=size)
@@ -102,10 +103,10 @@ def answers_for(
 
 
 def guessed_layer(mentions: tuple[Mention, ...], size: tuple[int, int] = (0, 0)) -> LayerRecord:
-    """What an image may show, as far as its mentions tell: those of one head noun and category are one thing,
-    which has one box unless it is a scene.
+    """Return a guess of the layer from its mentions: those with the same head noun and category are one
+    thing, which has one box unless it is a scene.
 
-    The boxes stand on a grid; nobody may be shown them.
+    The boxes are on a grid and must not be shown to anybody.
     """
     groups: dict[tuple[str, str], list[Mention]] = {}
     for mention in sorted(mentions, key=lambda m: m.span):

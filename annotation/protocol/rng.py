@@ -1,7 +1,7 @@
-"""Chance that depends on what is decided, not on when: the same seed and words, the same draws.
+"""Random numbers that depend on the words of a decision, not on its time: same seed and words, same draws.
 
-Simulated workers must answer a question alike whichever driver asks it and in whatever order, and control
-items drawn again must be the same ones. So they never share a running generator.
+Simulated workers must answer a question alike in any driver and any order, and control items that are drawn
+again must be the same. So they never share the state of a generator.
 """
 
 import math
@@ -17,7 +17,7 @@ _SCALE = 1.0 / 2**64
 
 
 class SeededRng:
-    """A stream of uniform numbers that is a function of `words` alone."""
+    """A stream of uniform numbers that depends only on `words`."""
 
     __slots__ = ("_at", "_block", "_name", "_numbers")
 
@@ -28,7 +28,7 @@ class SeededRng:
         self._numbers: tuple[int, ...] = ()
 
     def uniform(self) -> float:
-        """A number in [0, 1)."""
+        """Return a number in [0, 1)."""
         if self._at == 8:
             digest = blake2b(self._name, digest_size=64, salt=self._block.to_bytes(16, "little"))
             self._numbers = _NUMBERS.unpack(digest.digest())
@@ -38,18 +38,18 @@ class SeededRng:
         return min(self._numbers[self._at - 1] * _SCALE, 1.0 - 2**-53)
 
     def below(self, end: int) -> int:
-        """A whole number in 0..end-1."""
+        """Return a whole number in 0..end-1."""
         return int(self.uniform() * end)
 
     def choice(self, things: Sequence[_T]) -> _T:
-        """One of the things, each as likely as another."""
+        """Return one of the things, with equal probabilities."""
         return things[self.below(len(things))]
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
+        """Return True with this probability."""
         return self.uniform() < probability
 
     def normal(self) -> float:
-        """A standard normal number (Box and Muller)."""
+        """Return a standard normal number (Box and Muller)."""
         radius = math.sqrt(-2.0 * math.log(1.0 - self.uniform()))
         return radius * math.cos(2.0 * math.pi * self.uniform())

@@ -1,7 +1,7 @@
-"""What a reviewer asserts about an image, and what follows for pairs of mentions and for chains.
+"""A reviewer's assertions about an image, and their consequences for pairs of mentions and for chains.
 
-Rulings name mentions by id, so they outlive every rebuild; a changed span is a new mention,
-and what was said of the old one falls silent. Of two rulings on one thing the later holds.
+Rulings contain ids of mentions, so they survive every rebuild; a changed span is a new mention, and rulings
+on the old one have no effect. Of two rulings on the same thing, the later one applies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from annotation.protocol.terms import Box, Mention
 class Partition:
     """These groups of mentions are chains: together within a group, different between groups.
 
-    Raises ValueError where a mention is in two places.
+    Raises ValueError if a mention occurs twice.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -65,7 +65,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """The chain of exactly these mentions leaves review once; it also lifts what closed it before."""
+    """The chain of exactly these mentions leaves review once; this also cancels what closed it before."""
 
     mentions: tuple[str, ...]
 
@@ -75,12 +75,11 @@ Ruling = Partition | KeepApart | Boxes | Closure | Resume
 
 @dataclass(slots=True)
 class Rulings:
-    """An image's rulings in force, ready to be asked.
+    """An image's rulings in force, prepared for queries.
 
-    `group` maps a mention id to those it is put together with, itself included; between two
-    groups that are kept `apart` no two mentions corefer, and between `unmergeable` ones no
-    boxes merge either. `closed` is the assertion on a mention set; `resumes` how often a
-    mention set leaves review.
+    `group` maps a mention id to those of its group, itself included; between two groups in `apart` no two
+    mentions corefer, and between those in `unmergeable` no boxes merge either. `closed` is the assertion on a
+    mention set; `resumes` is how often a mention set leaves review.
     """
 
     group: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -91,7 +90,7 @@ class Rulings:
 
     @classmethod
     def of(cls, rulings: Iterable[Ruling], mentions: Sequence[Mention]) -> Rulings:
-        """The rulings that name only mentions this image still has; others fall silent."""
+        """Return the rulings that name only mentions that the image still has."""
         known = {m.id for m in mentions}
         merged = cls()
         all_rulings = list(rulings)
@@ -103,8 +102,8 @@ class Rulings:
                     merged.resumes[named] = merged.resumes.get(named, 0) + 1
                 else:
                     merged.closed[named] = ruling
-        # Of two words on one thing the later holds, and what follows from it: so the newest is
-        # heard first, and an older one is heard as far as it does not contradict.
+        # Of two rulings on the same thing the later one applies, with its consequences: so the newest is
+        # processed first, and an older one as far as it does not contradict.
         for ruling in reversed(all_rulings):
             if isinstance(ruling, Partition):
                 for group in ruling.groups:
@@ -139,17 +138,17 @@ class Rulings:
             pairs.add(frozenset((mine, theirs)))
 
     def joined(self) -> list[tuple[str, str]]:
-        """Pairs that hold each group together, in a fixed order."""
+        """Return pairs that connect each group, in a fixed order."""
         groups = sorted(sorted(group) for group in set(self.group.values()))
         return [pair for group in groups for pair in pairwise(group)]
 
     @property
     def pair(self) -> bool:
-        """Whether anything is ruled of pairs of mentions, which `between` tells."""
+        """Whether there is any ruling about pairs of mentions, see `between`."""
         return bool(self.group or self.apart)
 
     def between(self, mention: Mention, chain: Sequence[Mention]) -> str:
-        """What is ruled of `mention` and a chain: "together", "apart", or "" where nothing is."""
+        """Return the ruling on `mention` and a chain: "together", "apart", or "" if there is none."""
         if not self.pair:
             return ""
         mine = self._of(mention.id)
@@ -158,13 +157,14 @@ class Rulings:
         return "apart" if any(frozenset((mine, self._of(m.id))) in self.apart for m in chain) else ""
 
     def covers(self, chain: Sequence[Mention]) -> bool:
-        """Whether all of the chain was put together, so that nobody need verify it."""
+        """Whether all of the chain was put together by a ruling, so that it needs no verification."""
         return {m.id for m in chain} <= self._of(chain[0].id)
 
     def pairs_apart(
         self, chains: Sequence[tuple[str, Sequence[Mention]]], *, unmergeable: bool
     ) -> frozenset[frozenset[str]]:
-        """Pairs of chain ids that must stay two; with `unmergeable`, those whose boxes must as well."""
+        """Return pairs of chain ids that must stay two; with `unmergeable`, those whose boxes must as
+        well."""
         chain_of = {m.id: name for name, mentions in chains for m in mentions}
         pairs = set()
         for first, second in self.unmergeable if unmergeable else self.apart:

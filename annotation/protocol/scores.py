@@ -1,12 +1,12 @@
-"""How close one layer comes to another: chains by B-cubed, boxes by matched IoU, kinds by accuracy.
+"""Similarity of one layer to another: chains by B-cubed, boxes by matched IoU, kinds by accuracy.
 
-B-cubed (Bagga and Baldwin 1998): a mention's precision is the share of its found chain that is
-also in its gold chain, its recall the share of its gold chain that is also in its found chain;
-both are averaged over mentions. A mention that the other side lacks scores 0.
+B-cubed (Bagga and Baldwin 1998): a mention's precision is the share of its predicted chain that is also in
+its gold chain, its recall the share of its gold chain that is also in its predicted chain; both are averaged
+over mentions. A mention that the other side lacks scores 0.
 
-Box score of a mention: boxes of its found chain are matched one to one with those of its gold
-chain, best IoU first; the sum of IoUs is divided by the larger number of boxes, so missing and
-superfluous boxes both cost. Mentions without a box on either side are left out.
+Box score of a mention: boxes of its predicted chain are matched one to one with those of its gold chain, best
+IoU first; the sum of IoUs is divided by the larger number of boxes, so that missing and superfluous boxes
+lower it. Mentions without a box on either side are excluded.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ class LayerScores:
 
     @property
     def precision(self) -> float:
-        """The mean precision over what was found; 0 where nothing was."""
+        """Mean precision over the predicted mentions; 0 if there are none."""
         return self.precision_sum / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The mean recall over the gold mentions; 0 where there are none."""
+        """Mean recall over the gold mentions; 0 if there are none."""
         return self.recall_sum / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """B-cubed F1, the harmonic mean of precision and recall; 0 where both are."""
+        """B-cubed F1, the harmonic mean of precision and recall; 0 if both are."""
         total = self.precision + self.recall
         return 2 * self.precision * self.recall / total if total else 0.0
 
     @property
     def iou(self) -> float:
-        """Mean box score over mentions that have a box on either side; 0 where none has."""
+        """Mean box score over mentions that have a box on either side; 0 if none has."""
         return self.iou_sum / self.boxed if self.boxed else 0.0
 
     @property
     def kind_accuracy(self) -> float:
-        """Share of mentions whose chain is rightly boxed, scene or neither; 0 without mentions."""
+        """Share of mentions whose chain has the right kind: boxed, scene or neither; 0 without mentions."""
         return self.kinds_right / self.kinds if self.kinds else 0.0
 
 
 def b_cubed(chains: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> LayerScores:
-    """B-cubed sums of one document; clusters are sequences of mention ids."""
+    """Return B-cubed sums of one document; clusters are sequences of mention ids."""
     predicted_of = {name: frozenset(cluster) for cluster in chains for name in cluster}
     gold_of = {name: frozenset(cluster) for cluster in gold for name in cluster}
     scores = LayerScores(predicted=len(predicted_of), gold=len(gold_of))
@@ -75,7 +75,7 @@ def b_cubed(chains: Iterable[Sequence[str]], gold: Iterable[Sequence[str]]) -> L
 
 
 def matched_iou(boxes: Sequence[Box], gold: Sequence[Box]) -> float:
-    """Sum of IoUs of a one-to-one matching, best first, over the larger number of boxes."""
+    """Return the sum of IoUs of a one-to-one matching, best first, over the larger number of boxes."""
     if not boxes or not gold:
         return 0.0
     pairs = sorted(((-a.iou(b), i, j) for i, a in enumerate(boxes) for j, b in enumerate(gold)))
@@ -90,7 +90,7 @@ def matched_iou(boxes: Sequence[Box], gold: Sequence[Box]) -> float:
 
 
 def compare_layers(layer: LayerRecord, gold: LayerRecord) -> LayerScores:
-    """All three scores of one image."""
+    """Return all three scores of one image."""
     scores = b_cubed(_clusters(layer), _clusters(gold))
     ours, theirs = _by_mention(layer), _by_mention(gold)
     for name in ours.keys() & theirs.keys():
@@ -108,7 +108,7 @@ def _clusters(layer: LayerRecord) -> list[list[str]]:
 
 
 def _by_mention(layer: LayerRecord) -> dict[str, tuple[tuple[Box, ...], str]]:
-    """Mention id -> the boxes of its chain, and whether that is boxed, a scene or neither."""
+    """Return for each mention id the boxes of its chain, and whether that is boxed, a scene or neither."""
     depicted = layer.depicted()
     scenes = {name for obj in layer.objects if obj.scene for name in obj.chains}
     result = {}

@@ -1,4 +1,4 @@
-"""What an image is asked under, and what its judgments make of it: settings, chains, the whole.
+"""Settings of an image, and the state that its judgments lead to: chains and the whole image.
 
 Records without behaviour; `image.Fold` produces them.
 """
@@ -25,11 +25,11 @@ from models_core.checked_fields import BadField, check_fields
 #: Stages before the box loop.
 LINKING = "LINKING"
 VERIFICATION = "VERIFICATION"
-#: A chain of an image whose boxes are not asked about: closed, and nothing is known of its boxes.
+#: Stage of a chain of an image without box questions: closed, and nothing is known about its boxes.
 UNSEEN = "UNSEEN"
-#: Stages at which nothing about a chain is asked any more.
+#: Stages of a chain without further questions.
 CLOSED_STAGES = (*loop.CLOSED_BOX_STAGES, UNSEEN)
-#: Of which images boxes are asked: those with a picture, all (a simulated crowd needs to see none), none.
+#: Images with box questions: those with a picture, all (a simulated crowd needs to see none), none.
 BOXES_PICTURED: Final = "pictured"
 BOXES_ALWAYS: Final = "always"
 BOXES_NEVER: Final = "never"
@@ -38,11 +38,11 @@ BoxesOf = Literal["pictured", "always", "never"]
 
 @dataclass(frozen=True, slots=True)
 class SavingSettings:
-    """What spares people questions that the printed protocol asks; all off by default.
+    """Deviations from the printed protocol that save questions; all off by default.
 
-    `link_chances`: the table by which `order = "learned"` goes (`link_chances.LinkChances`), "" for none. It
-    stands here so that an open image keeps the table that it was opened with. Raises ValueError for a text
-    that is no table.
+    `link_chances`: the table of `order = "learned"` (`link_chances.LinkChances`), "" for none. It is a
+    setting so that an open image keeps the table that it was opened with. Raises ValueError for a text that
+    is no table.
     """
 
     link_chances: Annotated[
@@ -79,11 +79,10 @@ class SavingSettings:
 
 @dataclass(frozen=True, slots=True)
 class ImageSettings:
-    """How an image is asked about; frozen when the image opens.
+    """Settings of the questions about an image; frozen when the image opens.
 
-    `link_votes` and `verification_votes`: 1 as printed, or an odd number of which the majority
-    decides. `boxes`: of which images they are asked. `flags_to_review`: workers who must flag before a
-    reviewer looks.
+    `link_votes` and `verification_votes`: 1 as in the paper, or an odd number for a majority. `boxes`: which
+    images have box questions. `flags_to_review`: the number of workers who must flag before a review.
     """
 
     order: Annotated[
@@ -123,13 +122,13 @@ class ImageSettings:
                 raise BadField(name, getattr(self, name), "an odd number, 1 or more")
 
     def of_image(self, *, pictured: bool) -> ImageSettings:
-        """The settings of one image, with a picture or without."""
+        """Return the settings of one image, with a picture or without."""
         return replace(self, boxes=BOXES_NEVER) if self.boxes == BOXES_PICTURED and not pictured else self
 
 
 @dataclass(frozen=True, slots=True)
 class ChainMove:
-    """One step of a chain: which stage settled on what, and where that led."""
+    """One step of a chain: stage, outcome, and next stage."""
 
     stage: str
     outcome: str
@@ -138,10 +137,10 @@ class ChainMove:
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """A chain and where it stands. `stage` is LINKING, VERIFICATION, a stage of the box loop, or UNSEEN.
+    """A chain and its stage, which is LINKING, VERIFICATION, a stage of the box loop, or UNSEEN.
 
-    `kind` is "scene" or "none" for a chain closed without boxes; `reason` says why it is in
-    review: refused, flagged, fruitless, crowded.
+    `kind` is "scene" or "none" for a chain closed without boxes; `reason` is the reason for its review:
+    refused, flagged, fruitless, crowded.
     """
 
     mentions: tuple[Mention, ...]
@@ -154,21 +153,21 @@ class ChainState:
 
     @property
     def id(self) -> str:
-        """A chain is called after its first mention until it is printed."""
+        """The id of the first mention, until the chain is written to a layer."""
         return self.mentions[0].id
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more is asked about the chain."""
+        """Whether the chain has no further questions."""
         return self.stage in CLOSED_STAGES
 
 
 @dataclass(frozen=True, slots=True)
 class ImageState:
-    """What the judgments so far make of an image.
+    """The state of an image after the judgments so far.
 
-    `questions` are open; `superseded` the ids of votes that no question consumed and no ruling kept. When
-    every chain is closed, `result` is the merged layer and `merged` says what merged and why.
+    `questions` are open; `superseded` are the ids of votes that no question consumed and no ruling uses. When
+    every chain is closed, `result` is the merged layer and `merged` is the log of merges.
     """
 
     chains: tuple[ChainState, ...]
@@ -184,12 +183,12 @@ class ImageState:
 
     @property
     def layer(self) -> LayerRecord:
-        """The result; before there is one, chains and accepted boxes as they stand, unmerged."""
+        """The result; before there is one, the current chains and accepted boxes, unmerged."""
         return self.result if self.result is not None else unmerged(self.chains)
 
 
 def unmerged(chains: Iterable[ChainState]) -> LayerRecord:
-    """The layer of chains as they stand, excluded ones left out, no boxes merged."""
+    """Return the layer of the current chains without excluded ones, with no boxes merged."""
     included = [c for c in chains if c.stage != loop.EXCLUDED]
     return canonical_layer(
         ((Chain(c.id, c.mentions), tuple(d.box for d in c.boxes), c.kind) for c in included),

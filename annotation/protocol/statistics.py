@@ -1,7 +1,7 @@
-"""What a layer holds, in the figures that Plummer et al. print of theirs.
+"""Statistics of a layer: the figures that Plummer et al. report for theirs.
 
-Definitions (Plummer et al. 2015, section 2.4 and Table 1; where print leaves a choice open, ours
-is the one under which its own figures add up):
+Definitions (Plummer et al. 2015, section 2.4 and Table 1; where the paper leaves a choice open, ours is the
+one under which its own figures add up):
 
 - A chain counts in each of its categories, and once in the total: Table 1's rows sum to
   256,446 chains, its total is 244,035. Mentions that are not visual (chain 0) count nowhere
@@ -57,7 +57,7 @@ _IMAGES = {
     SCENE: 0.797,
     OTHER: 0.918,
 }
-#: What Plummer et al. 2015 print of Flickr30k Entities, under the names of `Statistics.figures`.
+#: Figures of Flickr30k Entities in Plummer et al. 2015, under the names of `Statistics.figures`.
 PRINTED_STATISTICS: dict[str, Any] = {
     "images": 31_783,
     "captions": 158_915,
@@ -102,9 +102,9 @@ class _Tally:
     images: int = 0
 
     def figures(self, images: int) -> dict[str, int | float | None]:
-        """The counts with their ratios; None where there is nothing to divide by.
+        """Return the counts with their ratios; None if the denominator is 0.
 
-        `images` is how many the layer covers.
+        `images` is the number of images that the layer covers.
         """
         return {
             "chains": self.chains,
@@ -122,7 +122,7 @@ class _Tally:
 
 @dataclass(slots=True)
 class Statistics:
-    """Figures over a stream of images, in memory that does not grow with it."""
+    """Statistics over a stream of images, in constant memory."""
 
     images: int = 0
     captions: int = 0
@@ -132,7 +132,7 @@ class Statistics:
     categories: dict[str, _Tally] = field(default_factory=lambda: {c: _Tally() for c in CATEGORIES})
 
     def add(self, layer: LayerRecord, *, captions: int) -> None:
-        """Count one image's share of the layer, and its number of captions."""
+        """Count one image's part of the layer, and its number of captions."""
         self.images += 1
         self.captions += captions
         depicted = layer.depicted()
@@ -165,7 +165,7 @@ class Statistics:
                     self._of(category).boxes += 1
 
     def figures(self) -> dict[str, Any]:
-        """Everything as plain data; ratios are None where there is nothing to divide by."""
+        """Return all figures as plain data; ratios are None if the denominator is 0."""
         return {
             "images": self.images,
             "captions": self.captions,
@@ -184,12 +184,12 @@ class Statistics:
 
 
 def cost_figures(cost: Mapping[str, object]) -> dict[str, Any]:
-    """What a layer's `cost` comes to, question by question and in total; empty where none was noted.
+    """Return the figures of a layer's `cost`, by question and in total; empty if there is none.
 
-    `cost` holds `judgments`, `controls`, `double_checks` (question -> number given) and `seconds`
-    (question -> sum of all that was paid for), with `images` and `mentions`, the numbers asked
-    about. `judgments` are those that the fold wanted; controls and double checks come on top of
-    them, and their overhead is over them. Paid minutes are all seconds over 60.
+    `cost` has `judgments`, `controls`, `double_checks` (question to number of answers) and `seconds`
+    (question to sum of the paid seconds), with `images` and `mentions`, the numbers of these in the campaign.
+    `judgments` are those that the fold needed; controls and double checks are additional, and their overhead
+    is relative to them. Paid minutes are all seconds over 60.
     """
     judgments = _counts(cost, "judgments")
     if not judgments:

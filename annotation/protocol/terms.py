@@ -1,9 +1,8 @@
 """The nouns of the protocol, as frozen records: mention, chain, box, layer, image.
 
-Everything pure in `annotation` speaks in these. They hold no ids of database rows: a
-mention is known by where it stands, a box by its corners, a chain by the id it is
-printed with, so the same records come from a file, from the database, from the sample
-generator and from the simulator.
+All pure code in `annotation` uses these. They contain no ids of database rows: a mention is identified by its
+position, a box by its corners, a chain by its printed id, so that the same records come from a file, from the
+database, from the sample generator and from the simulator.
 
 Source: Plummer et al. 2015, section 2.1 (mentions, chains, categories) and 2.2 (boxes).
 """
@@ -26,20 +25,20 @@ OTHER = "other"
 #: The eight coarse types of section 2.1, in the order of Table 1.
 CATEGORIES = (PEOPLE, CLOTHING, BODYPARTS, ANIMALS, VEHICLES, INSTRUMENTS, SCENE, OTHER)
 
-#: The printed chain id of a mention that refers to nothing one can see. Import only.
+#: The printed chain id of a mention that refers to nothing visible. Import only.
 NOT_VISUAL = "0"
 
-#: Pixels that a side needs, of a box that is drawn by hand and so of a picture that is asked about: what is
-#: smaller was a slip, and cannot be pointed at. Programs do not slip.
+#: Minimum side in pixels of a box drawn by hand, and so of a picture with questions: anything smaller was a
+#: slip, and cannot be pointed at. Boxes of programs have no minimum.
 SMALLEST_SIDE = 4
 
 
 def is_too_small(width: int, height: int) -> bool:
-    """Whether a picture, or a box, is too small to be asked about; sides of 0 pixels are not known."""
+    """Whether a picture, or a box, is too small for questions; sides of 0 pixels are unknown."""
     return 0 < width < SMALLEST_SIDE or 0 < height < SMALLEST_SIDE
 
 
-#: Where a phrase stands: the caption, its first word, and the word after its last, all counted from 0.
+#: Position of a phrase: the caption, its first word, and the word after its last, all counted from 0.
 Span = tuple[int, int, int]
 
 
@@ -47,7 +46,7 @@ Span = tuple[int, int, int]
 class Box:
     """A rectangle in pixels, 1-based and inclusive on all four sides.
 
-    Raises ValueError where a side is not positive or the corners are crossed.
+    Raises ValueError if a side is not positive or the corners are crossed.
     """
 
     xmin: int
@@ -64,33 +63,33 @@ class Box:
 
     @property
     def width(self) -> int:
-        """Pixels from left to right, both edges counted."""
+        """Pixels from left to right, both edges included."""
         return self.xmax - self.xmin + 1
 
     @property
     def height(self) -> int:
-        """Pixels from top to bottom, both edges counted."""
+        """Pixels from top to bottom, both edges included."""
         return self.ymax - self.ymin + 1
 
     @property
     def area(self) -> int:
-        """Pixels covered; a box of one pixel has area 1."""
+        """Number of pixels; a box of one pixel has area 1."""
         return self.width * self.height
 
     def intersection(self, other: Box) -> int:
-        """Pixels that both boxes hold."""
+        """Return the number of pixels in both boxes."""
         wide = min(self.xmax, other.xmax) - max(self.xmin, other.xmin) + 1
         high = min(self.ymax, other.ymax) - max(self.ymin, other.ymin) + 1
         return wide * high if wide > 0 and high > 0 else 0
 
     def iou(self, other: Box) -> float:
-        """Intersection over union of the two pixel sets, in 0..1."""
+        """Return intersection over union of the two pixel sets, in 0..1."""
         shared = self.intersection(other)
         return shared / (self.area + other.area - shared) if shared else 0.0
 
 
 def mention_id(caption: int, start: int, end: int) -> str:
-    """A mention's name within its image: `caption:start-end`, all counted from 0, end exclusive."""
+    """Return a mention's name within its image: `caption:start-end`, all counted from 0, end exclusive."""
     return f"{caption}:{start}-{end}"
 
 
@@ -98,8 +97,8 @@ def mention_id(caption: int, start: int, end: int) -> str:
 class Mention:
     """A noun phrase: tokens `start` to `end` (exclusive) of caption number `caption` (from 0).
 
-    `categories` keeps the order it came in; it holds at least one entry of CATEGORIES, or
-    what an import brought. Equality is by place, words and categories.
+    `categories` keeps its order; it has at least one entry of CATEGORIES, or those of an import. Equality is
+    by position, words and categories.
     """
 
     caption: int
@@ -124,7 +123,7 @@ class Mention:
 
     @property
     def text(self) -> str:
-        """The tokens with a space between each two."""
+        """The tokens, joined by spaces."""
         return " ".join(self.tokens)
 
     @property
@@ -140,11 +139,11 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Coreferent mentions under the id they are printed with, in caption order.
+    """Coreferent mentions under their printed id, in caption order.
 
-    Several chains may bear the id NOT_VISUAL; each then holds one mention. A chain that
-    only an annotation file names has no mentions. `label` is the class that another tool gave the thing, as
-    "traffic light"; `phrases` describe it, and stand in no caption.
+    Several chains may have the id NOT_VISUAL; each then has one mention. A chain that occurs only in an
+    annotation file has no mentions. `label` is the class in another tool, such as "traffic light"; `phrases`
+    describe the chain, and are in no caption.
     """
 
     id: str
@@ -164,10 +163,9 @@ class Chain:
 class LayerObject:
     """One object of an annotation: a box with the chains it depicts, or one chain without a box.
 
-    Exactly as the Entities notation has it: with a `box`, `chains` names one chain or more
-    and both flags are False; without one, `chains` names one chain and the flags say why
-    (`scene`: a place; `nobndbox`: nothing that can be boxed). `by_model`: a model annotator drew the box, and
-    people accepted it.
+    As in the Entities notation: with a `box`, `chains` names at least one chain and both flags are False;
+    without one, `chains` names one chain and the flags give the reason (`scene`: a place; `nobndbox`: nothing
+    that can be boxed). `by_model`: a model annotator drew the box, and people accepted it.
     """
 
     chains: tuple[str, ...]
@@ -179,10 +177,10 @@ class LayerObject:
 
 @dataclass(frozen=True, slots=True)
 class LayerRecord:
-    """One image's share of a layer: its chains (with their mentions) and its objects.
+    """One image's part of a layer: its chains (with their mentions) and its objects.
 
-    `chains` stand in the order of their first mention; `objects` keep the order they came
-    in, so that import then export is the identity.
+    `chains` are in the order of their first mention; `objects` keep their order, so that import then export
+    is the identity.
     """
 
     chains: tuple[Chain, ...] = ()
@@ -194,11 +192,11 @@ class LayerRecord:
         return tuple(sorted((m for c in self.chains for m in c.mentions), key=lambda m: m.span))
 
     def boxes_of(self, chain: str) -> tuple[Box, ...]:
-        """The boxes that depict `chain`, in file order."""
+        """Return the boxes that depict `chain`, in file order."""
         return tuple(o.box for o in self.objects if o.box is not None and chain in o.chains)
 
     def depicted(self) -> dict[str, tuple[Box, ...]]:
-        """Chain id -> its boxes, for every chain that has one."""
+        """Return the boxes of every chain that has one, by chain id."""
         boxes_of: dict[str, list[Box]] = {}
         for obj in self.objects:
             if obj.box is not None:
@@ -211,10 +209,9 @@ class LayerRecord:
 class CaptionRecord:
     """One sentence about an image.
 
-    `text` is the caption as it came. `tokens` are its words where the source (or our
-    tokeniser) cut them otherwise than at white space, else None.
-    `id` is the id the source gave it, if any. `unrelated`: its authors say it does not
-    describe the image.
+    `text` is the caption unchanged. `tokens` are its words if the source (or our tokeniser) split it
+    differently than at white space, else None. `id` is the source's id, if any. `unrelated`: its authors
+    declare that it does not describe the image.
     """
 
     text: str
@@ -224,18 +221,18 @@ class CaptionRecord:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The caption's words: `tokens`, else the text cut at white space."""
+        """The caption's words: `tokens`, else the text split at white space."""
         return self.tokens if self.tokens is not None else tuple(self.text.split())
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRecord:
-    """An image with its captions, and its layer where the source has mentions.
+    """An image with its captions, and its layer if the source has mentions.
 
-    `id` names it within its corpus (the file name without a known picture extension).
-    `width` and `height` are in pixels, 0 where unknown. `picture` is the file on disk, or
-    None where the corpus comes without pictures. `split` is "train", "val", "test", ... or "". `marked` are
-    the phrases that somebody marked by hand, None where nobody did.
+    `id` identifies it within its corpus (the file name without a known picture extension). `width` and
+    `height` are in pixels, 0 if unknown. `picture` is the file on disk, or None if the corpus has no
+    pictures. `split` is "train", "val", "test", ... or "". `marked` are the phrases that a person marked,
+    None if nobody did.
     """
 
     id: str
@@ -251,15 +248,15 @@ class ImageRecord:
 
 
 def representative(mentions: Iterable[Mention]) -> Mention:
-    """The mention shown for a chain: most tokens, then most characters, then the earliest.
+    """Return the mention that represents a chain: most tokens, then most characters, then the earliest.
 
-    Section 2.2 takes "the longest mention, since we assume that it is the most specific".
+    Section 2.2 uses "the longest mention, since we assume that it is the most specific".
     """
     return min(mentions, key=lambda m: (-len(m.tokens), -len(m.text), m.span))
 
 
 def renamed(layer: LayerRecord, names: dict[str, str]) -> LayerRecord:
-    """The layer with its chains called by `names` (old id -> new id)."""
+    """Return the layer with its chains renamed by `names` (old id to new id)."""
     return LayerRecord(
         tuple(replace(chain, id=names[chain.id]) for chain in layer.chains),
         tuple(replace(o, chains=tuple(names[n] for n in o.chains)) for o in layer.objects),

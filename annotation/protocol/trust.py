@@ -1,11 +1,11 @@
-"""Whom we trust with what: entry, test, warm-up, rolling accuracy, suspension.
+"""Trust in workers: entry, test, warm-up, rolling accuracy, suspension.
 
-A worker has one `WorkerTrust` per question kind. `trust_after` takes it through one event; it is the
-only rule by which a trust state changes, so a trust state is the fold of its events. A worker is
-suspended by rolling accuracy over checked answers and by nothing else.
+A worker has one `WorkerTrust` per question kind. `trust_after` applies one event; it is the only rule that
+changes a trust state, so a trust state is the fold of its events. Only rolling accuracy over checked answers
+suspends a worker.
 
-Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, section 4.3.2. The numbers, and where
-each is from, stand in `trust_settings`.
+Source: Plummer et al. 2015, section 2.3; Hodosh et al. 2013, section 4.3.2. The numbers and their sources are
+in `trust_settings`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ WARM_UP = "warm_up"
 TRUSTED = "trusted"
 SUSPENDED = "suspended"
 TRUST_STATES = (QUALIFICATION, WARM_UP, TRUSTED, SUSPENDED)
-#: The reading for a worker of a kind where nothing tells whether they are right (`trust_reading`).
+#: The state shown for a worker of a kind whose answers cannot be checked (`trust_reading`).
 UNCHECKED = "unchecked"
 READINGS = (QUALIFICATION, UNCHECKED, WARM_UP, TRUSTED, SUSPENDED)
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
-    """A worker came, with the reputation their source reports; None where it reports none."""
+class WorkerJoined:
+    """A worker joined; the reputation that their platform reports, or None."""
 
     tasks: int | None = None
     approved: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
-    """A qualification test was handed in: `right` of `items` answers."""
+class QualificationTaken:
+    """A qualification test was submitted: `right` of `items` answers."""
 
     right: int
     items: int
@@ -56,8 +56,8 @@ class Examined:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemDone:
-    """An ordinary item was answered; nobody knows whether rightly."""
+class TaskAnswered:
+    """A task was answered that is no control item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class BoxJudged:
     good: bool
 
 
-Event = Entered | Examined | ItemDone | ControlGraded | BoxJudged
+Event = WorkerJoined | QualificationTaken | TaskAnswered | ControlGraded | BoxJudged
 
 
 class InvalidEvent(ValueError):
-    """An event that cannot happen to this trust state; the message names kind, state and event."""
+    """An event that is invalid in this trust state; the message names kind, state and event."""
 
     def __init__(self, trust: WorkerTrust, event: Event, because: str) -> None:
         name = type(event).__name__
@@ -89,16 +89,15 @@ class InvalidEvent(ValueError):
 class WorkerTrust:
     """One worker's trust for one question kind.
 
-    `items` counts everything answered, control items with it. `known` and `right` count all
-    checked answers; `last` holds the newest of them (True: right), oldest first, at most
-    their window. `entered` is the newest reputation, `examined` the first test passed or else the
-    newest one failed.
+    `items` counts all answers, including control items. `known` and `right` count all checked answers; `last`
+    has the newest of them (True: right), oldest first, at most their window. `entered` is the newest
+    reputation, `examined` the first passed test or else the newest failed one.
     """
 
     kind: str
     state: str = QUALIFICATION
-    entered: Entered | None = None
-    examined: Examined | None = None
+    entered: WorkerJoined | None = None
+    examined: QualificationTaken | None = None
     items: int = 0
     known: int = 0
     right: int = 0
@@ -106,20 +105,20 @@ class WorkerTrust:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of right answers among the last checked ones, or None before the first."""
+        """Share of right answers among the last checked ones, or None before the first."""
         return sum(self.last) / len(self.last) if self.last else None
 
 
 def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """The trust state that `event` leads to. Raises InvalidEvent on an event that cannot come.
+    """Return the trust state after `event`. Raises InvalidEvent for an invalid event.
 
-    A suspended worker's items in hand and boxes under judgment still count, but nothing
-    leads out of suspension: who is to have another chance is given a new trust state. Where
-    relaxed settings leave nothing missing, the next event admits.
+    A suspended worker's leased items and boxes under judgment still count, but nothing leads out of
+    suspension: a second chance requires a new trust state. If relaxed settings leave no requirement, the next
+    event admits.
     """
-    if isinstance(event, Entered):
+    if isinstance(event, WorkerJoined):
         return _admitted(replace(trust, entered=event), settings)
-    if isinstance(event, Examined):
+    if isinstance(event, QualificationTaken):
         if trust.state != QUALIFICATION:
             raise InvalidEvent(trust, event, "the test is behind them")
         passed = trust.examined is not None and _passed(trust.examined, trust.kind, settings)
@@ -127,7 +126,7 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
     trust = _admitted(trust, settings)
     if trust.state == QUALIFICATION:
         raise InvalidEvent(trust, event, "nobody works before they are admitted")
-    if isinstance(event, ItemDone):
+    if isinstance(event, TaskAnswered):
         return _judge(replace(trust, items=trust.items + 1), settings)
     source = MEASURED_ON_CONTROLS if isinstance(event, ControlGraded) else MEASURED_ON_VERDICTS
     if (measured_on := kind_of(trust.kind).measured_on) != source:
@@ -146,8 +145,8 @@ def trust_after(trust: WorkerTrust, event: Event, settings: TrustSettings) -> Wo
 
 
 def trust_after_or_same(trust: WorkerTrust, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """`trust_after`, but for an event that comes too late to count: what a worker had in hand when a
-    researcher gave them a new trust state leaves it as it is."""
+    """Like `trust_after`, but ignores an event that comes too late: items that a worker had leased when a
+    researcher reset their trust state do not change it."""
     try:
         return trust_after(trust, event, settings)
     except InvalidEvent:
@@ -157,12 +156,12 @@ def trust_after_or_same(trust: WorkerTrust, event: Event, settings: TrustSetting
 def trust_reading(
     kind: str, state: str, known: GoldCoverage, *, examined: bool, is_model: bool = False
 ) -> str:
-    """How a trust state of `kind` in `state` reads where so much of the kind is known: `state`, or UNCHECKED.
+    """Return the displayed trust state of `kind` for `state`, given its gold coverage: `state`, or UNCHECKED.
 
-    UNCHECKED is who would be in warm-up where no answer is known by which it could end; and a worker who
-    writes without having taken a test (`examined`). It is no state of its own: as soon as there are known
-    items, the same trust state is a warm-up, in which what was done until then counts as items done. What a
-    model annotator (`is_model`) draws is measured by people's verdicts, whatever is known.
+    UNCHECKED is a worker who would be in warm-up, but without gold answers that could end it; and a worker
+    who writes without a test (`examined`). It is no state of its own: as soon as there are control items, the
+    same trust state is a warm-up, in which earlier items count as done. Boxes of a model annotator
+    (`is_model`) are measured by people's verdicts in any case.
     """
     if is_model and draws(kind):
         return state
@@ -174,26 +173,26 @@ def trust_reading(
 
 
 def replay(kind: str, events: Iterable[Event], settings: TrustSettings) -> WorkerTrust:
-    """The trust state for `kind` that all of `events` lead to, from the beginning."""
+    """Return the trust state for `kind` after all of `events`, from the beginning."""
     trust = WorkerTrust(kind)
     for event in events:
         trust = trust_after(trust, event, settings)
     return trust
 
 
-def _passed(test: Examined, kind: str, settings: TrustSettings) -> bool:
+def _passed(test: QualificationTaken, kind: str, settings: TrustSettings) -> bool:
     return test.right / test.items >= settings.bar_of(kind)
 
 
 def _admitted(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
-    """Out of qualification once nothing is missing."""
+    """Leave qualification if all requirements are met."""
     if trust.state != QUALIFICATION or why_not(trust, settings) is not None:
         return trust
     return admitted(trust)
 
 
 def admitted(trust: WorkerTrust) -> WorkerTrust:
-    """The trust state of somebody who is let in; a kind at which nothing is checked needs no warm-up."""
+    """Return the trust state of an admitted worker; a kind without checks needs no warm-up."""
     return replace(
         trust, state=TRUSTED if kind_of(trust.kind).measured_on == MEASURED_ON_NOTHING else WARM_UP
     )
@@ -202,8 +201,8 @@ def admitted(trust: WorkerTrust) -> WorkerTrust:
 def _judge(trust: WorkerTrust, settings: TrustSettings) -> WorkerTrust:
     """Suspend below the bar, trust at the end of warm-up; neither on too few checked answers.
 
-    In between, below the bar but not clearly so, a worker is in warm-up, and gets control items at
-    its rate until it is clear: once the window is full nobody is in between.
+    In between, below the bar but not clearly, a worker is in warm-up, and gets control items at its rate
+    until it is clear: once the window is full nobody is in between.
     """
     if trust.state == SUSPENDED or trust.accuracy is None:
         return trust
@@ -226,11 +225,11 @@ class Refusal:
 
 
 def why_not(trust: WorkerTrust, settings: TrustSettings) -> Refusal | None:
-    """What keeps this worker from the kind, with the next step; None where nothing does."""
+    """Return what prevents this worker from working on the kind, with the next step; None if nothing does."""
     if trust.state in (WARM_UP, TRUSTED):
         return None
     if trust.state == SUSPENDED:
-        # Later checked answers may have lifted the accuracy again; the sentence must not contradict itself.
+        # Later checked answers may have raised the accuracy again; the sentence must not contradict itself.
         bar = _percent(settings.bar_of(trust.kind))
         return Refusal(
             "suspended",
@@ -284,18 +283,18 @@ def why_not(trust: WorkerTrust, settings: TrustSettings) -> Refusal | None:
 
 
 def is_drawer_watched(trust: WorkerTrust, settings: TrustSettings) -> bool:
-    """Whether this is a drawer whose boxes others are to look at before they draw many more.
+    """Whether others must judge this drawer's boxes before they draw many more.
 
-    Other questions are measured as they are answered; a drawer could draw a hundred boxes before
-    anybody has looked at one.
+    Other questions are checked as they are answered; a drawer could draw a hundred boxes before anybody has
+    judged one.
     """
     return draws(trust.kind) and trust.state == WARM_UP and settings.drawing_unjudged > 0
 
 
 def refuse_drawing_ahead(trust: WorkerTrust, unjudged: int, settings: TrustSettings) -> Refusal | None:
-    """What keeps a drawer from drawing on while `unjudged` of their boxes wait for a verdict, if anything.
+    """Return what prevents a drawer from drawing while `unjudged` of their boxes wait for a verdict, or None.
 
-    Boxes that have waited for longer than `drawing_wait_minutes` are not to be counted.
+    Do not count boxes that have waited for longer than `drawing_wait_minutes`.
     """
     if not is_drawer_watched(trust, settings) or unjudged < settings.drawing_unjudged:
         return None

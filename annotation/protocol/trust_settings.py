@@ -1,8 +1,8 @@
-"""The numbers of the crowd rules, where each is from, and on what a worker's accuracy is measured.
+"""The numbers of the crowd rules, their sources, and the basis of a worker's accuracy.
 
-Source: Plummer et al. 2015, section 2.3 (500 tasks at 95 %, a test per question, the first 30
-items, boxes that pass Box Quality, 2 % verification questions); Hodosh et al. 2013, section
-4.3.2 (70 % of control items). Every other number is decided here.
+Source: Plummer et al. 2015, section 2.3 (500 tasks at 95 %, a test per question, the first 30 items, boxes
+that pass Box Quality, 2 % verification questions); Hodosh et al. 2013, section 4.3.2 (70 % of control items).
+All other numbers are our choices.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,10 +21,10 @@ _T = TypeVar("_T")
 
 
 class GoldCoverage(NamedTuple):
-    """What a campaign knows the answers to, of one kind of question.
+    """Gold answers of a campaign for one kind of question.
 
-    `test`: there are items for its qualification test. `accuracy`: there is something by which a worker's
-    accuracy is measured (`kinds.Kind.measured_on`).
+    `test`: there are items for its qualification test. `accuracy`: a worker's accuracy can be measured
+    (`kinds.Kind.measured_on`).
     """
 
     test: bool
@@ -32,7 +32,7 @@ class GoldCoverage(NamedTuple):
 
 
 def _from(default: _T, source: str) -> _T:
-    """A field that carries where its default comes from, for the campaign page."""
+    """Return a field with the source of its default, for the campaign page."""
     return field(default=default, metadata={"source": source})
 
 
@@ -44,10 +44,10 @@ _DRAWING = "decided: other workers' verdicts err, and there is one for each box 
 
 @dataclass(frozen=True, slots=True)
 class TrustSettings:
-    """Every number of the crowd rules; `metadata["source"]` of a field says where it is from.
+    """All numbers of the crowd rules; `metadata["source"]` of a field is its source.
 
-    Raises BadField (a ValueError) on a value that a field cannot hold, ValueError on a number that would make
-    a rule void; both name the field.
+    Raises BadField (a ValueError) for an invalid value of a field, ValueError for a number that would disable
+    a rule; both name the field.
     """
 
     entry_tasks: Annotated[
@@ -137,23 +137,23 @@ class TrustSettings:
             )
 
     def bar_of(self, kind: str) -> float:
-        """The least share of checked answers that must be right at `kind`."""
+        """Return the minimum share of right answers among the checked ones of `kind`."""
         return float(getattr(self, kind_of(kind).bar))
 
     def verdict_of(self, kind: str) -> int:
-        """How many checked answers of `kind` there must be before a worker is trusted."""
+        """Return the number of checked answers of `kind` before a worker is trusted."""
         return int(getattr(self, kind_of(kind).verdict))
 
     def window_of(self, kind: str) -> int:
-        """How many of the last checked answers of `kind` are looked at."""
+        """Return how many of the last checked answers of `kind` are considered."""
         return int(getattr(self, kind_of(kind).window))
 
     def suspends(self, kind: str, last: Sequence[bool]) -> bool:
         """Whether the `last` checked answers, a window at most, put a worker below the bar of `kind`.
 
-        From `verdict_known` answers on, and while they are few only if they stay below whatever
-        follows: of 20 (drawing: 30) they could not reach the bar any more. To a careful worker,
-        three of the first twelve go wrong in one case of 200, and there are six kinds.
+        From `verdict_known` answers on. While they are few, only if nothing that follows can reach the bar:
+        of 20 answers (drawing: 30). A careful worker has three errors in the first twelve in one case of 200,
+        and there are six kinds.
         """
         if len(last) < min(self.verdict_known, self.verdict_of(kind)):
             return False
@@ -163,10 +163,10 @@ class TrustSettings:
 
 @lru_cache(maxsize=256)
 def in_force(settings: TrustSettings, known: GoldCoverage) -> TrustSettings:
-    """`settings` as they come out for a kind of which so much is known.
+    """Return `settings` as they apply to a kind with this gold coverage.
 
-    Without items for a test there is none: practice is all the entry. Without a measured accuracy no
-    drawer waits for verdicts, and more questions are asked twice, unless double checks are switched off (0).
+    Without items there is no test: practice is the only entry. Without a measured accuracy no drawer waits
+    for verdicts, and more questions have a double check, unless these are switched off (0).
     """
     if not known.test and settings.qualification:
         settings = replace(settings, qualification=False)
@@ -178,10 +178,10 @@ def in_force(settings: TrustSettings, known: GoldCoverage) -> TrustSettings:
 
 
 def practice_is_entry(kind: str, settings: TrustSettings, known: GoldCoverage) -> bool:
-    """Whether practice stands for the test of `kind`: the settings ask for one, and it has no items."""
+    """Whether practice replaces the test of `kind`: the settings require one, and it has no items."""
     return bool(kinds_tested((kind,), settings)) and not known.test
 
 
 def kinds_tested(kinds: Iterable[str], settings: TrustSettings) -> tuple[str, ...]:
-    """Those of `kinds` that begin with a test, where there are items for one."""
+    """Return those of `kinds` that begin with a test, if there are items for one."""
     return tuple(kind for kind in kinds if kind_of(kind).tested) if settings.qualification else ()

@@ -1,7 +1,6 @@
 """Sentences for workers, in the reader's language.
 
-The protocol knows no languages. The caller may say how a sentence is put into the reader's; until
-then it stands as it is written.
+The protocol has no languages. The caller may set a translator; until then sentences are unchanged.
 """
 
 from collections.abc import Callable
@@ -10,16 +9,16 @@ _speak: Callable[[str], str] = str
 
 
 def set_translator(translate: Callable[[str], str]) -> None:
-    """From now on, put sentences into words by `translate`."""
+    """Translate sentences by `translate` from now on."""
     global _speak
     _speak = translate
 
 
 def gettext(sentence: str) -> str:
-    """`sentence` in the reader's language, its places (%(name)s) still open."""
+    """Return `sentence` in the reader's language, its placeholders (%(name)s) still open."""
     return _speak(sentence)
 
 
 def gettext_noop(sentence: str) -> str:
-    """`sentence` as it is written, marked for translators: the page puts it into words."""
+    """Return `sentence` unchanged, marked for translators: the page translates it."""
     return sentence

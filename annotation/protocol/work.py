@@ -1,6 +1,6 @@
-"""How work is handed out, paid and ended: the settings of leases, pay and stop rules.
+"""Settings of leases, pay and stop rules.
 
-None of these numbers is in the papers, save where a field's `metadata["source"]` says so.
+None of these numbers is from the papers, unless a field's `metadata["source"]` says so.
 """
 
 from calendar import monthrange
@@ -15,7 +15,7 @@ from annotation.protocol.setting_types import MoneyAmount, StorableText, TimeSpa
 from annotation.protocol.words import gettext_noop as _
 from models_core.checked_fields import BadField, CheckedRecord, check_fields
 
-#: Pay is reckoned in millionths of a currency unit, as whole numbers.
+#: Pay is computed in millionths of a currency unit, as whole numbers.
 MICROS = 1_000_000
 PER_ITEM: Final = "item"
 PER_HOUR: Final = "hour"
@@ -25,7 +25,7 @@ Basis = Literal["item", "hour", "none"]
 
 @dataclass(frozen=True, slots=True)
 class LeaseSettings(CheckedRecord):
-    """`minutes` a task is held without a sign of life; `in_hand` leases per worker and kind at most."""
+    """`minutes` until a lease without activity expires; `in_hand` leases per worker and kind at most."""
 
     minutes: Annotated[
         TimeSpan, Field(description=_("Minutes that a task stays assigned without a sign of life"))
@@ -37,10 +37,10 @@ class LeaseSettings(CheckedRecord):
 
 @dataclass(frozen=True, slots=True)
 class PaySettings:
-    """What an answer earns: `basis` "item" (by `per_item`, in currency units), "hour" (`hourly`), "none".
+    """Pay of an answer: `basis` "item" (by `per_item`, in currency units), "hour" (`hourly`), "none".
 
-    Time counts as far as the page saw activity: gaps of more than `idle_after` seconds do not, and
-    an answer without such a report is taken to last `idle_after` seconds at most.
+    Time counts as far as the page saw activity: gaps of more than `idle_after` seconds do not, and an answer
+    without such a report counts as `idle_after` seconds at most.
     """
 
     basis: Annotated[
@@ -65,11 +65,11 @@ class PaySettings:
             raise ValueError(f"per_item names {unknown[0]!r}: expected one of {', '.join(kinds.names())}")
 
     def unpaid(self, kinds: Iterable[str]) -> tuple[str, ...]:
-        """Those of `kinds` that earn nothing, however long they take."""
+        """Return those of `kinds` that earn nothing, however long they take."""
         return tuple(kind for kind in kinds if not self.amount(kind, 3600))
 
     def amount(self, kind: str, seconds: float) -> int:
-        """Millionths of the currency that one answer of `kind` earns after `seconds` of work."""
+        """Return the millionths of the currency that one answer of `kind` earns after `seconds` of work."""
         if self.basis == PER_ITEM:
             return round(self.per_item.get(kind, 0.0) * MICROS)
         return round(self.hourly * MICROS * seconds / 3600) if self.basis == PER_HOUR else 0
@@ -77,8 +77,8 @@ class PaySettings:
 
 @dataclass(frozen=True, slots=True)
 class StopSettings:
-    """When handing out ends by itself: `budget` spent (currency units), `until` a day (ISO date, its
-    end in UTC), `images` complete. Absent ones never stop."""
+    """When tasks stop by themselves: `budget` spent (currency units), `until` a day (ISO date, its end in
+    UTC), `images` complete. Missing ones never stop."""
 
     budget: Annotated[
         MoneyAmount | None, Field(description=_("Money after which the campaign is paused"))

@@ -1,19 +1,19 @@
-"""The qualification test: drawn when it begins, asked item by item, judged when all are answered.
+"""The qualification test: drawn when it begins, answered item by item, judged when all are answered.
 
-A test is a row of assignments with role "qualification", one for each item, written when it begins
-and so fixed from then on; `attempt` tells a worker's tests of a kind apart, from 0. They go into
-the worker's hands one after the other and come back like any other task:
+A test is a sequence of assignments with role "qualification", one for each item, written when it begins and
+fixed from then on; `attempt` numbers a worker's tests of a kind, from 0. They are leased one after the other
+and submitted like any other task:
 
     begin       a test, drawn and written, or the reason why there is none
     hold        leases.take: the next item of the test under way, leased
-    answered    submission.submit: an item was graded; after the last one the trust state learns of it
+    answered    submission.submit: an item was graded; the last one updates the trust state
     obstacle    leases.take, pages: why a worker who needs a test cannot begin one
 
-An item that was returned or ran out of time comes again: nobody leaves out what they do not know.
-A kind's test may be taken ATTEMPTS times; a renewed trust state counts from there.
+An item that was returned or expired comes again: nobody can skip a difficult one. A kind's test may be taken
+ATTEMPTS times; a renewed trust state counts from there.
 
-Source: Plummer et al. 2015, section 2.3 (a test for each question). Its length, that its items
-are balanced over the possible answers, and how often it may be taken are decided here.
+Source: Plummer et al. 2015, section 2.3 (a test for each question). Its length, the balance over the possible
+answers, and the number of attempts are our choices.
 """
 
 from collections import Counter, defaultdict
@@ -30,23 +30,23 @@ from annotation.models import Assignment, Campaign, Control, TrustState, Worker
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.controls import PooledControl as Item
 from annotation.protocol.controls import test_items
-from annotation.protocol.trust import QUALIFICATION, Examined, Refusal, trust_after_or_same, why_not
+from annotation.protocol.trust import QUALIFICATION, QualificationTaken, Refusal, trust_after_or_same, why_not
 from annotation.protocol.trust_settings import TrustSettings, kinds_tested
 from annotation.quality import worker_trust
 from annotation.quality.controls import control_pool, qualification_pools, trust_rules_in_force
 from annotation.selectors.same_question import asked_before_in
 from annotation.task_types.wording import BY_KEY, Wording
 
-#: How often a worker may take the test of a kind.
+#: Maximum number of attempts at the test of a kind.
 TEST_ATTEMPTS = 3
 QUALIFICATION_ROLE = "qualification"
-#: What `why_not` says to those whom a test would help.
+#: Codes of `why_not` for workers who need a test.
 NEED_A_TEST = ("no_test", "test_failed")
 
 
 @dataclass(frozen=True, slots=True)
 class QualificationTest:
-    """A test under way: which of the worker's tests of the kind it is, from 1, and how far it is."""
+    """A test under way: its number among the worker's tests of the kind, from 1, and its progress."""
 
     attempt: int
     items: int
@@ -54,8 +54,8 @@ class QualificationTest:
 
 
 class AvailableTest(NamedTuple):
-    """A kind of question in a campaign where a worker may take a test: their trust state there, which need
-    not be stored yet."""
+    """A kind of question in a campaign for which a worker may take a test: their trust state there, which
+    need not be stored yet."""
 
     row: TrustState
     campaign: Campaign
@@ -68,7 +68,7 @@ class AvailableTest(NamedTuple):
 
 
 def begin_qualification(*, worker: int, campaign: Campaign, kind: str) -> QualificationTest | Refusal:
-    """Begin the test of `kind`, or go on with the one under way; a Refusal says why neither goes."""
+    """Begin the test of `kind`, or continue the one under way; return a Refusal if neither is possible."""
     settings = settings_of(campaign.settings)
     with database.writing():
         in_force = campaign_trust_rules(campaign, kind, settings)
@@ -115,13 +115,12 @@ def begin_qualification(*, worker: int, campaign: Campaign, kind: str) -> Qualif
 
 
 def test_under_way(row: TrustState) -> QualificationTest | None:
-    """The test that a worker is in the middle of, if any."""
+    """Return the test that a worker has begun and not finished, if any."""
     return tests_under_way([row]).get((row.campaign_id, row.kind))
 
 
 def tests_under_way(rows: Collection[TrustState]) -> dict[tuple[int, str], QualificationTest]:
-    """(campaign, kind) -> the test that one worker is in the middle of there; `rows` are theirs.
-    One query."""
+    """Return one worker's unfinished tests by (campaign, kind); `rows` are their trust states. One query."""
     newest = {(row.campaign_id, row.kind): row.attempt for row in rows if row.attempt}
     if not newest:
         return {}
@@ -151,11 +150,11 @@ def lease_test_item(
     holding: Collection[int] = (),
     at: Any = None,
 ) -> int | None:
-    """Put the next item of the test under way into the worker's hands: the assignment's id.
+    """Lease the next item of the test under way to the worker; return the assignment's id.
 
-    One that they have already and that is not in `holding` comes first. None where no test is
-    under way, or where its remaining items are all in their hands, or as many as may be. `settings`
-    are the campaign's, of that `version`. Call inside `sql.writing()` while holding the trust state's lock.
+    One that they have leased and that is not in `holding` comes first. None if no test is under way, if its
+    remaining items are all leased, or if the limit of leases is reached. `settings` are the campaign's, of
+    that `version`. Call inside `sql.writing()` while holding the trust state's lock.
     """
     if not row.attempt:
         return None
@@ -184,19 +183,19 @@ def lease_test_item(
 
 def record_test_answer(
     *, assignment: int, campaign: Campaign, settings: CampaignSettings, right: bool
-) -> Examined | None:
-    """An item of the test was graded; what the test came to, if that was its last item.
+) -> QualificationTaken | None:
+    """Record that an item of the test was graded; return the result of the test, if that was its last item.
 
-    Takes the trust state through the result. `assignment` need not be written as submitted yet. Call
-    inside `sql.writing()` while holding the trust state's lock.
+    Updates the trust state with the result. `assignment` need not be written as submitted yet. Call inside
+    `sql.writing()` while holding the trust state's lock.
     """
     item = Assignment.objects.get(pk=assignment)
     row = TrustState.objects.get(campaign=campaign, worker=item.worker_id, kind=item.kind)
     others = list(_items(row).exclude(pk=assignment).values_list("state", "right"))
     if any(state != Assignment.SUBMITTED for state, _ in others):
         return None
-    result = Examined(right + sum(bool(result_row) for _, result_row in others), 1 + len(others))
-    # A worker who took a test is judged by it, also where its items were retired meanwhile.
+    result = QualificationTaken(right + sum(bool(result_row) for _, result_row in others), 1 + len(others))
+    # A worker who took a test is judged by it, even if its items were retired meanwhile.
     worker_trust.store_trust(
         row, trust_after_or_same(worker_trust.trust_from_row(row), result, settings.trust)
     )
@@ -204,13 +203,13 @@ def record_test_answer(
 
 
 def test_obstacle(row: TrustState, *, campaign: Campaign, settings: CampaignSettings) -> Refusal | None:
-    """Why a worker who needs a test, and is in none, cannot begin one; None where they can."""
+    """Return why a worker who needs a test, and has none under way, cannot begin one; None if they can."""
     return test_obstacles([AvailableTest(row, campaign, settings)]).get((campaign.pk, row.kind))
 
 
 def test_obstacles(places: Sequence[AvailableTest]) -> dict[tuple[int, str], Refusal]:
-    """(campaign, kind) -> why one worker, who needs a test there and is in none, cannot begin one; places
-    where they can are left out. At most three queries."""
+    """Return by (campaign, kind) why one worker, who needs a test there and has none under way, cannot begin
+    one, without those where they can. At most three queries."""
     taken = _tests_taken([test_place.row for test_place in places])
     left = _items_left([test_place for test_place in places if taken[test_place.key] < TEST_ATTEMPTS])
     obstacles = {}
@@ -243,12 +242,12 @@ def test_obstacles(places: Sequence[AvailableTest]) -> dict[tuple[int, str], Ref
 
 
 def count_tests_taken(row: TrustState) -> int:
-    """How many tests the worker has finished since the trust state began or was renewed."""
+    """Return how many tests the worker has finished since the trust state began or was renewed."""
     return _tests_taken([row])[row.campaign_id, row.kind]
 
 
 def _tests_taken(rows: Collection[TrustState]) -> Counter[tuple[int, str]]:
-    """(campaign, kind) -> `count_tests_taken` there, of one worker; one query."""
+    """Return `count_tests_taken` by (campaign, kind) for one worker; one query."""
     since = {(row.campaign_id, row.kind): row.since for row in rows if row.attempt}
     taken = Counter[tuple[int, str]]()
     if not since:
@@ -269,8 +268,8 @@ def _tests_taken(rows: Collection[TrustState]) -> Counter[tuple[int, str]]:
 def test_warnings(
     *, campaign: Campaign, settings: CampaignSettings, words: Wording = BY_KEY
 ) -> dict[str, str]:
-    """Kind -> one line for the campaign page, where its test is missing or shorter than it should be; the
-    line calls it, and answers, by `words`."""
+    """Return by kind one line for the campaign page, if its test is missing or shorter than it should be;
+    `words` are the names of kinds and answers in it."""
     warnings = {}
     for kind in kinds_tested(campaign.kinds, settings.trust):
         items = control_pool(campaign.pk, kind, campaign.revision, Control.QUALIFICATION)
@@ -300,19 +299,18 @@ def test_warnings(
 
 
 def campaign_trust_rules(campaign: Campaign, kind: str, settings: CampaignSettings) -> TrustSettings:
-    """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
+    """Return the campaign's trust settings in force for `kind`, given its control items."""
     return trust_rules_in_force(settings.trust, campaign=campaign.pk, kind=kind, revision=campaign.revision)
 
 
 def _left(row: TrustState, campaign: Campaign) -> tuple[Item, ...]:
-    """The qualification items of a kind, without those whose question the worker had as a task or a control
-    item: who has worked takes a test where their trust state is renewed.
-    """
+    """Return the qualification items of a kind, without those whose question the worker had as a task or a
+    control item: somebody who has worked takes a test if their trust state is renewed."""
     return _items_left([AvailableTest(row, campaign, settings_of(campaign.settings))])[campaign.pk, row.kind]
 
 
 def _items_left(places: Collection[AvailableTest]) -> defaultdict[tuple[int, str], tuple[Item, ...]]:
-    """(campaign, kind) -> `_left` there, of one worker; two queries at most."""
+    """Return `_left` by (campaign, kind), for one worker; at most two queries."""
     pools = qualification_pools([test_place.key for test_place in places])
     asking: dict[str, list[int]] = defaultdict(list)
     for (campaign, kind), items in pools.items():
@@ -327,7 +325,7 @@ def _items_left(places: Collection[AvailableTest]) -> defaultdict[tuple[int, str
 
 
 def _items(row: TrustState) -> Any:
-    """The assignments of the newest test of a trust state."""
+    """Return the assignments of the newest test of a trust state."""
     return Assignment.objects.filter(
         campaign=row.campaign_id,
         worker=row.worker_id,
@@ -338,7 +336,7 @@ def _items(row: TrustState) -> Any:
 
 
 def _refusal(row: TrustState, in_force: TrustSettings) -> Refusal | None:
-    """Why this worker is no candidate for a test, whatever items there are."""
+    """Return why this worker is no candidate for a test, whatever items there are."""
     if row.is_out:
         why = row.why_out or _("ask the researcher")
         return Refusal("blocked", _("You cannot work on this task now: %(why)s.") % {"why": why})

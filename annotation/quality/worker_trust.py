@@ -1,7 +1,7 @@
-"""TrustStates as rows: read, taken through an event, written back.
+"""Trust states as rows: read, updated by an event, written back.
 
-What an event does to a trust state is `protocol.trust.after`; here is only where it is kept. Call
-whatever writes while holding the trust state's row lock; of several, lock in the order of ids.
+`protocol.trust.trust_after` computes the new state. Hold the trust state's row lock when calling a function
+that writes; lock several in the order of their ids.
 """
 
 from datetime import datetime
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from annotation.common import database
 from annotation.models import Campaign, Identity
 from annotation.models import TrustState as Row
-from annotation.protocol.trust import Entered, Event, Examined, WorkerTrust, trust_after
+from annotation.protocol.trust import Event, QualificationTaken, WorkerJoined, WorkerTrust, trust_after
 from annotation.protocol.trust_settings import TrustSettings
 
 
 class TrustStateColumns(NamedTuple):
-    """The columns that make a trust state, as its row holds them; each field is called as its column."""
+    """The columns of a trust state, as in its row; each field has the name of its column."""
 
     kind: str
     state: str
@@ -31,11 +31,11 @@ class TrustStateColumns(NamedTuple):
 
 
 def trust_from_row(row: Row | TrustStateColumns) -> WorkerTrust:
-    """The trust state that a row holds."""
+    """Return the trust state of a row."""
     return WorkerTrust(
         row.kind,
         row.state,
-        Entered(row.entered_tasks, row.entered_approved) if row.entered else None,
+        WorkerJoined(row.entered_tasks, row.entered_approved) if row.entered else None,
         _examined(row),
         row.items,
         row.known,
@@ -44,14 +44,14 @@ def trust_from_row(row: Row | TrustStateColumns) -> WorkerTrust:
     )
 
 
-def _examined(row: Row | TrustStateColumns) -> Examined | None:
+def _examined(row: Row | TrustStateColumns) -> QualificationTaken | None:
     if not row.examined_items or row.examined_right is None:
         return None
-    return Examined(row.examined_right, row.examined_items)
+    return QualificationTaken(row.examined_right, row.examined_items)
 
 
 def _values_of(trust: WorkerTrust) -> dict[str, Any]:
-    """A trust state as the values of its row's columns (`TrustStateColumns`)."""
+    """Return a trust state as the values of its row's columns (`TrustStateColumns`)."""
     entered, examined = trust.entered, trust.examined
     return {
         "kind": trust.kind,
@@ -76,19 +76,20 @@ def store_trust(row: Row, trust: WorkerTrust, **also: Any) -> None:
 
 
 def note(row: Row, event: Event, settings: TrustSettings) -> WorkerTrust:
-    """Take the row's trust state through one event and write it."""
+    """Update the row's trust state by one event and write it."""
     trust = trust_after(trust_from_row(row), event, settings)
     store_trust(row, trust)
     return trust
 
 
 def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: TrustSettings) -> Row:
-    """The worker's trust state for `kind`, made on first sight from what their source reports of them."""
+    """Return the worker's trust state for `kind`, created if missing from the reputation that their source
+    reports."""
     existing = Row.objects.filter(campaign=campaign, worker_id=worker, kind=kind).first()
     if existing is not None:
         return existing
     identity = Identity.objects.filter(worker_id=worker).first()
-    entered = Entered(identity.tasks, identity.approved) if identity else Entered()
+    entered = WorkerJoined(identity.tasks, identity.approved) if identity else WorkerJoined()
     first = trust_after(WorkerTrust(kind), entered, settings)
     row, _ = Row.objects.get_or_create(
         campaign=campaign,
@@ -102,7 +103,8 @@ def join_campaign(*, worker: int, campaign: Campaign, kind: str, settings: Trust
 def trust_update(
     row_id: int, trust: WorkerTrust, at: datetime, *, cursor_at: int | None = None
 ) -> database.Statement:
-    """The statement that writes what work changes of a trust state, for `sql.send`."""
+    """Return the statement that writes the changes of a trust state by work, for
+    `database.send_statements`."""
     moved = "" if cursor_at is None else ", cursor = %s"
     return (
         f"""UPDATE annotation_truststate SET state = %s, items = %s, known = %s, "right" = %s, last = %s,

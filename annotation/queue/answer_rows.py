@@ -14,7 +14,7 @@ from annotation.protocol.contents import corners
 from annotation.protocol.grading import is_right
 from annotation.protocol.kinds import BadContent, is_page, kind_of
 from annotation.protocol.questions import Answer, BadJudgment, Judgment
-from annotation.protocol.trust import ControlGraded, ItemDone
+from annotation.protocol.trust import ControlGraded, TaskAnswered
 from annotation.quality import qualification
 from annotation.queue import relevance_pages
 from annotation.queue.lease_terms import Terms
@@ -89,16 +89,16 @@ class AnswerContent(NamedTuple):
 
 
 def answer_content(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerContent:
-    """Return an answer's content as it is stored. Raises BadJudgment where it does not match the question."""
+    """Return an answer's content as it is stored. Raises BadJudgment if it does not match the question."""
     if is_page(held.kind):
         return _ticked(held, terms, answer)
     if answer.flag or answer.content is None:
-        return AnswerContent(None, [ItemDone()], [])
+        return AnswerContent(None, [TaskAnswered()], [])
     try:
         kind_of(held.kind).check(answer.content, terms.settings.answers.number)
     except BadContent as error:
         raise BadJudgment(str(error)) from error
-    return AnswerContent(dict(answer.content), [ItemDone()], [])
+    return AnswerContent(dict(answer.content), [TaskAnswered()], [])
 
 
 def _ticked(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerContent:
@@ -110,7 +110,7 @@ def _ticked(held: LeasedAssignment, terms: Terms, answer: Answer) -> AnswerConte
     graded: list[database.Statement] = []
     for index, block in enumerate(page if held.role != qualification.QUALIFICATION_ROLE else ()):
         if block.control is None or not block.active:
-            events.append(ItemDone())
+            events.append(TaskAnswered())
             continue
         right = ticks is not None and is_right(held.kind, ticks[index], block.known, terms.settings.trust)
         events.append(ControlGraded(right))

@@ -21,7 +21,7 @@ from annotation.common import database
 from annotation.models import Assignment, Campaign, Identity, Worker
 from annotation.models import TrustState as Row
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
-from annotation.protocol.trust import Entered, WorkerTrust, trust_after, trust_reading
+from annotation.protocol.trust import WorkerJoined, WorkerTrust, trust_after, trust_reading
 from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force, practice_is_entry
 from annotation.quality import qualification, worker_trust
 from annotation.queue import check_first, dispatch, lease_terms
@@ -157,7 +157,7 @@ def _places_of(worker: Worker, campaigns: Sequence[Campaign]) -> list[_WorkKind]
     """Return every kind of these campaigns, with the worker's trust state, or the state after joining now."""
     rows = {(row.campaign_id, row.kind): row for row in Row.objects.filter(worker=worker)}
     identity = Identity.objects.filter(worker=worker).first()
-    entered = Entered(identity.tasks, identity.approved) if identity else Entered()
+    entered = WorkerJoined(identity.tasks, identity.approved) if identity else WorkerJoined()
     metadata = control_metadata_of([campaign.pk for campaign in campaigns])
     places = []
     for campaign in campaigns:
@@ -189,7 +189,7 @@ def _why_nothing(
     held: Mapping[tuple[int, str], int],
     tests: Container[tuple[int, str]],
 ) -> dict[tuple[int, str], NoTask | None]:
-    """Return (campaign, kind) -> why the worker would get nothing there now, None where there is something;
+    """Return (campaign, kind) -> why the worker would get nothing there now, None if there is something;
     with the same number of queries for any number of entries."""
     campaigns = {work_kind.campaign.pk for work_kind in places}
     unagreed = instructions.consents_needed(worker=worker.pk, campaigns=campaigns)

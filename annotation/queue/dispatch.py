@@ -91,7 +91,7 @@ _CLAIM_COLUMNS = """id, role, key, rank,
 
 
 def claim(cursor: Any, holder: WorkerState, kind: str) -> Claim | None:
-    """Take a place on the next task for this worker, or return None where there is none."""
+    """Take a place on the next task for this worker, or return None if there is none."""
     tasks = _claim(cursor, holder, kind, 0, FIRST_LOOK)
     if tasks is not None:
         return tasks
@@ -128,7 +128,7 @@ def claim_task(cursor: Any, holder: WorkerState, kind: str, task: int, *, tries:
 
 
 def next_task(cursor: Any, holder: WorkerState, kind: str) -> NextTask | None:
-    """Return the task that `claim` would take now, without taking it; None where there is none."""
+    """Return the task that `claim` would take now, without taking it; None if there is none."""
     for start, window in [(0, FIRST_LOOK), *_beyond(holder)]:
         database.execute(
             cursor,
@@ -264,7 +264,7 @@ def claim_again(cursor: Any, holder: WorkerState, kind: str) -> tuple[int, Claim
 
 
 def why_closed(campaign: Any) -> NoTask | None:
-    """Return why this campaign gives nothing to anybody, None where it is open. `campaign`: `state`,
+    """Return why this campaign gives nothing to anybody, None if it is open. `campaign`: `state`,
     `reason`."""
     if campaign.state == Campaign.OPEN:
         return None
@@ -285,7 +285,7 @@ def why_closed(campaign: Any) -> NoTask | None:
 def why_drawer_waits(
     cursor: Any, holder: WorkerState, settings: TrustSettings, at: datetime, *, is_model: bool = False
 ) -> NoTask | None:
-    """Return why a drawer has to wait until others have checked their boxes; None where they need not.
+    """Return why a drawer has to wait until others have checked their boxes; None if they need not.
 
     Nobody waits if no other worker may judge boxes, nor longer than `drawing_wait_minutes` for a box: boxes
     that others ignore cannot stop a campaign. A model annotator (`is_model`) also waits if nobody judges

@@ -40,7 +40,7 @@ def open_images(
     """Open images of a campaign: freeze their mentions and settings, create their first questions.
 
     Images that are open already are skipped. `images` is one chunk, written in one transaction. Returns the
-    number of opened images. Raises ValueError where two mentions have the same span.
+    number of opened images. Raises ValueError if two mentions have the same span.
     """
     stored = {**campaign.settings, "boxes": settings.boxes}
     chunk = list(images)

@@ -1,7 +1,7 @@
 """Computing an image's fold and writing it back. With `image_rows` this is the only writer of open images,
 tasks, items and moves.
 
-Submitting, discarding, ruling and merging are one path: fold all valid judgments of the image again, compare
+Submitting, withdrawing, ruling and merging are one path: fold all valid judgments of the image again, compare
 it with the last written state (`OpenImage.state`), write the difference. That column has:
 
     open     {key: [answers needed, votes given]}  questions that wait for votes

@@ -10,11 +10,14 @@ worker's trust state.
 Source: Hodosh et al. 2013, section 4.3.2; `protocol.paging`.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from annotation.models import Assignment, Control, Item, PageControl
+from django.db import connection
+
+from annotation.models import Control
 from annotation.protocol.campaign_settings import CampaignSettings
 from annotation.protocol.controls import PooledControl as Known
 from annotation.protocol.controls import choose_control, draw_number
@@ -32,6 +35,8 @@ from annotation.protocol.questions import BadJudgment
 from annotation.quality import controls
 from annotation.queue.dispatch import WorkerState
 
+#: The columns of a control item `k`.
+_CONTROL = "k.id, k.content, k.known, k.active"
 #: The role of a test item: an image that is a page by itself.
 _QUALIFICATION = Control.QUALIFICATION
 
@@ -85,11 +90,18 @@ def control_images_only(
 
 
 def enclose_control_images(
-    settings: CampaignSettings, *, seed: int, holder: WorkerState, revision: int, assignment: int, count: int
+    settings: CampaignSettings,
+    *,
+    seed: int,
+    holder: WorkerState,
+    revision: int,
+    assignment: int,
+    task: int,
+    count: int,
 ) -> None:
     """Put `count` control images, or as many as there are, on the page just leased, each with as many
     captions as one of the page's images."""
-    on_page = _like(Assignment.objects.values_list("task", flat=True).get(pk=assignment))
+    on_page = _like(task)
     like = [on_page[_drawn_index(seed, holder, number, len(on_page))] for number in range(count)]
     images = {block.image for block in on_page}
     store_control_images(assignment, _chosen(seed, holder, revision, like, images, but=assignment))
@@ -97,16 +109,23 @@ def enclose_control_images(
 
 def store_control_images(assignment: int, chosen: Sequence[PlacedControlImage]) -> None:
     """Store which control images a page has, and how many captions of each."""
-    PageControl.objects.bulk_create(
-        PageControl(assignment_id=assignment, control_id=placed.control, captions=placed.captions)
-        for placed in chosen
-    )
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """INSERT INTO annotation_pagecontrol (assignment_id, control_id, captions, "right")
+               VALUES (%s, %s, %s, NULL)""",
+            [(assignment, placed.control, placed.captions) for placed in chosen],
+        )
 
 
 def _like(task: int | None) -> list[PageBlock]:
     """Return the images that a task asks about, which control images have to resemble."""
-    contents = Item.objects.filter(task=task).order_by("position").values_list("content", flat=True)
-    return [_page_block(content) for content in contents]
+    with connection.cursor() as cursor:
+        return _items(cursor, task)
+
+
+def _items(cursor: Any, task: int | None) -> list[PageBlock]:
+    cursor.execute("SELECT content FROM annotation_item WHERE task_id = %s ORDER BY position", [task])
+    return [_page_block(json.loads(content)) for (content,) in cursor.fetchall()]
 
 
 def _drawn_index(seed: int, holder: WorkerState, number: int, places: int) -> int:
@@ -167,14 +186,23 @@ def _chosen(
 
 def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[PageBlock, ...]:
     """Return the page of an assignment, in the order in which its worker sees it."""
-    row = Assignment.objects.select_related("worker", "control").get(pk=assignment)
-    if row.role == _QUALIFICATION and row.control is not None:
-        return (_known(row.control, 0, seed, row.worker.pseudonym),)
-    pages = [_page_block(content) for content in _items(row)]
-    put_on = [
-        _known(control.control, control.captions, seed, row.worker.pseudonym)
-        for control in row.page_controls.select_related("control").order_by("id")
-    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT a.role, a.task_id, w.pseudonym, {_CONTROL} FROM annotation_assignment a
+                JOIN annotation_worker w ON w.id = a.worker_id
+                LEFT JOIN annotation_control k ON k.id = a.control_id WHERE a.id = %s""",
+            [assignment],
+        )
+        role, task, pseudonym, *control = cursor.fetchone()
+        if role == _QUALIFICATION and control[0] is not None:
+            return (_known(control, 0, seed, pseudonym),)
+        pages = _items(cursor, task)
+        cursor.execute(
+            f"""SELECT p.captions, {_CONTROL} FROM annotation_pagecontrol p
+                JOIN annotation_control k ON k.id = p.control_id WHERE p.assignment_id = %s ORDER BY p.id""",
+            [assignment],
+        )
+        put_on = [_known(control, size, seed, pseudonym) for size, *control in cursor.fetchall()]
     known = {str(block.image): block for block in put_on}
     shuffled = for_worker(
         [_pure(block) for block in pages],
@@ -183,16 +211,10 @@ def blocks(assignment: int, *, seed: int, settings: CampaignSettings) -> tuple[P
             for image, block in known.items()
         ],
         seed=seed,
-        worker=row.worker.pseudonym,
+        worker=pseudonym,
     )
     made_from = {(block.image, frozenset(block.captions)): block for block in (*pages, *known.values())}
     return tuple(_in_order(block, made_from) for block in shuffled)
-
-
-def _items(row: Assignment) -> list[Mapping[str, Any]]:
-    if row.task_id is None:
-        return []
-    return list(Item.objects.filter(task=row.task_id).order_by("position").values_list("content", flat=True))
 
 
 def _page_block(content: Mapping[str, Any]) -> PageBlock:
@@ -203,20 +225,19 @@ def _page_block(content: Mapping[str, Any]) -> PageBlock:
     )
 
 
-def _known(control: Control, size: int, seed: int, worker: str) -> PageBlock:
-    """Return a control image with `size` of its captions, or all of them."""
-    (block,) = control.content["blocks"]
-    display_order = displayed_positions(
-        control.known, size or len(control.known), seed=seed, worker=worker, control=control.pk
-    )
-    captions = [(image, number) for image, number in block["captions"]]
+def _known(control: Sequence[Any], size: int, seed: int, worker: str) -> PageBlock:
+    """Return a control image (`_CONTROL`) with `size` of its captions, or all of them."""
+    number, content, answers, active = control
+    (block,), known = json.loads(content)["blocks"], json.loads(answers)
+    display_order = displayed_positions(known, size or len(known), seed=seed, worker=worker, control=number)
+    captions = [(image, place) for image, place in block["captions"]]
     return PageBlock(
         block["image"],
-        tuple(captions[number] for number in display_order),
+        tuple(captions[place] for place in display_order),
         (ROLE_CONTROL,) * len(display_order),
-        control.pk,
-        tuple(control.known[number] for number in display_order),
-        control.active,
+        number,
+        tuple(known[place] for place in display_order),
+        bool(active),
     )
 
 

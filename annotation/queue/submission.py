@@ -110,7 +110,7 @@ def submit(
 
     `token` is the idempotency key, 1 to 64 characters: repeating it stores nothing twice. `seconds` is the
     active time on the page; `holding` as in `take_lease`; `schema` the version of the answer's form. Raises
-    NotYours, Conflict, and BadJudgment where the question does not accept the answer; then nothing is stored.
+    NotYours, Conflict, and BadJudgment if the question does not accept the answer; then nothing is stored.
     """
     if not 0 < len(token) <= _LONGEST_TOKEN:
         raise BadJudgment(f"the token has {len(token)} characters: expected 1 to {_LONGEST_TOKEN}")

@@ -1,4 +1,4 @@
-"""Accounts: a forgotten password, and a page on which everybody sees and governs what is stored of them."""
+"""Accounts: a forgotten password, and the page on which users see and control their stored data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from phrasebox.errors import PhraseboxError
 
 
 class MailForm(forms.Form):
-    """An e-mail address, or none, and whether messages of researchers go there too."""
+    """An e-mail address, or none, and whether messages of researchers are sent there."""
 
     email = forms.EmailField(label=gettext_lazy("Email"), max_length=254, required=False)
     messages = forms.BooleanField(
@@ -47,15 +47,15 @@ class MailForm(forms.Form):
 
 @method_decorator([login_not_required, never_cache], name="dispatch")
 class PasswordReset(views.PasswordResetView):
-    """Asks for an e-mail address, and has a link sent there if an account has it: which, is not told, nor
-    can it be told from the time that this takes."""
+    """Asks for an e-mail address, and sends a link there if an account has it: neither the page nor its
+    timing reveals whether."""
 
     template_name = "annotation/entry/reset.html"
     success_url = reverse_lazy("reset_sent")
     extra_context = {"sends": settings.SENDS_MAIL}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Every e-mail counts: to whom, and who asked for it."""
+        """Count every e-mail in the rate limits, by recipient and by sender."""
         mail = request.POST.get("email", "")
         if seconds := rate_limit.attempt(*limits.reset_tries(request, mail)):
             again = self.get_form_class()(initial={"email": mail})
@@ -73,22 +73,21 @@ class PasswordReset(views.PasswordResetView):
 
 @method_decorator(login_not_required, name="dispatch")
 class PasswordResetSent(views.PasswordResetDoneView):
-    """Says where to look for the e-mail."""
+    """Shows where to look for the e-mail."""
 
     template_name = "annotation/entry/reset_sent.html"
 
 
 @method_decorator(login_not_required, name="dispatch")
 class PasswordResetConfirm(views.PasswordResetConfirmView):
-    """Where the e-mail's link leads: a new password, or word that the link is used or too old."""
+    """The page of the e-mail's link: a new password, or the message that the link is used or too old."""
 
     template_name = "annotation/entry/reset_confirm.html"
     success_url = reverse_lazy("sign_in")
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
-        """Somebody who has read the e-mail need not wait for what others tried; somebody who knew the old
-        password is out at once, with the tokens that they made and the sign-in elsewhere that they may have
-        connected."""
+        """Set the password. Whoever received the e-mail is exempt from rate limits; all other sessions end at
+        once, and the account's tokens and its connection to another server are removed."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))
@@ -99,14 +98,13 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
 
 
 class PasswordChange(views.PasswordChangeView):
-    """A new password for somebody who knows the old one, which is not guessed here faster than at the
-    sign-in."""
+    """A new password for a user who enters the old one, with the rate limits of the sign-in."""
 
     template_name = "annotation/entry/password.html"
     success_url = reverse_lazy("account")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Try the old password, unless that was tried too often: then even the right one is refused."""
+        """Check the old password, unless the rate limit is reached: then even the right one is rejected."""
         self.tries = limits.sign_in_tries(request, account_of(request).get_username())
         if seconds := rate_limit.attempt(*self.tries):
             again = self.get_form_class()(account_of(request))
@@ -114,7 +112,7 @@ class PasswordChange(views.PasswordChangeView):
         return super().post(request, *args, **kwargs)
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """Only a wrong old password counts as a guess."""
+        """Count only a wrong old password as an attempt."""
         if "old_password" not in form.errors:
             rate_limit.take_back(*self.tries)
         return super().form_invalid(form)
@@ -129,9 +127,9 @@ class PasswordChange(views.PasswordChangeView):
 @require_safe
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
-    """Who I am here, what is stored of me, what I agreed to; and what I can do about it."""
+    """Show the caller's account, stored data and consents; and what can be done about them."""
     user = account_of(request)
-    # Who gives an address from now on reads what it is for.
+    # The default for a new address.
     wants = user.mails_messages or not user.email
     return _account(request, MailForm(initial={"email": user.email, "messages": wants}))
 
@@ -143,9 +141,9 @@ def _names_another_address(request: HttpRequest) -> bool:
 @require_POST
 @confirmed_where(_names_another_address)
 def mail(request: HttpRequest) -> HttpResponse:
-    """Keep an e-mail address for a forgotten password, and for messages where wanted; or forget it.
+    """Store or delete an e-mail address for a forgotten password, and for messages if wanted.
 
-    Another address takes the password: its reader can choose a new one.
+    A new address requires the password: its reader can choose a new one.
     """
     form = MailForm(request.POST)
     if not form.is_valid():
@@ -156,7 +154,7 @@ def mail(request: HttpRequest) -> HttpResponse:
     with database.writing():
         user.save(update_fields=["email", "mails_messages"])
         if user.email != before:
-            # Which address is nobody's affair; that it changed is.
+            # Without the address, which is private.
             record(actor=user, act="change_email", account=user.get_username())
     messages.success(request, _("Email address saved.") if user.email else _("Email address removed."))
     return redirect("account")
@@ -165,7 +163,7 @@ def mail(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def own_answers(request: HttpRequest) -> HttpResponseBase:
-    """All that is stored of me, as a JSON file."""
+    """Return all stored data of the caller, as a JSON file."""
     user = account_of(request)
     worker = own_data.worker_behind(user)
     if worker is None:
@@ -178,7 +176,7 @@ def own_answers(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 @confirmed
 def erase_me(request: HttpRequest) -> HttpResponse:
-    """Forget who I am; my answers stay under the pseudonym, which leads to nobody then."""
+    """Erase the caller's identity; answers stay under the pseudonym, which then leads to nobody."""
     user = account_of(request)
     worker = own_data.worker_behind(user)
     if worker is None:

@@ -1,4 +1,4 @@
-"""What arrivals from crowd platforms share: who they are, and signing in just them."""
+"""Common parts of arrivals from crowd platforms: identification, and signing in."""
 
 import re
 
@@ -16,12 +16,12 @@ from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import VisitError
 from annotation.workers.rate_limit import Try
 
-#: An id as platforms write them.
+#: An id in the platforms' format.
 ID = re.compile(r"[0-9A-Za-z_-]{4,64}")
 
 
 def campaign_for_all(name: str) -> Campaign:
-    """The campaign of that name, which has begun."""
+    """Return the campaign of that name, if it has begun."""
     campaign = Campaign.objects.filter(name=name).exclude(state=Campaign.DRAFT).first()
     if campaign is None:
         raise Http404(_("There is no campaign “%(name)s”.") % {"name": name})
@@ -29,7 +29,7 @@ def campaign_for_all(name: str) -> Campaign:
 
 
 def ids(request: HttpRequest, *names: str) -> list[str]:
-    """The ids that an address carries under `names`. Raises VisitError where one is none."""
+    """Return the ids in the query parameters `names`. Raises VisitError for an invalid one."""
     values = [request.GET.get(name, "") for name in names]
     if not all(map(ID.fullmatch, values)):
         raise VisitError(_("This address is incomplete. Open the study again on your platform."))
@@ -37,13 +37,13 @@ def ids(request: HttpRequest, *names: str) -> list[str]:
 
 
 def here(request: HttpRequest) -> Account | None:
-    """The account that is signed in in this browser by such an address."""
+    """Return the account that is signed in in this browser by such an address."""
     signed_in = isinstance(request.user, Account) and sessions.by_address(request.session)
     return request.user if signed_in else None  # type: ignore[return-value]
 
 
 def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
-    """Sign in who comes, no matter who was here before, and lead them to the work. The session may only
+    """Sign in the visitor, in place of any earlier user, and redirect to the work. The session may only
     work."""
     if confirmation.is_new(arrival) and (
         seconds := rate_limit.attempt(Try(limits.ENTRY_ADDRESS, limits.address_of(request)))
@@ -62,5 +62,5 @@ def let_in(request: HttpRequest, arrival: Arrival) -> HttpResponse:
 
 
 def error_page(request: HttpRequest, why: VisitError, status: int = 403) -> HttpResponse:
-    """Why somebody is not let in, and what to do."""
+    """Show why somebody is not admitted, and what to do."""
     return render(request, "annotation/entry/arrival_refused.html", {"why": str(why)}, status=status)

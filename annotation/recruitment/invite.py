@@ -1,7 +1,7 @@
-"""Who comes by a link: what they agree to, an account of their own or one made at once, then the tasks.
+"""Visitors of an invitation link: consent, an own account or one created at once, then the tasks.
 
-The code with which somebody comes back is shown while they are signed in, and readable in no table: the
-session holds it behind a pad that is used once, and the pad lies in a cookie. Neither tells anything alone.
+The code for coming back is shown while they are signed in, and readable in no table: the session contains it
+encrypted with a one-time pad, and a cookie contains the pad. Each alone is useless.
 """
 
 import secrets
@@ -33,12 +33,12 @@ from annotation.workers import invitations, pseudonyms, rate_limit
 from annotation.workers.rate_limit import Try
 from phrasebox.errors import PhraseboxError
 
-#: What a session, and a browser, keep of the code.
+#: Key of the code in a session, and in a browser.
 CODE = "return_code"
 
 
 def store_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
-    """Let the browser that `response` goes to show `code` again, until it is closed or signed out."""
+    """Let the browser of `response` show `code` again, until it is closed or signed out."""
     code_bytes = code.encode()
     pad = secrets.token_bytes(len(code_bytes))
     request.session[CODE] = _mixed(code_bytes, pad).hex()
@@ -52,7 +52,7 @@ def store_code(request: HttpRequest, response: HttpResponse, code: str) -> None:
 
 
 def stored_code(request: HttpRequest) -> str:
-    """The code; "" where this browser holds none."""
+    """Return the code; "" if this browser has none."""
     held, pad = request.session.get(CODE, ""), request.COOKIES.get(settings.RETURN_CODE_COOKIE_NAME, "")
     try:
         return _mixed(bytes.fromhex(held), bytes.fromhex(pad)).decode("ascii")
@@ -65,7 +65,7 @@ def _mixed(first: bytes, second: bytes) -> bytes:
 
 
 class AccountForm(UserCreationForm):
-    """A name and a password of one's own choosing."""
+    """A name and a password of the user's choice."""
 
     class Meta:
         model = Account
@@ -73,11 +73,11 @@ class AccountForm(UserCreationForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # The page begins with what one agrees to, not with this field.
+        # The page begins with the consent, not with this field.
         self.fields["username"].widget.attrs.update(autocomplete="username", autofocus=False)
 
     def clean_username(self) -> str:
-        """The name, where it is free and not such as pseudonyms are."""
+        """Return the name, if it is free and does not look like a pseudonym."""
         name = super().clean_username()
         if name and name.casefold().startswith(pseudonyms.PREFIX):
             raise forms.ValidationError(
@@ -91,7 +91,7 @@ class AccountForm(UserCreationForm):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
-    """Where a link leads: what one is asked to agree to, and two ways to begin. A POST begins."""
+    """Show the page of an invitation link: the consent text, and two ways to begin. POST begins."""
     try:
         invitation = invitations.open_invitation(token)
     except PhraseboxError as why:
@@ -115,7 +115,7 @@ def invitation_accept(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @for_roles(ANNOTATOR)
 def return_code_page(request: HttpRequest) -> HttpResponse:
-    """The name and the code with which somebody who began at once comes back; while they are signed in."""
+    """Show the name and the code for coming back to those who began at once, while they are signed in."""
     code = stored_code(request)
     return render(request, "annotation/entry/begun.html", {"code": code}) if code else redirect("tasks")
 
@@ -154,7 +154,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     login(request, account, backend=BACKEND)
     if not code:
         return redirect("tasks")
-    # Theirs until the browser is closed; the code leads back.
+    # The session lasts until the browser is closed; the code leads back.
     request.session.set_expiry(0)
     response = redirect("invite_begun")
     store_code(request, response, code)
@@ -162,7 +162,7 @@ def _opened(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 
 def _joined(request: HttpRequest, invitation: Invitation, account: Account) -> HttpResponse:
-    """Who is signed in may work on the campaign too, where they want to."""
+    """Give a signed-in account access to the campaign, too."""
     if request.method != "POST":
         return render(request, "annotation/entry/invite_in.html", {"campaign": invitation.campaign})
     try:

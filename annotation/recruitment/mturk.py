@@ -1,13 +1,13 @@
-"""Mechanical Turk: a HIT whose external question is a page of ours in a frame of theirs.
+"""Mechanical Turk: a HIT whose external question is our page in MTurk's frame.
 
-Browsers keep cookies from framed pages of other sites, and a box is not drawn well in a small frame.
-So the framed page needs no cookie: it knows everything by its address, shows the instructions before
-the HIT is accepted, then opens the tasks in a window of their own (where the session's cookie is as good
-as any), and, looked at again, says how far the worker is. Once the visit has ended there, it hands the
-assignment in to MTurk. It is the only page of ours that may be framed, by MTurk alone.
+Browsers block cookies of framed pages from other sites, and a small frame is unsuitable for drawing boxes. So
+the framed page needs no cookie: its address contains everything, it shows the instructions before the HIT is
+accepted, then opens the tasks in a window of their own (where the session's cookie works), and, when viewed
+again, shows the worker's progress. Once the visit has ended there, it submits the assignment to MTurk. It is
+the only page of ours that may be framed, and only by MTurk.
 
-Source: the requester's API reference, "ExternalQuestion"; https://docs.aws.amazon.com/AWSMechTurk,
-read in November 2026. Workers see HITs on worker.mturk.com, and hand in to www.mturk.com.
+Source: the requester's API reference, "ExternalQuestion"; https://docs.aws.amazon.com/AWSMechTurk, read in
+November 2026. Workers see HITs on worker.mturk.com, and submit to www.mturk.com.
 """
 
 from csp.decorators import csp_replace
@@ -30,12 +30,12 @@ from annotation.workers import platform_visits
 from annotation.workers.confirmation import Arrival
 from annotation.workers.platform_visits import MTURK, VisitError
 
-#: What MTurk writes for an assignment that nobody has accepted.
+#: MTurk's value for an assignment that nobody has accepted.
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-#: Whose frames we may be in, and whereto an assignment is handed in: the market, and its sandbox.
+#: Sites that may frame us, and to which an assignment is submitted: the market, and its sandbox.
 FRAMES = ("https://worker.mturk.com", "https://workersandbox.mturk.com")
 SUBMIT = ("https://www.mturk.com", "https://workersandbox.mturk.com")
-#: Seconds for which the framed page's way to the tasks is good: a HIT may be accepted for a day.
+#: Seconds for which the framed page's link to the tasks is valid: a HIT may be accepted for a day.
 FRAMED_LINK_LIFETIME = 24 * 3600
 _SIGNER = TimestampSigner(salt="annotation.mturk")
 
@@ -46,7 +46,7 @@ _SIGNER = TimestampSigner(salt="annotation.mturk")
 @never_cache
 @require_safe
 def mturk_frame(request: HttpRequest, name: str) -> HttpResponse:
-    """The external question: the instructions, the way to the tasks, and the handing in."""
+    """Show the external question: the instructions, the link to the tasks, and the submission."""
     campaign = arrival.campaign_for_all(name)
     try:
         study = platform_visits.study_at(provider=MTURK, campaign=campaign)
@@ -80,7 +80,7 @@ def mturk_frame(request: HttpRequest, name: str) -> HttpResponse:
 @never_cache
 @require_safe
 def mturk_begin(request: HttpRequest, name: str, way: str) -> HttpResponse:
-    """Where the framed page leads, in a window of its own: the worker is signed in there."""
+    """Sign the worker in, in the window that the framed page opened."""
     campaign = arrival.campaign_for_all(name)
     try:
         try:

@@ -1,4 +1,4 @@
-"""The addresses of signing in by another server: there, back from there, connecting and disconnecting."""
+"""Views of signing in by another server: redirect, return, connect and disconnect."""
 
 import logging
 from typing import Any
@@ -27,7 +27,7 @@ from annotation.workers import rate_limit
 from annotation.workers.rate_limit import Try
 
 _log = logging.getLogger(__name__)
-#: What the other server may get wrong: being away, refusing, and not sending what the protocol asks for.
+#: Errors of the other server: it is away, rejects, or breaks the protocol.
 _ERRORS = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
 
 
@@ -35,7 +35,7 @@ _ERRORS = (RequestException, OAuth2Error, KeyError, TypeError, ValueError)
 @never_cache
 @require_POST
 def oidc_sign_in(request: HttpRequest) -> HttpResponseBase:
-    """Lead to the other server, to come back as whom it says."""
+    """Redirect to the other server for signing in."""
     _check_enabled()
     if request.user.is_authenticated:
         return redirect("home")
@@ -50,7 +50,7 @@ def oidc_sign_in(request: HttpRequest) -> HttpResponseBase:
 @never_cache
 @require_safe
 def oidc_back(request: HttpRequest, provider_id: str) -> HttpResponseBase:
-    """Back from the other server: who that is is asked of it, over a connection of our own."""
+    """Handle the return from the other server, which is asked for the identity over a separate connection."""
     _check_enabled()
     if provider_id != elsewhere.provider_id():
         raise Http404(_("There is no such page."))
@@ -73,7 +73,7 @@ def oidc_back(request: HttpRequest, provider_id: str) -> HttpResponseBase:
 @require_POST
 @confirmed
 def oidc_connect(request: HttpRequest) -> HttpResponseBase:
-    """Lead to the other server, to connect the person that it names to the account that is signed in here."""
+    """Redirect to the other server, to connect its user to the account that is signed in here."""
     _check_enabled()
     return _redirect_to_provider(request, elsewhere.CONNECT, "", account_of(request).pk)
 
@@ -81,7 +81,7 @@ def oidc_connect(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 @confirmed
 def oidc_disconnect(request: HttpRequest) -> HttpResponseBase:
-    """Forget who I am at the other server."""
+    """Delete the caller's connection to the other server."""
     if elsewhere.disconnect(account_of(request)):
         messages.success(request, _("Disconnected: you sign in with your password."))
     return redirect("account")
@@ -109,7 +109,7 @@ def _check_enabled() -> None:
 
 urlpatterns = [
     path("sign-in/elsewhere/", oidc_sign_in, name="oidc_sign_in"),
-    # allauth looks for its way back under this name.
+    # allauth requires this name of the return route.
     path("sign-in/elsewhere/<slug:provider_id>/back/", oidc_back, name="openid_connect_callback"),
     path("account/sign-in/connect/", oidc_connect, name="connect_oidc"),
     path("account/sign-in/disconnect/", oidc_disconnect, name="disconnect_oidc"),

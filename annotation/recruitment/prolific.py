@@ -1,7 +1,7 @@
-"""Prolific: participants come by an address with their ids, and go back with a completion code.
+"""Prolific: participants arrive by a link with their ids, and return with a completion code.
 
-Source: Prolific's API reference, "Webhooks" (Receiving, Verifying, X-Event-ID, X-Timestamp) and
-"Submission object"; https://docs.prolific.com, read in November 2026.
+Source: Prolific's API reference, "Webhooks" (Receiving, Verifying, X-Event-ID, X-Timestamp) and "Submission
+object"; https://docs.prolific.com, read in November 2026.
 """
 
 import base64
@@ -41,16 +41,16 @@ from annotation.workers.prolific_api import (
 
 _log = logging.getLogger(__name__)
 
-#: Where participants go back to, and which form may lead there.
+#: Where participants return, and the target that a form may have.
 SITE = "https://app.prolific.com"
-#: Seconds that a webhook may be old, or ahead of our clock.
+#: Maximum age of a webhook in seconds, also ahead of our clock.
 WINDOW = 300
-#: A time as their headers write it: seconds since 1970.
+#: A time in their headers: seconds since 1970.
 _TIME = re.compile(r"\d{9,10}(\.\d{1,9})?")
 
 
 def completion_address(code: str) -> str:
-    """Where a participant goes back to with `code`."""
+    """Return the address to which a participant returns with `code`."""
     return f"{SITE}/submissions/complete?{urlencode({'cc': code})}"
 
 
@@ -58,7 +58,7 @@ def completion_address(code: str) -> str:
 @never_cache
 @require_safe
 def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
-    """Where a study's address leads: the participant is signed in, no matter who was here before."""
+    """Sign in the participant of a study's link, in place of any earlier user."""
     campaign = arrival.campaign_for_all(name)
     try:
         who, study, submission = arrival.ids(request, PARTICIPANT, STUDY, SUBMISSION)
@@ -75,9 +75,9 @@ def prolific_enter(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool]:
-    """What the link proves, and whether it carries a signature that proves nothing of these ids.
+    """Return what the link proves, and whether it has a signature that does not match these ids.
 
-    Raises Away where links must be signed and the keys are not there.
+    Raises Away if links must be signed and the keys are unavailable.
     """
     token = request.GET.get("prolific_token", "")
     if not token:
@@ -100,12 +100,12 @@ def _link(request: HttpRequest, ids: tuple[str, ...]) -> tuple[Link | None, bool
 @login_not_required
 @require_POST
 def prolific_webhook(request: HttpRequest) -> HttpResponse:
-    """Prolific tells what became of a submission. Told twice, or late, it changes nothing.
+    """Receive Prolific's report about a submission. A repeated or late one changes nothing.
 
-    401 where the signature is not theirs, or too old; 400 where the body is none that we can read.
+    401 if the signature is invalid, or too old; 400 if the body cannot be parsed.
     """
     if (request.content_type or "").startswith("multipart/"):
-        # It was read as a form: there is no body any more, and theirs is JSON.
+        # It was read as a form: the body is consumed, and Prolific's is JSON.
         return JsonResponse({"error": "the body is no event"}, status=400)
     sent_at = _signed_at(request)
     if sent_at is None:
@@ -126,20 +126,20 @@ def prolific_webhook(request: HttpRequest) -> HttpResponse:
         provider=PROLIFIC,
         report=SubmissionReport(about["participant_id"], (), prolific_api.normalised_status(about["status"])),
         submission=about["resource_id"],
-        # When it happened; a delivery that is tried again is sent later than that.
+        # The time of the event; a delivery that is retried is sent later.
         at=min(_time(request.headers.get("X-Timestamp", "")) or sent_at, sent_at),
     )
     return JsonResponse({"changed": changed})
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What Prolific writes into X-Prolific-Request-Signature."""
+    """Return the value of X-Prolific-Request-Signature."""
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     return base64.b64encode(digest).decode()
 
 
 def _signed_at(request: HttpRequest) -> datetime | None:
-    """When a webhook was signed; None where not by Prolific, or outside the window."""
+    """Return when a webhook was signed; None if not by Prolific, or outside the window."""
     secret = settings.PROLIFIC_WEBHOOK_SECRET
     timestamp = request.headers.get("X-Prolific-Request-Timestamp", "")
     received = request.headers.get("X-Prolific-Request-Signature", "")

@@ -1,4 +1,4 @@
-"""The pages on which people set up their second factor, get recovery codes, and turn it off."""
+"""Pages for setting up a second factor, getting recovery codes, and turning it off."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from annotation.workers.api_tokens import digest_of_secret
 from phrasebox.errors import PhraseboxError
 
 _CODES_PAGE = "annotation/entry/recovery_codes.html"
-#: Under which a session keeps the digest of the secret that it is setting up.
+#: Session key of the digest of the secret that is being set up.
 _BEGUN = "factor_begun"
 
 
@@ -32,13 +32,13 @@ _BEGUN = "factor_begun"
 @require_http_methods(["GET", "HEAD", "POST"])
 @confirmed
 def second_factor_set_up(request: HttpRequest) -> HttpResponse:
-    """A QR code for an app, and the form for the first code that it shows; then the recovery codes, once."""
+    """Show a QR code for an app, and the form for its first code; then the recovery codes, once."""
     account = account_of(request)
     try:
         secret = second_factor.begin_second_factor(account, seen=request.session.get(_BEGUN, ""))
     except PhraseboxError as error:
         if sessions.sets_up_first(request.session):
-            # It was set up elsewhere meanwhile; a session that was opened without it stays shut.
+            # It was set up elsewhere meanwhile; a session that was opened without it stays locked.
             logout(request)
             return redirect("sign_in")
         messages.error(request, str(error))
@@ -64,7 +64,7 @@ def second_factor_set_up(request: HttpRequest) -> HttpResponse:
 @never_cache
 @confirmed
 def recovery_codes_renew(request: HttpRequest) -> HttpResponse:
-    """Ten new recovery codes, shown this once; the old ones are void."""
+    """Show ten new recovery codes, once; the old ones become invalid."""
     try:
         codes = second_factor.renew_recovery_codes(account=account_of(request))
     except PhraseboxError as error:
@@ -76,7 +76,7 @@ def recovery_codes_renew(request: HttpRequest) -> HttpResponse:
 @require_POST
 @confirmed
 def second_factor_remove(request: HttpRequest) -> HttpResponse:
-    """Turn my second factor off, where this server does not ask for one."""
+    """Turn off the caller's second factor, unless this server requires one."""
     with result_message(request, PhraseboxError) as show:
         second_factor.remove_second_factor(account=account_of(request))
         show(_("Your second factor is off: signing in asks for the password alone."))
@@ -88,7 +88,7 @@ def _about(request: HttpRequest, secret: str) -> dict[str, Any]:
     drawn = segno.make(address, error="m", micro=False)
     return {
         "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
-        # Black on white in either theme, with the margin that cameras look for.
+        # Black on white in either theme, with the margin that cameras need.
         "picture": drawn.svg_data_uri(scale=5, border=4, dark="#000", light="#fff"),
         "must": sessions.sets_up_first(request.session),
     }

@@ -1,8 +1,8 @@
-"""Signing in by another server (OpenID Connect): django-allauth does the protocol, we decide what follows.
+"""Signing in by another server (OpenID Connect): django-allauth runs the protocol, we decide the rest.
 
-An account is connected to its owner there by the owner, signed in here, who gives the password for it. What
-the other server says of e-mail addresses or groups is not asked for and not looked at. Nobody gets an account
-or a role by it, and second factors are asked for as after a password.
+The owner of an account connects it to their account there, signed in here, and enters the password for it.
+E-mail addresses and groups from the other server are not requested and not used. Nobody gets an account or a
+role by it, and second factors are required as after a password.
 """
 
 import hashlib
@@ -25,29 +25,30 @@ from django.utils.translation import gettext as _
 
 from annotation.audit import record
 from annotation.common import database
+from annotation.common.addresses import full_address
 from annotation.models import Account
 from annotation.web.common import sign_in
 
-#: What a trip to the other server is for, as allauth calls it.
+#: Purposes of a redirect to another server, in allauth's words.
 SIGN_IN, CONNECT = "login", "connect"
 
 
 def provider_id() -> str:
-    """Under which name connections are kept: another issuer has another one, so that nobody of a new server
-    is taken for somebody of the one before who bore the same number."""
+    """Return the provider's name in stored connections: it depends on the issuer, so that nobody of a new
+    server is taken for a user of the earlier one with the same number."""
     assert settings.OIDC is not None
     return f"oidc-{hashlib.sha256(settings.OIDC['issuer'].encode()).hexdigest()[:16]}"
 
 
 def connection_of(account: Account) -> SocialAccount | None:
-    """The connection of an account to the other server, if it has one."""
+    """Return the connection of an account to the other server, if it has one."""
     if settings.OIDC is None:
         return None
     return SocialAccount.objects.filter(user=account, provider=provider_id()).first()
 
 
 def disconnect(account: Account) -> bool:
-    """Let nobody sign in as `account` by another server any more; False where nobody could."""
+    """Remove the possibility to sign in as `account` by another server; return False if there was none."""
     with database.writing():
         gone = bool(SocialAccount.objects.filter(user=account).delete()[0])
         if gone:
@@ -56,28 +57,28 @@ def disconnect(account: Account) -> bool:
 
 
 class NoSignUp(DefaultAccountAdapter):
-    """Nobody signs up by allauth."""
+    """Disables signing up by allauth."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
 
 class SignInElsewhere(DefaultSocialAccountAdapter):
-    """What we let allauth do once it knows who somebody is there: nothing. We sign in, connect or refuse."""
+    """Stops allauth after identification: we sign in, connect or reject."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def authenticate_by_email(self, sociallogin: Any) -> None:
-        """Nobody is known by an e-mail address."""
+        """Do nothing: nobody is identified by an e-mail address."""
         return None
 
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """The one server of the settings; what the table of such servers holds does not count."""
+        """Return the one server of the settings; the table of such servers is ignored."""
         if settings.OIDC is None or provider not in (None, provider_id()):
             return []
         app = SocialApp(
@@ -88,13 +89,19 @@ class SignInElsewhere(DefaultSocialAccountAdapter):
             secret=settings.OIDC["secret"],
             settings={
                 "server_url": settings.OIDC["issuer"],
-                # Who somebody is, and nothing else about them.
+                # Only the identity.
                 "scope": ["openid"],
                 "fetch_userinfo": False,
                 "oauth_pkce_enabled": True,
             },
         )
         return [app]
+
+    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> Any:
+        """The one server, asked as `WhoSomebodyIs` asks it."""
+        server = super().get_provider(request, provider, client_id)
+        server.oauth2_adapter_class = WhoSomebodyIs
+        return server
 
     def on_authentication_error(
         self,
@@ -104,21 +111,26 @@ class SignInElsewhere(DefaultSocialAccountAdapter):
         exception: Any = None,
         extra_context: Any = None,
     ) -> NoReturn:
-        """Back to the page from which they came, with what to do."""
+        """Redirect to the previous page, with the remedy."""
         raise ImmediateHttpResponse(_back_with_error(request, sign_in_error_message()))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> NoReturn:
-        """Known by then who somebody is there, and whether an account here is connected to them."""
+        """Continue with the identity there, and the connected account here, if any."""
         if sociallogin.state.get("process") == CONNECT:
             raise ImmediateHttpResponse(_connected(request, sociallogin))
         raise ImmediateHttpResponse(_entered(request, sociallogin))
 
 
 class WhoSomebodyIs(OpenIDConnectOAuth2Adapter):
-    """Reads the signed word of the other server on who somebody is there; nothing else of it is kept."""
+    """Reads the other server's signed identity token; nothing else of it is stored."""
+
+    def get_callback_url(self, request: HttpRequest, app: Any) -> str:
+        """The way back, whatever host a request names."""
+        return full_address("openid_connect_callback", [provider_id()])
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
-        """Raises OAuth2Error where the word is missing, of another server, or names nobody."""
+        """Return the login. Raises OAuth2Error if the token is missing, from another server, or without a
+        subject."""
         assert settings.OIDC is not None
         if not kwargs["response"].get("id_token"):
             raise OAuth2Error("no id_token")
@@ -174,16 +186,16 @@ def _connected(request: HttpRequest, sociallogin: Any) -> HttpResponse:
 
 
 def _back_with_error(request: HttpRequest, why: str) -> HttpResponse:
-    """Back to where they came from, saying why."""
+    """Redirect to the previous page with an error."""
     messages.error(request, why)
     return redirect("account" if request.user.is_authenticated else "sign_in")
 
 
 def sign_in_error_message() -> str:
-    """The message where the other server did not say who somebody is."""
+    """Return the message if the other server did not identify the user."""
     return _("The other server did not confirm who you are. Try again, or sign in with your password.")
 
 
 def problem_page(request: HttpRequest) -> HttpResponse:
-    """The other server cannot be reached, or does not speak as it should."""
+    """Show that the other server cannot be reached, or breaks the protocol."""
     return render(request, "annotation/entry/oidc_away.html", {}, status=502)

@@ -1,4 +1,4 @@
-"""How staff come: by the link to the first account, which the server prints, or as an admin invites them."""
+"""Entry of staff: by the link to the first account, which the server prints, or by an admin's invitation."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _PAGE = "annotation/entry/staff_account.html"
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def first_account(request: HttpRequest, token: str) -> HttpResponse:
-    """Make the first account; without the link that the server printed, there is no such page."""
+    """Create the first account; without the link that the server printed, this page does not exist."""
     if not first.is_open(token):
         raise Http404(_("There is no such page."))
     about: dict[str, Any] = {"first": True}
@@ -49,7 +49,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def staff_invite(request: HttpRequest, token: str) -> HttpResponse:
-    """Where an invitation of staff leads: an account with a name and a password of one's own."""
+    """Show the page of a staff invitation: an account with a name and a password of the user's choice."""
     try:
         invitation = inviting.open_staff_invitation(token)
     except PhraseboxError as why:

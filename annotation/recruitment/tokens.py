@@ -1,4 +1,4 @@
-"""The page on which staff make and revoke the tokens by which their programs call the API."""
+"""The page on which staff create and revoke API tokens for their programs."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,7 +15,7 @@ from annotation.workers import api_tokens
 @never_cache
 @for_roles(*BROWSING)
 def own_tokens(request: HttpRequest) -> HttpResponse:
-    """My tokens, and the form for another."""
+    """Show the caller's tokens, and the form for another."""
     tokens = api_tokens.tokens_of(account_of(request)).order_by("-pk")
     about = {"tokens": tokens, "form": act_form(request, "make_token")}
     return render(request, "annotation/entry/tokens.html", about)

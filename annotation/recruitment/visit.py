@@ -1,4 +1,4 @@
-"""The page on which a visitor of a crowd platform sees how far they are, and goes back from."""
+"""The page on which a visitor from a crowd platform sees their progress, and returns."""
 
 from typing import Any
 
@@ -18,15 +18,15 @@ from annotation.workers import confirmation, platform_visits
 from annotation.workers.platform_visits import PROLIFIC, VisitError
 
 
-# A form that leads off this host is to be allowed to, on this page alone.
+# Permits a form to another host, on this page only.
 @csp_update({"form-action": [prolific.SITE]})
 @require_safe
 @never_cache
 @for_roles(ANNOTATOR)
 def visit_detail(request: HttpRequest) -> HttpResponse:
-    """How far my visit is, and the way back to the platform.
+    """Show the progress of the caller's visit, and the way back to the platform.
 
-    With `part=state` whether the platform has confirmed it, as JSON: a page that waits asks for that.
+    With `part=state`, return whether the platform has confirmed it, as JSON: a waiting page polls this.
     """
     visit = platform_visits.current_visit(request.session, request.user)
     if visit is None:
@@ -35,7 +35,7 @@ def visit_detail(request: HttpRequest) -> HttpResponse:
         confirmation.ask_platform(visit)
         visit.refresh_from_db()
         if visit.identity.account_id != request.user.pk:
-            # They are known by now, and this session is theirs: come again as who they are.
+            # They are confirmed by now: reload in their own session.
             return redirect("visit")
     if request.GET.get("part") == "state":
         return JsonResponse({"verification": visit.verification})
@@ -52,7 +52,7 @@ def visit_detail(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_roles(ANNOTATOR)
 def visit_finish(request: HttpRequest) -> HttpResponse:
-    """End my visit; the address that this leads to reports it to Prolific."""
+    """End the caller's visit; the address of the redirect reports it to Prolific."""
     visit = platform_visits.current_visit(request.session, request.user)
     if visit is None:
         return redirect("tasks")

@@ -1,7 +1,7 @@
-"""All that workers answered in a campaign, one plain record each, streamed.
+"""All answers of workers in a campaign, as a stream of plain records.
 
-Images and captions are named as in the corpus: an image by its key, a caption by IMAGE#NUMBER with
-numbers from 0. Workers are pseudonyms.
+Images and captions have the names of the corpus: an image its key, a caption IMAGE#NUMBER with numbers from
+0. Workers are pseudonyms.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from annotation.models import Campaign, Identity, Image, Judgment, Worker
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.paging import ROLE_CONTROL
 
-#: Answers read at once.
+#: Number of answers read at a time.
 _PAGE = 500
 _COLUMNS = (
     *(
@@ -40,13 +40,13 @@ _COLUMNS = (
 
 
 def answers(campaign: Campaign, *, known: bool = False, image: int | None = None) -> Iterator[dict[str, Any]]:
-    """Answers in the order in which they came; those on control items only with `known`, also those on the
-    control images of a page. `image`: those about one open image alone.
+    """Yield answers in order of arrival; those on control items, including a page's control images, only with
+    `known`.
 
-    Each has: id, by which the key of a verdict names what it is about; kind, image, key, worker, by (a
-    person, a model annotator, or simulated), role, answer, box or None, flag, withdrawn, way, seconds,
-    schema, instructions, settings (versions), at; and what else the kind's answer says: `text` of a caption,
-    `regions`, `caption` of a graded pair, `pairs` of a page.
+    `image` limits them to one open image. Each has: id, which the key of a verdict refers to; kind, image,
+    key, worker, by (a person, a model annotator, or simulated), role, answer, box or None, flag, withdrawn,
+    way, seconds, schema, instructions, settings (versions), at; and the fields of its kind: `text` of a
+    caption, `regions`, `caption` of a graded pair, `pairs` of a page.
     """
     rows = Judgment.objects.filter(campaign=campaign).order_by("id")
     if image is not None:
@@ -58,7 +58,7 @@ def answers(campaign: Campaign, *, known: bool = False, image: int | None = None
 
 
 def control_answers(campaign: Campaign) -> Iterator[dict[str, Any]]:
-    """Answers on control items, as `answers` has them, each with the `control` (id of its row)."""
+    """Yield answers on control items, as in `answers`, each with the `control` (id of its row)."""
     for row in _in_pages(Judgment.objects.filter(campaign=campaign, image__isnull=True).order_by("id")):
         yield {**_record(row, campaign, known=True), "control": row["assignment__control"]}
 
@@ -96,8 +96,8 @@ def _record(row: Mapping[str, Any], campaign: Campaign, known: bool) -> dict[str
 
 
 def _by(kind: str, provider: str | None, campaign: Campaign) -> str:
-    """Who answered. Of workers who were erased it is unknown where they came from: in a simulated campaign
-    they count as simulated."""
+    """Return who answered. The origin of erased workers is unknown: in a simulated campaign they count as
+    simulated."""
     if kind == Worker.PERSON and (
         provider == Identity.SIMULATED or (provider is None and campaign.simulated)
     ):
@@ -106,7 +106,8 @@ def _by(kind: str, provider: str | None, campaign: Campaign) -> str:
 
 
 def answer_details(kind: str, key: str, content: Mapping[str, Any], *, known: bool = False) -> dict[str, Any]:
-    """What an answer says beside its word; of a page the pairs of control images only with `known`."""
+    """Return the fields of an answer besides its word; of a page, the pairs of control images only with
+    `known`."""
     answer_content = kind_of(kind).details(key, content)
     if not is_page(kind):
         return answer_content
@@ -119,11 +120,11 @@ def answer_details(kind: str, key: str, content: Mapping[str, Any], *, known: bo
 
 
 def caption_at(image: int, place: int) -> str:
-    """IMAGE#NUMBER of a caption: the id of its image's row, and its place from 0."""
+    """Return IMAGE#NUMBER of a caption: the id of its image's row, and its index from 0."""
     return f"{image_key(image)}#{place}"
 
 
 @lru_cache(maxsize=65536)
 def image_key(image: int) -> str:
-    """The key of the image with this id; a corpus never changes once it is published."""
+    """Return the key of the image with this id; a published corpus never changes."""
     return Image.objects.values_list("key", flat=True).get(pk=image)

@@ -1,7 +1,7 @@
-"""What the pages read: corpora, one page of a corpus, one image with its layer.
+"""Data for pages: corpora, one page of a corpus, one image with its layer.
 
-Rows come out in a fixed number of queries whatever the size of the corpus, and long lists
-page by key: `after` and `before` are positions, never offsets.
+The number of queries is independent of the size of the corpus, and long lists are paginated by key: `after`
+and `before` are positions, never offsets.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from annotation.protocol.state import CLOSED_STAGES
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from annotation.selectors.tags.stored import images_tagged
 
-#: Pictures on a page of a corpus: fills rows of two, three, four and six.
+#: Number of pictures on a page of a corpus: fills rows of two, three, four and six.
 _PAGE = 48
-#: Pictures in a corpus's strip on the home page.
+#: Number of pictures in a corpus's strip on the home page.
 STRIP = 8
-#: Labels of a layer that are listed.
+#: Maximum number of listed labels of a layer.
 _LABELS = 200
-#: Seconds for which a version's figures are kept: counting Flickr30k whole takes half a second.
+#: Seconds for which a version's figures are cached: counting all of Flickr30k takes half a second.
 FIGURES_LIFETIME = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which images of a corpus are wanted. Empty fields want all of them.
+    """Filter of the images of a corpus. Empty fields match all of them.
 
-    `category` and `unfinished` speak about the layer that is shown; `text` is looked for in
-    captions, whatever its case. `tags` is a query (`tags.queries`); one that cannot be read wants nothing.
+    `category` and `unfinished` refer to the displayed layer; `text` is searched in captions, ignoring case.
+    `tags` is a query (`tags.queries`); an invalid one matches nothing.
     """
 
     split: str = ""
@@ -48,7 +48,7 @@ class Filter:
 
 @dataclass(slots=True)
 class CorpusRow:
-    """A corpus as the home page shows it."""
+    """A corpus on the home page."""
 
     corpus: Corpus
     layers: list[Layer] = field(default_factory=list)
@@ -57,9 +57,9 @@ class CorpusRow:
 
 @dataclass(slots=True)
 class Tile:
-    """An image as a grid shows it. `caption` is the one that was searched for, else the first.
+    """An image in a grid. `caption` is the one that matches the search, else the first.
 
-    `covered`: the layer has looked at it; the counts are the layer's.
+    `covered`: the layer covers it; the counts are the layer's.
     """
 
     image: Image
@@ -73,7 +73,7 @@ class Tile:
 
 @dataclass(slots=True)
 class TilePage:
-    """One page of tiles; `before` and `after` are the positions that the neighbouring pages start from."""
+    """One page of tiles; `before` and `after` are the positions from which the neighbouring pages start."""
 
     tiles: list[Tile]
     before: int | None = None
@@ -82,7 +82,7 @@ class TilePage:
 
 @dataclass(slots=True)
 class LayerFigures:
-    """What a layer holds. Every chain is boxed, without box by verdict, or unfinished."""
+    """Counts of a layer. Every chain is boxed, without box by verdict, or unfinished."""
 
     images: int = 0
     mentions: int = 0
@@ -90,21 +90,21 @@ class LayerFigures:
     boxes: int = 0
     boxed: int = 0
     unfinished: int = 0
-    #: Chains by their label of another tool, the most frequent first.
+    #: Chains by their label in another tool, the most frequent first.
     labels: dict[str, int] = field(default_factory=dict)
 
     @property
     def without_box(self) -> int:
-        """Chains that have no box by verdict."""
+        """Number of chains without a box by verdict."""
         return self.chains - self.boxed - self.unfinished
 
 
 @dataclass(frozen=True, slots=True)
 class LayerRows:
-    """One image's share of a layer, as rows: chains by position, mentions by place, boxes by position.
+    """One image's part of a layer, as rows: chains by position, mentions in text order, boxes by position.
 
-    A mention's `chain_id` and a box's `links` (in their order) say what belongs together.
-    `covered`: the layer has looked at the image, whatever it found.
+    A mention's `chain_id` and a box's `links` (in their order) connect them. `covered`: the layer covers the
+    image, whatever it contains.
     """
 
     covered: bool
@@ -114,7 +114,7 @@ class LayerRows:
 
 
 def corpus_rows(corpora: Sequence[Corpus]) -> list[CorpusRow]:
-    """These corpora with their published layers and first pictures; three queries for any number."""
+    """Return these corpora with their published layers and first pictures; three queries for any number."""
     layers: dict[int, list[Layer]] = defaultdict(list)
     for layer in Layer.objects.filter(corpus__in=corpora, published=True).order_by("pk"):
         layers[layer.corpus_id].append(layer)
@@ -126,22 +126,22 @@ def corpus_rows(corpora: Sequence[Corpus]) -> list[CorpusRow]:
 
 
 def layers_of(corpus: Corpus) -> list[Layer]:
-    """The published layers of `corpus`, oldest first."""
+    """Return the published layers of `corpus`, oldest first."""
     return list(Layer.objects.filter(corpus=corpus, published=True).order_by("pk"))
 
 
 def splits_in_order(corpus: Corpus) -> list[str]:
-    """The names of the corpus's splits, the usual three first."""
+    """Return the names of the corpus's splits, the usual three first."""
     usual = ["train", "dev", "val", "test"]
     splits = Image.objects.filter(corpus=corpus).exclude(split="").values_list("split", flat=True).distinct()
     return sorted(splits, key=lambda name: (usual.index(name) if name in usual else len(usual), name))
 
 
 def unfinished_chains() -> Q:
-    """Chains about which no verdict stands.
+    """Return the condition of chains without a verdict.
 
-    Those the box loop has not closed; and, where no loop ran (an import), those with neither a
-    box nor an object that says why there is none.
+    These are chains that the box loop has not closed; and without a loop (an import), those with neither a
+    box nor an object that gives the reason for none.
     """
     silent = Q(stage="", object_position__isnull=True) & ~Exists(
         BoxChain.objects.filter(chain=OuterRef("pk"))
@@ -150,7 +150,7 @@ def unfinished_chains() -> Q:
 
 
 def images_matching(corpus: Corpus, layer: Layer | None, criteria: Filter) -> QuerySet[Image]:
-    """The images of `corpus` that `criteria` lets through.
+    """Return the images of `corpus` that match `criteria`.
 
     Without a layer nothing has a category, and nothing is unfinished.
     """
@@ -190,7 +190,7 @@ def page_of(
     before: int | None = None,
     size: int = _PAGE,
 ) -> TilePage:
-    """The `size` images that follow position `after`, or lead up to position `before`."""
+    """Return the `size` images after position `after`, or before position `before`."""
     images = images_matching(corpus, layer, criteria)
     if before is not None:
         page_images = list(images.filter(position__lt=before).order_by("-position")[: size + 1])
@@ -212,7 +212,8 @@ def page_of(
 
 
 def _captioned(images: Iterable[Image], text: str = "") -> list[Tile]:
-    """Tiles of `images` with their captions, in one query more; a caption with `text` goes first."""
+    """Return tiles of `images` with their captions, in one additional query; a caption with `text` comes
+    first."""
     tiles = {image.pk: Tile(image) for image in images}
     for caption in Caption.objects.filter(image__in=tiles).order_by("number"):
         tiles[caption.image_id].captions.append(caption)
@@ -224,7 +225,7 @@ def _captioned(images: Iterable[Image], text: str = "") -> list[Tile]:
 
 
 def _count_layer(tiles: list[Tile], layer: Layer | None) -> None:
-    """Set what `layer` says of the tiles, in three queries."""
+    """Set the counts of `layer` on the tiles, in three queries."""
     if layer is None:
         return
     by_image = {tile.image.pk: tile for tile in tiles}
@@ -240,7 +241,7 @@ def _count_layer(tiles: list[Tile], layer: Layer | None) -> None:
 
 
 def layer_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
-    """What each layer holds, by its primary key; kept for each of its versions."""
+    """Return the figures of each layer, by its primary key; cached for each of its versions."""
     names = {
         layer.pk: f"figures-{layer.pk}-{layer.created_at.timestamp()}-{layer.version}" for layer in layers
     }
@@ -252,7 +253,7 @@ def layer_figures(layers: Iterable[Layer]) -> dict[int, LayerFigures]:
 
 
 def _counted(layers: list[int]) -> dict[int, LayerFigures]:
-    """The figures of `layers`, counted in six queries."""
+    """Return the figures of `layers`, in six queries."""
     figures = {pk: LayerFigures() for pk in layers}
     for row in LayerImage.objects.filter(layer__in=layers).values("layer").annotate(all=Count("pk")):
         figures[row["layer"]].images = row["all"]
@@ -262,7 +263,7 @@ def _counted(layers: list[int]) -> dict[int, LayerFigures]:
         figures[row["layer"]].boxes = row["all"]
     chains = Chain.objects.filter(layer__in=layers)
     _count_chains(figures, chains, boxed=False)
-    # Told apart by a condition, not by a column: a database joins once, and does not look up each chain.
+    # Distinguished by a condition, not by a column: a database joins once, and does not look up each chain.
     _count_chains(figures, chains.filter(Exists(BoxChain.objects.filter(chain=OuterRef("pk")))), boxed=True)
     labelled = chains.exclude(label="").order_by().values_list("layer", "label").annotate(all=Count("pk"))
     for layer, label, number in labelled.order_by("-all", "label"):
@@ -272,9 +273,9 @@ def _counted(layers: list[int]) -> dict[int, LayerFigures]:
 
 
 def _count_chains(figures: dict[int, LayerFigures], chains: QuerySet[Chain], *, boxed: bool) -> None:
-    """Add chains to the figures of their layers: all of them, or those that are `boxed` among these.
+    """Add chains to the figures of their layers: all of them, or the `boxed` ones among these.
 
-    Unfinished are the same as by `unfinished_chains`.
+    Unfinished ones are those of `unfinished_chains`.
     """
     by_verdict = chains.annotate(bare=Q(object_position__isnull=True)).order_by()
     for row in by_verdict.values("layer", "stage", "bare").annotate(all=Count("pk")):
@@ -290,7 +291,7 @@ def _count_chains(figures: dict[int, LayerFigures], chains: QuerySet[Chain], *, 
 
 
 def neighbours(image: Image, layer: Layer | None, criteria: Filter) -> tuple[Image | None, Image | None]:
-    """The images before and after `image` among those that `criteria` lets through; two queries."""
+    """Return the images before and after `image` among those that match `criteria`; two queries."""
     others = images_matching(image.corpus, layer, criteria)
     before = others.filter(position__lt=image.position).order_by("-position").first()
     after = others.filter(position__gt=image.position).order_by("position").first()
@@ -298,12 +299,12 @@ def neighbours(image: Image, layer: Layer | None, criteria: Filter) -> tuple[Ima
 
 
 def captions_by_number(image: Image) -> list[Caption]:
-    """The captions of `image` by number."""
+    """Return the captions of `image` by number."""
     return list(Caption.objects.filter(image=image).order_by("number"))
 
 
 def layer_rows(image: Image, layer: Layer) -> LayerRows:
-    """What `layer` says about `image`; five queries."""
+    """Return the part of `layer` for `image`; five queries."""
     mine = {"image": image, "layer": layer}
     links = Prefetch("links", BoxChain.objects.order_by("position"))
     return LayerRows(

@@ -1,4 +1,5 @@
-"""The list of campaigns, how far each is told from indexes alone; and the versions of their settings."""
+"""The list of campaigns with their progress, counted from indexes alone; and the versions of their
+settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +9,14 @@ from django.db.models import Count, Sum
 from annotation.models import Campaign, OpenImage, PlannedImage, SettingsVersion
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 
-#: What state a campaign can be in.
+#: Possible states of a campaign.
 CAMPAIGN_STATES = Campaign.STATES
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignRow:
-    """A campaign with its images, those that are complete, and its chains that wait for a reviewer."""
+    """A campaign with the numbers of its images, of complete ones, and of its chains that wait for a
+    reviewer."""
 
     campaign: Campaign
     images: int
@@ -23,12 +25,12 @@ class CampaignRow:
 
     @property
     def percent(self) -> int:
-        """Complete images in whole per cent, rounded down; 0 of none."""
+        """Complete images in whole per cent, rounded down; 0 without images."""
         return 100 * self.complete // self.images if self.images else 0
 
 
 def campaigns_listed(campaigns: Sequence[Campaign]) -> list[CampaignRow]:
-    """These campaigns, in their order, each with its figures; four queries for any number. Images that are
+    """Return these campaigns, in order, each with its figures; four queries for any number. Images that are
     still to be opened count."""
     opened = OpenImage.objects.filter(campaign__in=campaigns).values_list("campaign").order_by()
     images = dict(opened.annotate(Count("pk")))
@@ -48,19 +50,19 @@ def campaigns_listed(campaigns: Sequence[Campaign]) -> list[CampaignRow]:
 
 
 def settings_by_version(campaign: Campaign) -> dict[int, CampaignSettings]:
-    """Version -> the settings, of every version that the campaign has had."""
+    """Return the settings of every version that the campaign has had."""
     stored = SettingsVersion.objects.filter(campaign=campaign.pk).values_list("number", "settings")
     settings = {number: settings_of(values) for number, values in stored}
     return {**settings, campaign.settings_version: settings_of(campaign.settings)}
 
 
 def settings_versions(campaign: Campaign) -> list[SettingsVersion]:
-    """The versions as rows, the newest first, each with who made it."""
+    """Return the versions as rows, the newest first, each with its author."""
     rows = SettingsVersion.objects.filter(campaign=campaign).select_related("created_by")
     return list(rows.order_by("-number"))
 
 
 def images_by_version(campaign: Campaign) -> list[tuple[int, int]]:
-    """(version, how many images were opened under it), in the order of the versions."""
+    """Return (version, number of images opened under it), in the order of the versions."""
     counts = OpenImage.objects.filter(campaign=campaign).values("settings_version").annotate(n=Count("id"))
     return sorted(counts.values_list("settings_version", "n"))

@@ -1,4 +1,4 @@
-"""The control items of a campaign, counted: what commands and pages tell of them."""
+"""Counts of a campaign's control items, for commands and pages."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
@@ -21,12 +21,13 @@ from annotation.protocol.kinds import (
 from annotation.protocol.questions import VOTE
 from annotation.protocol.trust_settings import GoldCoverage
 
-#: Campaigns of which a process remembers what they know.
+#: Number of campaigns whose gold coverage a process caches.
 CACHED_CAMPAIGNS = 256
 
 
 def control_item_counts(campaign: Campaign) -> dict[tuple[str, str, str], int]:
-    """(kind, purpose, answer) -> how many are in use, kinds in the order in which an image meets them."""
+    """Return counts of active control items by (kind, purpose, answer), kinds in the order of the
+    workflow."""
     rows = (
         Control.objects.filter(campaign=campaign, active=True)
         .values("kind", "purpose", "stratum")
@@ -38,11 +39,11 @@ def control_item_counts(campaign: Campaign) -> dict[tuple[str, str, str], int]:
 
 
 class ControlMetadata(NamedTuple):
-    """What a campaign knows the answers to, by kind of question, and since when it could measure anybody.
+    """Gold coverage of a campaign by kind of question, and the time since when accuracy can be measured.
 
-    `since`: the kinds that have a measure of accuracy, or had one, and when it came: the first control item,
-    in use or not; for drawing that of Box Quality. Until then nobody knows how good those are who judge
-    boxes, and what they say is no checked answer.
+    `since`: the kinds that have a measure of accuracy, or had one, and when it began: the time of the first
+    control item, active or not; for drawing that of Box Quality. Until then the accuracy of those who judge
+    boxes is unknown, and their verdicts are no checked answers.
     """
 
     known: Mapping[str, GoldCoverage]
@@ -51,12 +52,13 @@ class ControlMetadata(NamedTuple):
 
 @lru_cache(maxsize=CACHED_CAMPAIGNS)
 def control_metadata(campaign: int, revision: int) -> ControlMetadata:
-    """What the campaign with this id knows; kept by the process for each `revision` of the campaign."""
+    """Return the gold coverage of the campaign with this id; cached by the process for each `revision` of the
+    campaign."""
     return control_metadata_of([campaign])[campaign]
 
 
 def control_metadata_of(campaigns: Collection[int]) -> dict[int, ControlMetadata]:
-    """What each of these campaigns (ids) knows now; one query."""
+    """Return the current gold coverage of each of these campaigns (ids); one query."""
     rows = Control.objects.filter(campaign__in=campaigns).values_list("campaign", "kind", "purpose", "active")
     first: dict[int, dict[tuple[str, str, bool], datetime]] = {campaign: {} for campaign in campaigns}
     for campaign, kind, purpose, active, at in rows.annotate(at=Min("created_at")):
@@ -65,7 +67,7 @@ def control_metadata_of(campaigns: Collection[int]) -> dict[int, ControlMetadata
 
 
 def _metadata_from(first: Mapping[tuple[str, str, bool], datetime]) -> ControlMetadata:
-    """What follows from when the first item of each (kind, purpose, in use or not) came."""
+    """Return the gold coverage from the time of the first item of each (kind, purpose, active or not)."""
     since: dict[str, datetime] = {}
     for kind in names():
         source = judged_by(kind) if kind_of(kind).measured_on == MEASURED_ON_VERDICTS else kind
@@ -88,7 +90,7 @@ def _metadata_from(first: Mapping[tuple[str, str, bool], datetime]) -> ControlMe
 
 
 def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
-    """The kinds that a campaign asks at which nothing tells whether workers are right, though it could."""
+    """Return the kinds of a campaign without any check of accuracy, though they could have one."""
     known = control_metadata(campaign.pk, campaign.revision).known
     return tuple(
         kind
@@ -98,7 +100,8 @@ def unchecked_kinds(campaign: Campaign) -> tuple[str, ...]:
 
 
 def unchecked_answers(campaign: Campaign) -> dict[str, int]:
-    """Kind -> answers that were given before there was anything to check them by, where it has that now."""
+    """Return by kind the number of answers from before there was any check of them, for kinds that have one
+    now."""
     counts = {}
     for kind, since in control_metadata(campaign.pk, campaign.revision).since.items():
         early = Judgment.objects.filter(campaign=campaign, kind=kind, role=VOTE, created_at__lt=since)
@@ -108,7 +111,8 @@ def unchecked_answers(campaign: Campaign) -> dict[str, int]:
 
 
 def with_answer_counts(rows: QuerySet[Control]) -> QuerySet[Control]:
-    """Control items with their graded answers (`answers_given`), and the right ones (`answers_right`)."""
+    """Return control items with their graded answers (`answers_given`), and the right ones
+    (`answers_right`)."""
     graded = Assignment.objects.filter(control=OuterRef("pk"), right__isnull=False).order_by()
     counts = {"answers_given": graded, "answers_right": graded.filter(right=True)}
     return rows.annotate(
@@ -120,7 +124,7 @@ def with_answer_counts(rows: QuerySet[Control]) -> QuerySet[Control]:
 
 
 def answered_controls(controls: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Control -> (right answers, answers) given on it; those that nobody answered are not there."""
+    """Return (right answers, answers) by control item, without those that nobody answered."""
     rows = Assignment.objects.filter(control__in=list(controls), right__isnull=False).values("control")
     answered = rows.annotate(right_ones=Count("id", filter=Q(right=True)), all_of_them=Count("id"))
     return {

@@ -1,5 +1,4 @@
-"""Corpora, layers and campaigns: by the names that people type, by what an account's roles are for, and as
-requests name them."""
+"""Corpora, layers and campaigns: by name, by an account's roles, and as named in requests."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ _M = TypeVar("_M", bound=Model)
 
 
 def row_named(rows: QuerySet[_M], name: str) -> _M:
-    """The row of that name; raises UnknownName listing what exists."""
+    """Return the row of that name. Raises UnknownName listing all names."""
     row = rows.filter(name=name).first()
     if row is None:
         unknown = UnknownName(f"unknown {rows.model._meta.verbose_name} {name!r}")
@@ -30,12 +29,12 @@ def row_named(rows: QuerySet[_M], name: str) -> _M:
 
 
 def corpus_named(name: str) -> Corpus:
-    """The published corpus `name`; raises UnknownName listing what exists."""
+    """Return the published corpus `name`. Raises UnknownName listing all names."""
     return row_named(Corpus.objects.filter(published=True), name)
 
 
 def names_of_images(corpus: Corpus) -> ImageNames:
-    """The images of a corpus by their names, in its order; items are ids of rows."""
+    """Return the images of a corpus by their names, in order; items are ids of rows."""
     rows = corpus.images.order_by("position").values_list("pk", "key", "filename", "external_id")
     return ImageNames(map(ImageNaming._make, rows))
 
@@ -49,9 +48,9 @@ def note_turned(corpus: Corpus, boxed: Collection[int]) -> None:
 
 
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
-    """The published layer `name` of `corpus`; without a name the only one, or None where there is none.
+    """Return the published layer `name` of `corpus`; without a name the only one, or None if there is none.
 
-    Raises UnknownName, and PhraseboxError listing the layers where several exist and none is named.
+    Raises UnknownName, and PhraseboxError listing the layers if there are several and no name.
     """
     layers = {layer.name: layer for layer in corpus.layers.filter(published=True).order_by("name")}
     known = ", ".join(layers) or "none"
@@ -65,25 +64,26 @@ def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:
 
 
 def split_names(corpus: Corpus) -> list[str]:
-    """The splits that its images belong to; "" for those that belong to none."""
+    """Return the splits of its images; "" for those without a split."""
     return list(corpus.images.order_by("split").values_list("split", flat=True).distinct())
 
 
 def splits_of_corpora(corpora: Sequence[Corpus]) -> list[str]:
-    """The splits that images of any of these corpora belong to, by name; one query."""
+    """Return the splits of the images of these corpora, by name; one query."""
     splits = Image.objects.filter(corpus__in=corpora).exclude(split="").values_list("split", flat=True)
     return sorted(set(splits.order_by().distinct()))
 
 
 def layers_of_corpora(corpora: Sequence[Corpus]) -> list[Layer]:
-    """The published layers of these corpora, each with its corpus, in their order and by name; one query."""
+    """Return the published layers of these corpora, each with its corpus, in their order and by name; one
+    query."""
     places = {corpus.pk: index for index, corpus in enumerate(corpora)}
     layers = Layer.objects.filter(corpus__in=corpora, published=True).select_related("corpus")
     return sorted(layers, key=lambda layer: (places[layer.corpus_id], layer.name))
 
 
 def check_split(corpus: Corpus, name: str) -> None:
-    """Raise UnknownName listing what exists unless `corpus` has images of the split `name`."""
+    """Raise UnknownName listing all splits unless `corpus` has images of the split `name`."""
     splits = split_names(corpus)
     if name not in splits:
         known = ", ".join(repr(split) for split in splits) or "none"
@@ -91,27 +91,27 @@ def check_split(corpus: Corpus, name: str) -> None:
 
 
 def corpora_of(account: Account, *roles: str) -> QuerySet[Corpus]:
-    """The corpora for which `account` holds one of `roles`, published or not."""
+    """Return the corpora for which `account` has one of `roles`, published or not."""
     return Corpus.objects.filter(within_scope(account, *roles, corpus="pk"))
 
 
 def campaigns_of(account: Account, *roles: str) -> QuerySet[Campaign]:
-    """The campaigns for which `account` holds one of `roles`, by themselves or with their corpus."""
+    """Return the campaigns for which `account` has one of `roles`, directly or for their corpus."""
     return Campaign.objects.filter(within_scope(account, *roles, corpus="corpus", campaign="pk"))
 
 
 def campaigns_in(scope: Scope) -> QuerySet[Campaign]:
-    """The campaigns that a scope covers: itself, those of its corpus, or all of the server."""
+    """Return the campaigns in a scope: itself, those of its corpus, or all of the server."""
     if scope.campaign is not None:
         return Campaign.objects.filter(pk=scope.campaign)
     return Campaign.objects.all() if scope.corpus is None else Campaign.objects.filter(corpus=scope.corpus)
 
 
 def within_scope(account: Account, *roles: str, corpus: str, campaign: str = "") -> Q:
-    """Rows for which `account` holds one of `roles`.
+    """Return the condition of rows for which `account` has one of `roles`.
 
-    `corpus` and `campaign` are the fields that say what a row belongs to; without `campaign`, roles for one
-    campaign open nothing.
+    `corpus` and `campaign` are the fields with the scope of a row; without `campaign`, roles for one campaign
+    have no effect.
     """
     return _in_scopes(account.scopes(*roles), corpus, campaign)
 
@@ -127,11 +127,11 @@ def _in_scopes(scopes: Collection[Scope], corpus: str, campaign: str) -> Q:
 
 
 def campaigns_to_work_on(worker: int) -> QuerySet[Campaign]:
-    """The campaigns that a worker may see, enter and answer: those that a link, a study or a grant named,
-    and with the role for the whole server those that are open to all annotators.
+    """Return the campaigns that a worker may see, enter and answer: those of a link, a study or a grant, and
+    with the role for the whole server those that are open to all annotators.
 
-    Of campaigns that are marked as simulated, simulated workers and staff of the campaign alone. Two short
-    queries are done at once: every task that is handed out asks this.
+    Only simulated workers and staff of the campaign may enter campaigns that are marked as simulated. Two
+    short queries at once: every task request runs this.
     """
     identity = Identity.objects.filter(worker=worker).select_related("account").first()
     if identity is None or identity.account is None:
@@ -168,7 +168,7 @@ class ScopeRows(NamedTuple):
 
     @property
     def scope(self) -> Scope:
-        """What a role has to be for."""
+        """The scope of the required role."""
         if self.campaign is not None:
             return self.campaign.scope
         return Scope(self.corpus.pk if self.corpus is not None else None)
@@ -176,7 +176,7 @@ class ScopeRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeRequest:
-    """About a corpus and all that belongs to it, about a campaign, or, with neither, the whole server."""
+    """A corpus and all that belongs to it, a campaign, or, with neither, the whole server."""
 
     corpus: Annotated[
         Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"), _("With all that belongs to it"))
@@ -187,12 +187,12 @@ class ScopeRequest:
     ] = None
 
     def problems(self) -> Iterator[FieldError]:
-        """It is about one thing."""
+        """Yield an error if both are set."""
         if self.corpus is not None and self.campaign is not None:
             yield FieldError("campaign", "not_with", {"other": "corpus"})
 
     def rows(self) -> ScopeRows:
-        """What it names."""
+        """Return the rows of the names."""
         return ScopeRows(
             Corpus.objects.get(name=self.corpus) if self.corpus is not None else None,
             Campaign.objects.get(name=self.campaign) if self.campaign is not None else None,
@@ -206,5 +206,5 @@ class CampaignRequest:
     campaign: Annotated[str, Named(CAMPAIGNS), Help(_("Campaign"))]
 
     def row(self) -> Campaign:
-        """The campaign, with its corpus; the request was admitted, so that it is there."""
+        """Return the campaign, with its corpus; it exists, since the permission was checked."""
         return Campaign.objects.select_related("corpus").get(name=self.campaign)

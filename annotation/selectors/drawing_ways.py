@@ -1,7 +1,7 @@
-"""Ways of drawing a box, beside one another: how many, how long each took, how many were good.
+"""Ways of drawing a box compared: their number, time and quality.
 
-Extreme clicking took 7 s a box where dragging took 35 s, at equal quality (Papadopoulos et al. 2017): here a
-campaign sees what is so with its own workers. They choose their way themselves, so this is no experiment.
+Extreme clicking took 7 s per box and dragging 35 s, at equal quality (Papadopoulos et al. 2017); this report
+has the figures of a campaign's own workers. They choose their way themselves, so this is no experiment.
 """
 
 from collections import defaultdict
@@ -14,14 +14,14 @@ from annotation.models import Campaign
 from annotation.protocol.questions import DRAWING_WAYS, corners_in_key, judged_box
 from annotation.selectors.campaign.cached import cached_figure
 
-#: Boxes looked at, the newest ones: more of them tell no more about today's crowd.
+#: Number of the newest boxes that are read; more say no more about today's crowd.
 _NEWEST = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class DrawingWay:
-    """One way, "" where it is not known. `judged` are those of its boxes that had a verdict on their quality,
-    `good` the share of these whose first verdict was good, None without any."""
+    """One way, "" if unknown. `judged` is the number of its boxes with a verdict on their quality, `good` the
+    share of these whose first verdict was good, None without any."""
 
     way: str
     boxes: int
@@ -31,10 +31,10 @@ class DrawingWay:
 
 
 def drawing_ways(campaign: Campaign, *, fresh: bool = False) -> list[DrawingWay]:
-    """The ways in which a campaign's newest boxes came about, in the order of WAYS, the unknown one last.
+    """Return the ways of a campaign's newest boxes, in the order of DRAWING_WAYS, the unknown one last.
 
-    Where counting is slow, a minute old at most unless `fresh`. Control items and double checks are left out:
-    nobody judges those. So are the boxes of model annotators, which take no time.
+    If slow, at most a minute old unless `fresh`. Control items and double checks are excluded: nobody judges
+    these. So are the boxes of model annotators, which take no time.
     """
     return cached_figure(campaign, "drawing-ways", lambda: _drawing_ways(campaign), fresh=fresh)
 
@@ -54,8 +54,8 @@ def _drawing_ways(campaign: Campaign) -> list[DrawingWay]:
         boxes = cursor.fetchall()
         if not boxes:
             return []
-        # A box is judged after it was drawn; the verdict's key names the judgment that drew it, and the box,
-        # which its drawer may have changed since.
+        # A box is judged after it was drawn; the verdict's key contains the judgment that drew it, and the
+        # box, which its drawer may have changed since.
         cursor.execute(
             """SELECT image_id, key, answer FROM annotation_judgment
                WHERE campaign_id = %s AND kind = 'box_quality' AND role = 'vote' AND flag = ''

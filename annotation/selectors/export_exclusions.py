@@ -1,4 +1,5 @@
-"""What an export lacks: chains that stay out of every format, and what its own cannot say, in sentences."""
+"""What an export lacks, in sentences: chains that no format contains, and what its own format cannot
+express."""
 
 from collections.abc import Mapping
 
@@ -9,7 +10,7 @@ from annotation.models import Campaign, Chain, Image, Layer, LayerImage, OpenIma
 from annotation.protocol.boxes import EXCLUDED
 from annotation.protocol.state import CLOSED_STAGES
 
-#: What no format says of a layer, and of marks, beside what `formats.base` counts.
+#: What no format expresses of a layer, and of marks, besides the counts of `formats.base`.
 EXCLUDED_CHAINS, OPEN_CHAINS, MARKED = "excluded_chains", "open_chains", "marked"
 #: What an export lacks, by the words of `Written.excluded`.
 _LACKS = {
@@ -97,18 +98,19 @@ _LACKS = {
 
 
 def missing_from_export(excluded: Mapping[str, int]) -> list[str]:
-    """What an export lacks, a sentence each: first of the layer, then of images, then of captions."""
+    """Return what an export lacks, one sentence each: first of the layer, then of images, then of
+    captions."""
     return [message % {"n": excluded[word]} for word, message in _LACKS.items() if excluded.get(word)]
 
 
 def unsaid_by_every_format(
     layer: Layer | None, images: QuerySet[Image], made_by: Campaign | None = None
 ) -> dict[str, int]:
-    """How many chains of these images are left out as excluded, how many go out though they are open, and in
-    how many images somebody marked phrases which the layer does not hold.
+    """Return how many chains of these images are omitted as excluded, how many are exported although open,
+    and how many images have marked phrases that the layer does not contain.
 
-    `made_by` is the campaign whose answers make the layer: such a layer has no rows of excluded chains, so
-    they are counted among the campaign's images. Phrases of an image that a layer covers are its mentions.
+    `made_by` is the campaign that the layer comes from: such a layer has no rows of excluded chains, so they
+    are counted among the campaign's images. Phrases of an image that a layer covers are its mentions.
     """
     marked = PhraseMarks.objects.filter(image__in=images)
     if layer is None:

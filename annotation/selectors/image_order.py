@@ -1,4 +1,4 @@
-"""Which images of a campaign do not come in their usual turn."""
+"""Images of a campaign with another priority than the default."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ from django.db.models import Count, Q
 
 from annotation.models import Campaign, OpenImage
 
-#: Images of a priority that are named; the others are counted.
+#: Maximum number of images of a priority that are named; the others are counted.
 MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Prioritised:
-    """The images of one priority: how many, how many of them are not complete, and the first by file name."""
+    """The images of one priority: their number, the number of incomplete ones, and the first by file name."""
 
     priority: int
     images: int
@@ -21,12 +21,12 @@ class Prioritised:
 
     @property
     def more(self) -> int:
-        """Images that `names` leaves out."""
+        """Number of images that are not in `names`."""
         return self.images - len(self.names)
 
 
 def prioritised(campaign: Campaign) -> list[Prioritised]:
-    """The priorities other than the usual that open images of a campaign have, the highest first."""
+    """Return the non-default priorities of a campaign's open images, the highest first."""
     rows = OpenImage.objects.filter(campaign=campaign).exclude(priority=0)
     counted = rows.values("priority").annotate(
         images=Count("pk"), incomplete=Count("pk", filter=Q(complete=False))

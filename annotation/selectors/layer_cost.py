@@ -1,4 +1,4 @@
-"""What a layer cost: counted from its campaign's answers, or as a simulation left it."""
+"""Cost of a layer: counted from its campaign's answers, or stored by a simulation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,16 +20,16 @@ from annotation.selectors.campaign.cost import TEST_ROLE
 
 
 def cost_of(layer: Layer, campaign: Campaign | None) -> Mapping[str, Any]:
-    """The cost of a layer, of `campaign` where that is what it grows with."""
+    """Return the cost of a layer, from `campaign` if the layer grows with it."""
     return layer.cost if campaign is None else answers_cost(campaign)
 
 
 def answers_cost(campaign: Campaign) -> dict[str, Any]:
-    """What people's answers to the campaign cost until now, in the form of a simulation's cost.
+    """Return the cost of people's answers to the campaign until now, in the form of a simulation's cost.
 
-    Those of model annotators cost nobody anything, nor do those of tests, which nobody is paid for. `images`
-    are those that its layer covers once it is brought up: somebody answered or ruled about them, or they have
-    nothing to ask. So images opened later do not make what was done cheaper.
+    Answers of model annotators and unpaid tests are excluded. `images` are those that its layer covers once
+    it is refreshed: images with an answer or ruling, or without questions. So images opened later do not
+    lower the cost per image.
     """
     costs: dict[str, dict[str, float]] = {"judgments": {}, "seconds": {}, "controls": {}, "double_checks": {}}
     names = {q.VOTE: "judgments", q.EXTRA: "judgments", q.DOUBLE_CHECK: "double_checks"}

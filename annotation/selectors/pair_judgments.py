@@ -1,13 +1,13 @@
-"""What judges said about pairs of images and captions, pair by pair, and who of them counts.
+"""Judgments on pairs of images and captions, pair by pair, and which judges count.
 
-Of a campaign of pages each tick is one judgment (0 or 1), with the role that its pair had on the page;
-of one of graded pairs each grade is. Left out are withdrawn answers, reports, and control items.
+In a campaign of pages each tick is one judgment (0 or 1), with the role of its pair on the page; in one of
+graded pairs each grade is. Withdrawn answers, reports, and control items are excluded.
 
-Who counts. Hodosh et al. 2013, section 4.3.2: "We only used workers who judged 70% of their control items
-correctly." So the answers of a judge are not used who is suspended by the rules, or of whose known
-items fewer than the bar were right; a judge who met none is used. Reinstating a judge whom the rules had
-suspended gives a new trust state, which tells of later answers alone: the earlier ones are used only where
-the judge is asked for by name. One who was suspended by hand and reinstated counts in full.
+Hodosh et al. 2013, section 4.3.2: "We only used workers who judged 70% of their control items correctly." So
+the answers of a judge are unused if the rules suspended the judge, or if the share of right control items is
+below the bar; a judge without control items is used. Reinstating a judge whom the rules had suspended creates
+a new trust state, which only covers later answers: the earlier ones are used only if the request names the
+judge. A judge who was suspended by hand and reinstated counts in full.
 """
 
 from collections import Counter
@@ -39,17 +39,18 @@ from annotation.protocol.trust_settings import TrustSettings
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.sums import earned
 
-#: Answers read at once.
+#: Number of answers read at a time.
 _PAGE = 1_000
-#: Faster than that, on average, nobody answers about pairs who looks at them.
+#: An average below this number of seconds per pair is too fast for anybody who looks at them.
 LEAST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class PairJudgment:
-    """What `judge` (a pseudonym) said of an image and a caption (ids of rows); `role` as in paging.ROLES.
+    """The judgment of `judge` (a pseudonym) on an image and a caption (ids of rows); `role` as in
+    paging.ROLES.
 
-    `judgment` is the id of the judgment that holds it: a page's is that of all its ticks.
+    `judgment` is the id of the judgment that contains it: a page's is that of all its ticks.
     """
 
     image: int
@@ -62,11 +63,11 @@ class PairJudgment:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """How a judge did on control items, and why their answers are not used ("" where they are).
+    """A judge's results on control items, and the reason why the answers are unused ("" if they are used).
 
-    `answers` are their pages, or grades, that stand: what is withdrawn is not among them. Of these, `before`
-    came before the judge was reinstated: up to the judgment `since`, 0 where the rules suspended nobody.
-    They are used only where they are `counted` by name. `withdrawn`: a researcher discarded the judge.
+    `answers` is the number of pages, or grades, that are not withdrawn. `before` of them came before the
+    judge was reinstated: up to the judgment `since`, 0 if the rules suspended nobody. They are used only if
+    they are `counted` by name. `withdrawn`: a researcher withdrew the judge's answers.
     """
 
     known: int
@@ -80,7 +81,7 @@ class Judge:
 
     @property
     def excluded(self) -> int:
-        """How many of `answers` are not used."""
+        """Number of `answers` that are not used."""
         if self.unused:
             return self.answers
         return 0 if self.counted else self.before
@@ -91,9 +92,9 @@ class Judge:
 
 
 def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str] = ()) -> dict[str, Judge]:
-    """Everybody who has a trust state in a campaign of pairs, by pseudonym; `trust` are its settings.
+    """Return everybody with a trust state in a campaign of pairs, by pseudonym; `trust` are its settings.
 
-    `counted` are those whose answers from before they were reinstated are to be used.
+    `counted` are the judges whose answers from before they were reinstated are used.
     """
     (kind,) = campaign.kinds
     bar = trust.bar_of(kind)
@@ -121,24 +122,24 @@ def judges(campaign: Campaign, trust: TrustSettings, *, counted: Collection[str]
 
 
 def _why_unused(state: str, known: int, right: int, bar: float) -> str:
-    """Why a judge's answers do not count, "" where they do."""
+    """Return why a judge's answers do not count, "" if they do."""
     if state == SUSPENDED:
         return "suspended"
     return f"{right} of {known} control items right" if right < bar * known else ""
 
 
 def newest_judgment() -> int:
-    """The id of the newest judgment of all, 0 where there is none."""
+    """Return the id of the newest judgment of all, 0 if there is none."""
     return Judgment.objects.aggregate(newest=Max("id"))["newest"] or 0
 
 
 def answers_used(
     campaign: Campaign, people: Mapping[str, Judge], *, until: int | None = None
 ) -> list[tuple[str, int, int, int]]:
-    """Plain data that is the same as long as the same answers of a campaign of pairs are used: by judge, how
-    many stand and the sum of their ids, and up to which of these they are left out.
+    """Return plain data that is the same as long as the same answers of a campaign of pairs are used: by
+    judge, their number and the sum of their ids, and the judgment up to which they are excluded.
 
-    `people` are its `judges`; `until` is the newest judgment that is looked at (None: all are).
+    `people` are its `judges`; `until` is the newest judgment that is considered (None: all are).
     """
     (kind,) = campaign.kinds
     stand = Judgment.objects.filter(
@@ -147,7 +148,7 @@ def answers_used(
     if until is not None:
         stand = stand.filter(id__lte=until)
     by_worker = stand.values_list("worker__pseudonym").annotate(n=Count("id"), ids=Sum("id")).order_by()
-    # PostgreSQL adds up to a decimal number.
+    # PostgreSQL sums to a decimal number.
     counts = {name: (n, int(ids)) for name, n, ids in by_worker}
     return [
         (name, *counts[name], 0 if judge.counted or not judge.before else judge.since)
@@ -157,8 +158,8 @@ def answers_used(
 
 
 def newest_change(campaign: Campaign, *, until: int | None = None) -> int:
-    """The audit line of the newest change that a judge made to an answer of their own, 0 where there is none;
-    with `until` of a judgment up to that one."""
+    """Return the audit line of the newest change that a judge made to their own answer, 0 if there is none;
+    with `until`, of a judgment up to that one."""
     lines = AuditEntry.objects.filter(campaign=campaign, act=AuditEntry.CHANGE_ANSWER)
     if until is None:
         return lines.aggregate(newest=Max("id"))["newest"] or 0
@@ -173,8 +174,8 @@ def newest_change(campaign: Campaign, *, until: int | None = None) -> int:
 
 
 def judges_excluded(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]:
-    """Campaign of pairs (its id) -> how many judges there gave answers that stand and do not count: those
-    that `judges` calls unused. Two queries for any number of campaigns."""
+    """Return by id of each campaign of pairs how many judges there have valid answers that do not count:
+    those that `judges` marks as unused. Two queries for any number of campaigns."""
     excluded = Counter[int]()
     if not campaigns:
         return excluded
@@ -191,20 +192,23 @@ def judges_excluded(campaigns: Mapping[Campaign, TrustSettings]) -> Counter[int]
     return excluded
 
 
-def discarded_judges(campaign: Campaign) -> dict[str, str]:
-    """Whose judgments in a campaign of pairs were withdrawn: pseudonym -> why ("": not said)."""
+def withdrawn_judges(campaign: Campaign) -> dict[str, str]:
+    """Return the judges whose judgments in a campaign of pairs were withdrawn: pseudonym to reason ("":
+    none)."""
     rows = TrustState.objects.filter(campaign=campaign, kind__in=campaign.kinds, withdrawn_at__isnull=False)
     return dict(rows.order_by("worker__pseudonym").values_list("worker__pseudonym", "withdrawn_reason"))
 
 
 def _single(campaign: Campaign) -> str | None:
-    """The kind of question that a campaign asks about each pair by itself; None where pairs are on pages."""
+    """Return the kind of question of a campaign whose pairs are single questions; None if pairs are on
+    pages."""
     kind = only_kind(campaign.tasks)
     return kind.key if kind is not None and kind.about == ABOUT_PAIR else None
 
 
 def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
-    """All judgments of a campaign of pairs that stand, in the order in which they came, of whomever."""
+    """Yield all judgments of a campaign of pairs that are not withdrawn, in order of arrival, of any
+    judge."""
     captions = _Captions(campaign)
     rows = Judgment.objects.filter(campaign=campaign, withdrawn=False, flag="", image__isnull=False)
     single = _single(campaign) is not None
@@ -233,7 +237,8 @@ def pair_judgments(campaign: Campaign) -> Iterator[PairJudgment]:
 
 
 def selected_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
-    """The pairs that a campaign of pairs asks about: ids of image and caption, and their role, each once."""
+    """Yield the pairs of a campaign of pairs: ids of image and caption, and their role, without
+    duplicates."""
     captions = _Captions(campaign)
     kind = _single(campaign)
     for images in _opened_images(campaign):
@@ -253,12 +258,12 @@ def selected_pairs(campaign: Campaign) -> Iterator[tuple[int, int, str]]:
 
 
 def captions_named(campaign: Campaign, names: Sequence[str]) -> list[int]:
-    """The captions (ids of rows) of these names, KEY#PLACE, which the campaign's corpus has."""
+    """Return the captions (ids of rows) with these names, KEY#INDEX, in the campaign's corpus."""
     return _Captions(campaign).named(names)
 
 
 def page_filling(campaign: Campaign) -> Filling:
-    """How full the pages of a campaign of pairs are, as they lie there; of graded pairs there are none."""
+    """Return how full the stored pages of a campaign of pairs are; graded pairs have none."""
     if _single(campaign) is not None:
         return Filling()
     pages = (
@@ -275,7 +280,7 @@ def page_filling(campaign: Campaign) -> Filling:
 
 
 def _opened_images(campaign: Campaign) -> Iterator[list[int]]:
-    """The open images of a campaign (ids of rows), some at a time.
+    """Yield the open images of a campaign (ids of rows) in batches.
 
     They lead to its tasks: no index leads from a campaign to settled ones, and all campaigns' would be read.
     """
@@ -284,10 +289,10 @@ def _opened_images(campaign: Campaign) -> Iterator[list[int]]:
 
 
 def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:
-    """Plain data that is the same as long as the same people and judgments of `campaigns` count.
+    """Return plain data that is the same as long as the same people and judgments of `campaigns` count.
 
-    With `answers` it changes with every answer too. A withdrawal goes image by image, so that what is
-    withdrawn is counted; the newest line about an act keeps older data from coming back.
+    With `answers` it changes with every answer too. A withdrawal goes image by image, so the withdrawn
+    judgments are counted; the newest audit line prevents older data from recurring.
     """
     people = TrustState.objects.filter(campaign__in=campaigns).order_by("id")
     judgments = Judgment.objects.filter(campaign__in=campaigns).order_by("campaign").values("campaign")
@@ -303,10 +308,10 @@ def what_counts(campaigns: Collection[int], *, answers: bool) -> list[Any]:
 
 
 def seconds_an_answer(campaign: Campaign) -> float | None:
-    """How long an answer took on average, those of the test left out.
+    """Return the mean seconds of an answer, without those of the test.
 
-    None where nobody answered, and where that is less than people take (LEAST_SECONDS): a simulated crowd
-    answers in no time, and a price by its pace would be none.
+    None if nobody answered, and if it is below LEAST_SECONDS: a simulated crowd answers in no time, and would
+    give a price of nothing.
     """
     lines = [line for line in earned(campaign) if line.role != TEST_ROLE]
     answers = sum(line.answers for line in lines)
@@ -315,7 +320,7 @@ def seconds_an_answer(campaign: Campaign) -> float | None:
 
 
 class _Captions:
-    """Captions by their image and their place among its captions, of the images that were read."""
+    """Captions by image and index, of the images that were read."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._corpus = campaign.corpus_id
@@ -331,11 +336,12 @@ class _Captions:
                 self._of[image].append(pk)
 
     def at(self, image: int, index: int) -> int:
-        """The caption (id of its row) at a place, from 0, of an image that was read."""
+        """Return the caption (id of its row) at an index, from 0, of an image that was read."""
         return self._of[image][index]
 
     def named(self, names: Sequence[str]) -> list[int]:
-        """The captions of these names, KEY#PLACE: the key of an image and a place among its captions."""
+        """Return the captions with these names, KEY#INDEX: the key of an image and an index among its
+        captions."""
         places = [(key, int(index)) for key, _, index in (name.rpartition("#") for name in names)]
         for new in chunks({key for key, _ in places}.difference(self._image), _PAGE):
             rows = Image.objects.filter(corpus=self._corpus, key__in=new)

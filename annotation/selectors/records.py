@@ -1,7 +1,7 @@
-"""Rows -> records: corpora and layers read back as the pure core, the formats and the simulator speak.
+"""Convert rows to records: corpora and layers for the pure core, the formats and the simulator.
 
-What `rebuild` wrote comes back as it was: the order of chains, objects and names, chains
-without mentions, mentions without chain (chain 0), and the flags.
+The result equals what `layer_rows` wrote: the order of chains, objects and names, chains without mentions,
+mentions without chain (chain 0), and the flags.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ from annotation.protocol.terms import (
     Span,
 )
 
-#: Images read at once. Each page costs the same number of queries, whatever it holds.
+#: Number of images read at a time. Each page needs the same number of queries.
 RECORDS_PER_QUERY = 200
 
 
@@ -43,13 +43,13 @@ def stream_records(
     excluded: bool = False,
     images: QuerySet[Image] | None = None,
 ) -> Iterator[ImageRecord]:
-    """The images of `corpus` in their order, of one `split` or of all, with their share of `layer`.
+    """Yield the images of `corpus` in order, of one `split` or of all, with their part of `layer`.
 
-    An image that the layer does not cover, or any without a layer, has None. Chains that a
-    reviewer excluded are left out, so that their mentions are plain words, unless `excluded`.
-    `images` narrows the choice further; its query runs once a page. Without a layer, records come with the
-    phrases that somebody marked. Pages by key; seven queries a page with a layer, three without. A page
-    is read as of one moment.
+    It is None for an image that the layer does not cover, and without a layer. Chains that a reviewer
+    excluded are omitted, so that their mentions are plain words, unless `excluded`. `images` narrows the
+    selection further; its query runs once a page. Without a layer, records come with the phrases that
+    somebody marked. Pages by key; seven queries a page with a layer, three without. A page is read in one
+    snapshot.
     """
     rows = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
     if split is not None:
@@ -69,7 +69,7 @@ def stream_records(
 
 
 def layer_of(image: Image, layer: Layer, *, excluded: bool = False) -> LayerRecord:
-    """What `layer` holds of `image`; empty where the layer does not cover it."""
+    """Return the part of `layer` for `image`; empty if the layer does not cover it."""
     captions = _captions([image])
     return _layer_records(layer, captions, excluded=excluded).get(image.pk, LayerRecord())
 
@@ -80,7 +80,7 @@ def image_record(
     layer: LayerRecord | None,
     marked: tuple[Span, ...] | None = None,
 ) -> ImageRecord:
-    """One image's rows, `captions` in order, as a record."""
+    """Return one image's rows, `captions` in order, as a record."""
     return result_of(
         ImageRecord,
         image,
@@ -101,13 +101,13 @@ def image_record(
 
 
 def marked_spans(images: Iterable[int]) -> dict[int, tuple[Span, ...]]:
-    """Image id -> the phrases that somebody marked, for those of `images` (ids) where somebody did."""
+    """Return the phrases that somebody marked by image id, for those of `images` (ids) that have any."""
     rows = PhraseMarks.objects.filter(image__in=list(images)).values_list("image", "spans")
     return {image: tuple((caption, start, end) for caption, start, end in spans) for image, spans in rows}
 
 
 def _captions(images: Sequence[Image]) -> dict[int, list[Caption]]:
-    """Image id -> its captions in order, for every image."""
+    """Return the captions in order by image id, for every image."""
     captions_of: dict[int, list[Caption]] = {image.pk: [] for image in images}
     for caption in Caption.objects.filter(image_id__in=list(captions_of)).order_by("image_id", "number"):
         captions_of[caption.image_id].append(caption)
@@ -130,7 +130,7 @@ class _ChainRow(NamedTuple):
 def _layer_records(
     layer: Layer, captions: Mapping[int, Sequence[Caption]], *, excluded: bool
 ) -> dict[int, LayerRecord]:
-    """Image id -> record, for those images of `captions` that the layer covers. Five queries."""
+    """Return the record by image id, for those images of `captions` that the layer covers. Five queries."""
     ids = list(captions)
     covered = LayerImage.objects.filter(layer=layer, image_id__in=ids).values_list("image_id", flat=True)
     rows: dict[int, list[_ChainRow]] = defaultdict(list)
@@ -174,7 +174,7 @@ def _layer_records(
 def _mentions(
     layer: Layer, captions: Mapping[int, Sequence[Caption]]
 ) -> tuple[dict[int, list[Mention]], dict[int, list[Mention]]]:
-    """Mentions by chain id, and those without chain by image id."""
+    """Return mentions by chain id, and those without chain by image id."""
     by_id = {
         c.pk: (image, c.number, c.words) for image, image_captions in captions.items() for c in image_captions
     }
@@ -193,7 +193,8 @@ def _mentions(
 def _box_objects(
     layer: Layer, images: Sequence[int], keys: Mapping[int, str], without_box: set[int]
 ) -> dict[int, list[tuple[int, LayerObject]]]:
-    """Image id -> (position, box with the chains it depicts); a box of dropped chains only is left out."""
+    """Return (position, box with the chains it depicts) by image id, without boxes that only depict dropped
+    chains."""
     named: dict[int, list[str]] = defaultdict(list)
     links = BoxChain.objects.filter(box__layer=layer, box__image_id__in=images).order_by("position")
     for box, chain in links.values_list("box_id", "chain_id"):

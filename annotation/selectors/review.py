@@ -1,6 +1,6 @@
-"""What reviewers read: the chains that wait for them, what workers reported, and all that is behind an image.
+"""Data for reviewers: the chains that wait for them, workers' reports, and the history of an image.
 
-Long lists page by key: an image's by the time of its last change, reports by their id.
+Long lists are paginated by key: an image's by the time of its last change, reports by their id.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from annotation.protocol.terms import Mention, representative
 
 #: Why a chain waits for a reviewer.
 REASONS = ("refused", "flagged", "fruitless", "crowded")
-#: Images, or reports, on a page.
+#: Number of images, or reports, on a page.
 REVIEWS_PER_PAGE = 40
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,7 +33,8 @@ class NoSuchImage(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class WaitingChain:
-    """A chain in review: its number in its image (from 1), its mentions, the one it is called by, why."""
+    """A chain in review: its number in its image (from 1), its mentions, its representative mention, the
+    reason."""
 
     number: int
     mentions: tuple[str, ...]
@@ -44,7 +45,7 @@ class WaitingChain:
 
 @dataclass(frozen=True, slots=True)
 class WaitingImage:
-    """An image with chains in review, and since when it is as it is."""
+    """An image with chains in review, and the time of its last change."""
 
     image: Image
     changed_at: datetime
@@ -61,7 +62,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What a worker reported instead of answering: about which image, and which words of it."""
+    """A report that a worker sent instead of an answer: its image, and the words it is about."""
 
     flag: Flag
     image: Image
@@ -72,7 +73,7 @@ class WorkerReport:
 
 @dataclass(slots=True)
 class ReviewedJudgment:
-    """A judgment as a reviewer reads it, and the mentions that it is about."""
+    """A judgment for reviewers, and the mentions that it is about."""
 
     judgment: Judgment
     mentions: tuple[str, ...]
@@ -81,7 +82,7 @@ class ReviewedJudgment:
 
 @dataclass(slots=True)
 class RulingDetail:
-    """A ruling with what it asserts."""
+    """A ruling with its assertion."""
 
     row: Ruling
     asserts: Asserted
@@ -95,7 +96,7 @@ class RulingDetail:
 
 @dataclass(slots=True)
 class ImageUnderReview:
-    """All that is behind an open image. `chains` and `merged` are as `refold_image` stored them."""
+    """The full history of an open image. `chains` and `merged` are as `refold_image` stored them."""
 
     open: OpenImage
     captions: list[Caption]
@@ -106,25 +107,25 @@ class ImageUnderReview:
 
     @property
     def chains(self) -> list[dict[str, Any]]:
-        """The image's chains, as `image_state.chain_of` stored them."""
+        """The image's chains, as stored by `image_state.chain_of`."""
         chains: list[dict[str, Any]] = self.open.state["chains"]
         return chains
 
     @property
     def merged(self) -> list[dict[str, Any]]:
-        """What merging did, as `image_state.merged_of` stored it."""
+        """The log of merges, as stored by `image_state.merged_of`."""
         groups: list[dict[str, Any]] = self.open.state["merged"]
         return groups
 
 
 def count_chains_in_review(campaign: int) -> int:
-    """How many chains of a campaign wait for a reviewer."""
+    """Return the number of chains of a campaign that wait for a reviewer."""
     rows = OpenImage.objects.filter(campaign=campaign, in_review__gt=0)
     return rows.aggregate(chains=Sum("in_review"))["chains"] or 0
 
 
 def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int = REVIEWS_PER_PAGE) -> Queue:
-    """The images with chains in review (for `reason` only, if given), the last changed first."""
+    """Return the images with chains in review (for `reason` only, if given), the last changed first."""
     waiting: list[WaitingImage] = []
     last: OpenImage | None = None
     for row in _in_review(campaign, after, size):
@@ -141,7 +142,7 @@ def review_queue(*, campaign: int, reason: str = "", after: str = "", size: int 
 def worker_reports(
     *, campaign: int, unresolved: bool = True, before: int | None = None, size: int = REVIEWS_PER_PAGE
 ) -> tuple[list[WorkerReport], int | None]:
-    """What workers reported, the newest first, and the id to go on from, None at the end."""
+    """Return workers' reports, the newest first, and the id to continue from, None at the end."""
     rows: QuerySet[Flag] = Flag.objects.filter(judgment__campaign=campaign)
     if unresolved:
         rows = rows.filter(resolved_at=None)
@@ -159,7 +160,7 @@ def worker_reports(
 
 
 def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
-    """All that is behind the image `key` of a campaign. Raises NoSuchImage."""
+    """Return the full history of the image `key` of a campaign. Raises NoSuchImage."""
     row = open_image(campaign=campaign, key=key)
     moves: dict[str, list[Move]] = defaultdict(list)
     for move in Move.objects.filter(image=row).order_by("pk"):
@@ -184,8 +185,8 @@ def image_under_review(*, campaign: int, key: str) -> ImageUnderReview:
 
 
 def open_image(*, campaign: int, key: str) -> OpenImage:
-    """The image `key` of a campaign, with its Image and its Campaign. Raises NoSuchImage."""
-    # PostgreSQL refuses to look for a null character.
+    """Return the image `key` of a campaign, with its Image and its Campaign. Raises NoSuchImage."""
+    # PostgreSQL rejects a null character.
     rows = OpenImage.objects.select_related("image", "campaign__corpus")
     row = None if "\0" in key else rows.filter(campaign=campaign, image__key=key).first()
     if row is None:
@@ -194,7 +195,8 @@ def open_image(*, campaign: int, key: str) -> OpenImage:
 
 
 def next_waiting(row: OpenImage) -> Image | None:
-    """The image in review that follows `row` in the queue, else the first; None where it is alone."""
+    """Return the image in review that follows `row` in the queue, else the first; None if it is the only
+    one."""
     rows = OpenImage.objects.filter(campaign=row.campaign_id, in_review__gt=0).exclude(pk=row.pk)
     rows = rows.select_related("image").order_by("-changed_at", "-pk")
     waiting = rows.filter(_beyond(_key(row))).first() or rows.first()
@@ -202,7 +204,7 @@ def next_waiting(row: OpenImage) -> Image | None:
 
 
 def named(ruling: Asserted) -> frozenset[str]:
-    """The mentions that a ruling names."""
+    """Return the mentions that a ruling names."""
     match ruling:
         case Partition(groups):
             return frozenset(name for group in groups for name in group)
@@ -213,12 +215,12 @@ def named(ruling: Asserted) -> frozenset[str]:
 
 
 def chain_title(chain: Mapping[str, Any], mentions: Mapping[str, Mention]) -> str:
-    """What a stored chain is called: its longest mention."""
+    """Return the title of a stored chain: its longest mention."""
     return representative(mentions[name] for name in chain["m"]).text
 
 
 def _in_review(campaign: int, after: str, size: int) -> Iterator[OpenImage]:
-    """Open images with chains in review, from `after` on, read in pages."""
+    """Yield open images with chains in review, from `after` on, read in pages."""
     rows = OpenImage.objects.filter(campaign=campaign, in_review__gt=0).select_related("image")
     rows = rows.order_by("-changed_at", "-pk")
     while True:
@@ -234,7 +236,7 @@ def _key(row: OpenImage) -> str:
 
 
 def _beyond(key: str) -> Q:
-    """What comes after the image of that key; everything, where it is none."""
+    """Return the condition of images after that key; of all, if the key is empty or invalid."""
     moment, _, pk = key.partition("-")
     if not (_number(moment) and _number(pk)):
         return Q()
@@ -265,7 +267,7 @@ def _report(row: Flag, names: Mapping[str, str]) -> WorkerReport:
 
 
 def _about(key: str, names: Mapping[str, str]) -> tuple[str, ...]:
-    """The mentions that a key is about; `names` are judgments' keys, by which a quality's is known."""
+    """Return the mentions that a key is about; `names` are judgments' keys, to which a quality key refers."""
     kind, first, *rest = key.split("|")
     if kind_of(kind).mentions == (2, 2):
         return (first, *rest[:1])

@@ -1,16 +1,17 @@
-"""When a task and a control item, or two control items, ask a worker the same: said in SQL.
+"""When a task and a control item, or two control items, are the same question for a worker, in SQL.
 
-Nobody judges a question twice, in whatever form it comes: as a task, a control item, an item of a test or
-an image on a relevance page. Two forms of one image ask the same question where
+Nobody answers a question twice, in any form: as a task, a control item, an item of a test or an image on a
+relevance page. Two forms about one image are the same question if
 
 - they have the same key: links, verification, requirement, drawing, coverage, graded pairs;
-- Box Quality: they have the same key, or show the same phrases with the same boxes beside the same box. Its
-  key names the judgment that drew the box, and nobody drew that of a control item;
+- Box Quality: they have the same key, or show the same phrases with the same accepted boxes and the same box.
+  Its
+  key contains the judgment that drew the box, and a control item's box has none;
 - relevance: they have a pair of image and caption in common, whichever of its captions a page showed.
 
-To write a caption is not what the test of spelling asks, and regions have no control items: there, nothing is
-the same. An item of a test whose turn has not come (planned) is not met yet; all else that was ever in a
-worker's hands is, whatever became of it.
+Writing a caption differs from the test of spelling, and regions have no control items: there, nothing is the
+same. A planned item of a test does not count as seen; anything that a worker ever leased does, whatever its
+result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,15 +23,16 @@ from annotation.models import Assignment
 from annotation.protocol.kinds import is_page, kind_of
 from annotation.protocol.questions import judgment_name
 
-#: Characters of a judgment's name.
+#: Number of characters of a judgment's name.
 _NAME = len(judgment_name("", "", ""))
 
 
 def seen_as_control(kind: str, worker: str = "%s") -> str:
-    """The condition that `worker` met what the task `t` of `kind` asks as a control item or in a test.
+    """Return the condition that `worker` saw the question of task `t` of `kind` as a control item or in a
+    test.
 
     `worker` is a column, or the one parameter. Looks up the control items of the task's image by index, so
-    that it costs next to nothing where there are none.
+    that it costs almost nothing if there are none.
     """
     if is_page(kind):
         return f"""EXISTS (SELECT 1 FROM annotation_item i
@@ -52,16 +54,16 @@ def seen_as_control(kind: str, worker: str = "%s") -> str:
 
 
 def asked_before(*, worker: int, campaign: int, kind: str) -> frozenset[int]:
-    """Ids of the control items of a kind, of either purpose, that ask what the worker had otherwise: as a
-    task, whatever became of it, or as another control item.
+    """Return ids of the control items of a kind, of either purpose, whose question the worker had in another
+    form: as a task, whatever its result, or as another control item.
 
-    That a worker had the control item itself is not looked at.
+    The control item itself is not considered.
     """
     return asked_before_in(worker=worker, campaigns={kind: [campaign]})
 
 
 def asked_before_in(*, worker: int, campaigns: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    """As `asked_before`, of several kinds, each with the campaigns (ids) that are asked about; one query."""
+    """Like `asked_before`, for several kinds, each with its campaigns (ids); one query."""
     parts: list[str] = []
     values: list[int | str] = []
     for kind, those in campaigns.items():
@@ -83,7 +85,7 @@ def asked_before_in(*, worker: int, campaigns: Mapping[str, Sequence[int]]) -> f
 
 
 def _of_task(kind: str) -> str:
-    """What joins a task `t` with the control items `c` that ask the same."""
+    """Return the join of a task `t` with the control items `c` of the same question."""
     if is_page(kind):
         return f"""annotation_item i ON i.task_id = t.id
             JOIN annotation_control c ON c.campaign_id = t.campaign_id AND c.kind = t.kind
@@ -98,7 +100,7 @@ def _of_task(kind: str) -> str:
 
 
 def _of_control(kind: str) -> str:
-    """Whether the control items `k` and `c` of one image ask the same."""
+    """Return the condition that the control items `k` and `c` of one image are the same question."""
     if is_page(kind):
         return _in_common(_captions_of("k"), _captions_of("c"))
     if kind_of(kind).judges:
@@ -107,8 +109,9 @@ def _of_control(kind: str) -> str:
 
 
 def _same_box(kind: str, control: str, other_control: str, pair_condition: str) -> str:
-    """Whether a control item asks about the box of `other_control`, whose content is `pair_condition`'s."""
-    # The boxes begin behind the kind and the name of the judgment that drew the box, counted from 1.
+    """Return the condition that a control item asks about the box of `other_control`, whose content is
+    `pair_condition`'s."""
+    # The boxes follow the kind and the name of the judgment that drew the box, counted from 1.
     boxes = len(kind) + _NAME + 3
     return (
         f"(substr({control}.key, {boxes}) = substr({other_control}.key, {boxes})"
@@ -117,14 +120,15 @@ def _same_box(kind: str, control: str, other_control: str, pair_condition: str) 
 
 
 def _image_is(control: str, item: str) -> str:
-    """Whether an item of a page is about the image of a control item."""
+    """Return the condition that an item of a page is about the image of a control item."""
     if connection.vendor == "postgresql":
         return f"{control}.image_id = CAST({item}.content ->> 'image' AS bigint)"
     return f"{control}.image_id = json_extract({item}.content, '$.image')"
 
 
 def _pair_in_common(control: str, item: str) -> str:
-    """Whether a control item, and an item of a page about the same image, have a caption in common."""
+    """Return the condition that a control item, and an item of a page about the same image, share a
+    caption."""
     return _in_common(_captions_of(control), _json_each(item, "captions"))
 
 
@@ -137,14 +141,14 @@ def _in_common(first: str, second: str) -> str:
 
 
 def _part(row: str, name: str) -> str:
-    """A part of a row's content, comparable with another row's."""
+    """Return a part of a row's content, comparable with another row's."""
     if connection.vendor == "postgresql":
         return f"{row}.content -> '{name}'"
     return f"json_extract({row}.content, '$.{name}')"
 
 
 def _json_each(row: str, *way: str | int) -> str:
-    """The elements of a list in a row's content, as rows with a `value`."""
+    """Return the elements of a list in a row's content, as rows with a `value`."""
     if connection.vendor == "postgresql":
         return f"jsonb_array_elements({row}.content #> '{{{','.join(map(str, way))}}}')"
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in way)

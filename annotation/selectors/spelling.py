@@ -1,9 +1,9 @@
-"""Which words of a sentence look misspelt, and what they may have been meant to be.
+"""Misspelt words of a sentence, and suggestions for them.
 
-English, from a dictionary that comes with pyspellchecker: a word is unknown where neither the dictionary nor
-the captions of a corpus have it. Suggestions are the known words that are fewest edits away, two at most,
-the most frequent first. The server loads the dictionary before it forks, where a campaign asks for sentences;
-else a process does when it is asked for the first time, and keeps it.
+English, from the dictionary of pyspellchecker: a word is unknown if neither the dictionary nor the captions
+of a corpus contain it. Suggestions are the known words with the fewest edits, at most two, the most frequent
+first. The server loads the dictionary before it forks if a campaign asks for sentences; otherwise a process
+loads and caches it on first use.
 
 Source: Hodosh et al. 2013, section 2.3, for the care about spelling; Damerau 1964, for one edit.
 """
@@ -19,37 +19,37 @@ from spellchecker import SpellChecker
 from annotation.models import Campaign, Caption
 from annotation.protocol.kinds import all_kinds
 
-#: Suggestions for a word, and unknown words of a text that get any.
+#: Maximum number of suggestions for a word, and of unknown words of a text that get any.
 SUGGESTIONS, SUGGESTED_WORDS = 3, 6
-#: Of the likeliest suggestion's frequency, what others have at least.
+#: Minimum frequency of other suggestions, relative to the likeliest.
 LIKELY = 0.01
-#: Edits between a word and what may have been meant.
+#: Maximum number of edits between a word and a suggestion.
 MOST_EDITS = 2
-#: Longer ones are no words.
+#: Longer strings are no words.
 LONGEST_WORD = 30
-#: Captions of a corpus that are read, and how many of them have a word that counts as known.
+#: Number of captions of a corpus that are read, and how many of them must contain a word for it to be known.
 CAPTIONS_READ, _OFTEN = 5_000, 3
-#: Corpora whose words a process keeps, and words whose suggestions it does: somebody who types asks again and
-#: again.
+#: Sizes of the caches of corpora's words and of words' suggestions: somebody who types sends the same words
+#: repeatedly.
 CACHED_CORPORA, CACHED_SUGGESTIONS = 8, 2048
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-#: After these a sentence begins, and its first word is no name.
+#: A sentence begins after these, and its first word is no name.
 _BEGINS = re.compile(r"(?:^|[.!?][\"”']?\s)[^\w]*$")
 
 
 class MisspeltWord(NamedTuple):
-    """A word as it was written, and what may have been meant, likeliest first."""
+    """A word as it was written, and suggestions, likeliest first."""
 
     word: str
     suggestions: tuple[str, ...]
 
 
 def misspelt_words(text: str, *, corpus: int | None = None) -> list[MisspeltWord]:
-    """The words of `text` that look misspelt, each once, in their order.
+    """Return the words of `text` that look misspelt, without duplicates, in order.
 
-    Names (a capital within a sentence), abbreviations in capitals and what holds digits are left alone.
-    `corpus` is the id of one whose own words count as known.
+    Names (a capital within a sentence), abbreviations in capitals and words with digits are ignored. `corpus`
+    is the id of a corpus whose own words are known.
     """
     known = corpus_words(corpus) if corpus is not None else frozenset()
     odd = [word for word in dict.fromkeys(_words(text)) if not (_known(word) or _folded(word) in known)]
@@ -61,7 +61,8 @@ def misspelt_words(text: str, *, corpus: int | None = None) -> list[MisspeltWord
 
 @lru_cache(maxsize=CACHED_CORPORA)
 def corpus_words(corpus: int) -> frozenset[str]:
-    """Words that several captions have, of the first ones of the corpus with this id: one query, once."""
+    """Return words that occur in several of the first captions of the corpus with this id: one query,
+    once."""
     texts = Caption.objects.filter(image__corpus=corpus).order_by("image", "number")
     seen: Counter[str] = Counter()
     for text in texts.values_list("text", flat=True)[:CAPTIONS_READ]:
@@ -101,7 +102,7 @@ def is_needed() -> bool:
 
 
 def load_dictionary() -> None:
-    """Read the dictionary now (0.4 s of CPU time), so that nobody who writes waits for it."""
+    """Load the dictionary now (0.4 s of CPU time), so that no writer waits for it."""
     _by_length()
 
 
@@ -114,7 +115,7 @@ def _suggestions(word: str) -> tuple[str, ...]:
     near = []
     for length in range(len(folded) - MOST_EDITS, len(folded) + MOST_EDITS + 1):
         for theirs, other_word in _by_length().get(length, ()):
-            # An edit changes two letters at most: most words need no closer look.
+            # An edit changes at most two letters, so most words can be skipped.
             if (theirs ^ mask).bit_count() <= 2 * MOST_EDITS:
                 edits = _edits(folded, other_word)
                 if edits <= MOST_EDITS:
@@ -129,7 +130,7 @@ def _suggestions(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _by_length() -> dict[int, list[tuple[int, str]]]:
-    """The dictionary's words by their lengths, each with its letters as bits."""
+    """Return the dictionary's words by their lengths, each with its letters as bits."""
     by_length: dict[int, list[tuple[int, str]]] = {}
     for word in _speller().word_frequency.words():
         by_length.setdefault(len(word), []).append((_mask(word), word))
@@ -144,7 +145,8 @@ def _mask(word: str) -> int:
 
 
 def _edits(first: str, second: str) -> int:
-    """How many deletions, insertions, replacements and swaps of neighbours turn `first` into `second`."""
+    """Return the number of deletions, insertions, replacements and swaps of neighbours between `first` and
+    `second`."""
     before: list[int] = []
     row = list(range(len(second) + 1))
     for i, letter in enumerate(first, 1):

@@ -1,7 +1,7 @@
-"""Turning the protocol with a simulated crowd: ask, answer, fold, until an image is complete.
+"""Run the protocol with a simulated crowd: ask, answer, fold, until an image is complete.
 
-The driver asks whatever the fold leaves open, all of it at a time, and folds again. It keeps
-no state of its own about an image, so what it produces is what the judgments say.
+The driver asks all open questions of the fold at a time, and folds again. It has no state of its own about an
+image, so its results follow from the judgments.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from annotation.simulation.workers import SimulatedWorker
 
 @dataclass(slots=True)
 class SimulationCost:
-    """What was spent: judgments and paid seconds of people by question, and what did not go by itself.
+    """Cost so far: judgments and paid seconds of people by question, and exceptional events.
 
-    `model_answers`: the answers of a model annotator, which takes nobody's time.
+    `model_answers`: the answers of a model annotator, which take no person's time.
     """
 
     images: int = 0
@@ -46,11 +46,11 @@ class SimulationCost:
 
     @property
     def total(self) -> int:
-        """How many judgments there were, of all kinds."""
+        """Number of judgments of all kinds."""
         return self.judgments.total()
 
     def add(self, cost: SimulationCost) -> None:
-        """Add what other images cost."""
+        """Add the cost of other images."""
         for question, seconds in cost.seconds.items():
             self.seconds[question] += seconds
         for name in ("judgments", "controls", "double_checks"):
@@ -59,7 +59,7 @@ class SimulationCost:
             setattr(self, name, getattr(self, name) + getattr(cost, name))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for a layer's `cost` and for `--json`."""
+        """Return plain data, for a layer's `cost` and for `--json`."""
         return {
             name: dict(value) if isinstance(value := getattr(self, name), dict) else value
             for name in self.__slots__
@@ -67,11 +67,10 @@ class SimulationCost:
 
 
 class Crowd:
-    """Simulated workers and who of them is still there. Raises ValueError where there are none.
+    """Simulated workers and who of them is still there. Raises ValueError if there are none.
 
-    With a `gate`, control items come first where they are due, and suspended workers are passed
-    over; without one, everybody is always trusted. A `model_annotator` answers first whatever it has an
-    answer to.
+    With a `gate`, control items come first if they are due, and suspended workers are skipped; without one,
+    everybody is always trusted. A `model_annotator` answers first if it can.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Crowd:
     def someone(
         self, question: Question, image: str, cost: SimulationCost, *, also_barred: Iterable[str] = ()
     ) -> SimulatedWorker | None:
-        """A worker who may answer, or None. Chance decides, by question and not by turn."""
+        """Return a worker who may answer, or None, drawn at random by question."""
         barred = question.barred.union(also_barred)
         start = SeededRng(self.seed, image, question.key, len(barred)).below(len(self.workers))
         for step in range(len(self.workers)):
@@ -114,7 +113,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedImage:
-    """An image as the crowd left it, with every judgment and ruling that led there."""
+    """An image after the crowd's work, with all judgments and rulings."""
 
     state: ImageState
     judgments: tuple[Judgment, ...]
@@ -134,8 +133,8 @@ def simulate_image(
 ) -> SimulatedImage:
     """Send one image through all six questions, from the start or from these `judgments` and rulings.
 
-    With `review`, a reviewer who knows the gold rules on every chain that ends in review or
-    that nobody is left to answer for; without, such chains stay open.
+    With `review`, a reviewer who knows the gold rules on every chain that ends in review or that no worker is
+    left to answer; without, such chains stay open.
     """
     cost = SimulationCost(images=1, mentions=len(mentions))
     judgments: list[Judgment] = list(earlier)
@@ -177,8 +176,8 @@ def simulate_image(
 def _ask(
     question: Question, truth: Truth, crowd: Crowd, cost: SimulationCost, *, drawers: dict[str, str]
 ) -> Iterator[Judgment]:
-    """Have as many workers answer `question` as it surely needs, as far as there are any. `drawers` learns
-    who drew, by judgment."""
+    """Yield the answers of as many workers as `question` needs in any case, as far as there are any. The
+    drawers are added to `drawers`, by judgment."""
     question_keys: list[str] = []
     gate, annotator = crowd.gate, crowd.model_annotator
     proposed = annotator.answer(question, truth) if annotator is not None else None
@@ -212,7 +211,8 @@ def _ask(
 def _ask_second(
     question: Question, first: str, truth: Truth, crowd: Crowd, cost: SimulationCost
 ) -> Iterator[Judgment]:
-    """Have one more worker than the `first` answer a drawn question, outside the fold, where there is one."""
+    """Yield the answer of one more worker than `first` to a drawn question, outside the fold, if there is
+    one."""
     worker = crowd.someone(question, truth.image, cost, also_barred=[first])
     if worker is not None:
         cost.seconds[question.kind] += SIMULATED.get(question.kind).seconds
@@ -227,7 +227,7 @@ def _answer(worker: SimulatedWorker, question: Question, truth: Truth, role: str
 
 
 def rulings_of(state: ImageState, truth: Truth) -> list[Ruling]:
-    """What a reviewer who knows the gold asserts about the chains that did not close by themselves.
+    """Return the assertions of a reviewer who knows the gold about the chains that did not close.
 
     Every round either settles pairs of mentions or closes chains for good, so rounds end.
     """
@@ -255,6 +255,6 @@ def _partition(mentions: Iterable[str], truth: Truth) -> Partition:
 
 
 def numbered(layer: LayerRecord, first: int) -> tuple[LayerRecord, int]:
-    """The layer with its chains called `first`, `first + 1`, ... and the next free number."""
+    """Return the layer with its chains renamed to `first`, `first + 1`, ... and the next free number."""
     names = {chain.id: str(first + i) for i, chain in enumerate(layer.chains)}
     return renamed(layer, names), first + len(names)

@@ -1,7 +1,7 @@
-"""What spares people questions, and what it costs: each saving alone, all of them, and with model annotators.
+"""What saves people questions, and its effect: each saving alone, all of them, and with model annotators.
 
-The same images go through the same crowd, each seed once in every arm; people alone under the default
-settings are what all others are told against. The figures are those of `model_study`.
+The same images go through the same crowd, each seed once in every arm; all others are compared with people
+alone under the default settings. The figures are those of `model_study`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ COVERAGE_BY_COUNT, ALL_SAVINGS = "coverage by count", "all savings"
 
 
 def saving_arms(chances: LinkChances) -> dict[str, ImageSettings]:
-    """The arms of people alone that differ from the default settings: name -> settings."""
+    """Return the settings of the arms of people alone that differ from the default, by name."""
     learned = SavingSettings(link_chances=chances.as_text())
     return {
         "chains by age (as printed)": ImageSettings(order=AS_PRINTED),
@@ -41,7 +41,7 @@ def saving_arms(chances: LinkChances) -> dict[str, ImageSettings]:
 
 
 def arms_run(savings: bool, model_annotators: int) -> int:
-    """How many arms `study_economy` runs."""
+    """Return the number of arms of `study_economy`."""
     return 2 + model_annotators + (len(saving_arms(LinkChances())) + model_annotators if savings else 0)
 
 
@@ -55,9 +55,9 @@ def study_economy(
     settings: ModelAnnotatorSettings | None = None,
     step: Callable[[], object] = lambda: None,
 ) -> ModelStudy:
-    """People alone; with `chances`, each saving and all of them; each of the `model_annotators` (name -> its
-    proposals by image), with `chances` also together with all savings; and a model annotator that draws
-    anywhere.
+    """Compare people alone; with `chances`, each saving and all of them; each of the `model_annotators` (name
+    to its proposals by image), with `chances` also together with all savings; and a model annotator that
+    draws random boxes.
 
     `step` is called after every image, len(images) x seeds x `arms_run` times.
     """

@@ -1,7 +1,7 @@
-"""Trust in the simulated crowd: control items, trust states, suspension, as a campaign has them.
+"""Trust in the simulated crowd: control items, trust states, suspension, as in a campaign.
 
-Sits between the driver and its workers. When a worker is about to be asked, control items come
-first where they are due; a worker whose rolling accuracy falls below the bar is asked no more.
+It is called between the driver and its workers. Before a worker gets a question, control items come first if
+they are due; a worker whose rolling accuracy falls below the bar gets no more.
 
 Source: Plummer et al. 2015, section 2.3; the numbers are those of `TrustSettings`.
 """
@@ -20,22 +20,22 @@ from annotation.protocol.trust import (
     WARM_UP,
     BoxJudged,
     ControlGraded,
-    Entered,
     Event,
-    ItemDone,
+    TaskAnswered,
+    WorkerJoined,
     WorkerTrust,
     trust_after,
 )
 from annotation.protocol.trust_settings import GoldCoverage, TrustSettings, in_force
 from annotation.simulation.workers import SimulatedWorker
 
-#: The simulator lets everybody in and relies on control items, so that their work is seen.
+#: The simulator admits everybody and relies on control items, so that their effect is visible.
 NO_QUALIFICATION = TrustSettings(qualification=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedControlItem:
-    """A question with the truth it is about: what a control item shows and is graded by."""
+    """A question with its truth: what a control item shows and is graded by."""
 
     control: PooledControl
     question: Question
@@ -43,7 +43,7 @@ class SimulatedControlItem:
 
 
 def control_items_from_gold(golds: Iterable[Gold], *, seed: int) -> dict[str, list[SimulatedControlItem]]:
-    """Control items by question kind, from the gold of some images, of which every question is one.
+    """Return control items by question kind, from the gold of some images: all of their questions.
 
     Drawing has none: it is measured by the verdicts of Box Quality.
     """
@@ -58,10 +58,10 @@ def control_items_from_gold(golds: Iterable[Gold], *, seed: int) -> dict[str, li
 
 
 class Gate:
-    """TrustStates of all workers for all kinds of question.
+    """Trust states of all workers for all kinds of question.
 
-    `items` are the control items by kind. Without any of a kind nobody is measured at it, and without any of
-    Box Quality no drawer is. Tests have items of their own.
+    `items` are the control items by kind. A kind without any is not measured, and drawing is not without
+    those of Box Quality. Tests have items of their own.
     """
 
     def __init__(
@@ -79,28 +79,28 @@ class Gate:
         self._seen: dict[tuple[str, str], set[str]] = defaultdict(set)
 
     def rules(self, kind: str) -> TrustSettings:
-        """The settings as they come out for `kind`, with the control items that there are."""
+        """Return the settings in force for `kind`, given its control items."""
         measured = judged_by(kind) or kind
         return in_force(self.settings, GoldCoverage(True, bool(self._pools.get(measured))))
 
     def trust(self, worker: str, kind: str) -> WorkerTrust:
-        """How a worker stands for a kind of question; a new worker enters by this."""
+        """Return a worker's trust state for a kind of question; a new worker is admitted by this call."""
         trust = self._trust.get((worker, kind))
         if trust is None:
-            trust = trust_after(WorkerTrust(kind), Entered(), self.rules(kind))
+            trust = trust_after(WorkerTrust(kind), WorkerJoined(), self.rules(kind))
             self._trust[worker, kind] = trust
         return trust
 
     def admits(self, worker: str, kind: str) -> bool:
-        """Whether the worker may be asked questions of this kind."""
+        """Whether the worker may get questions of this kind."""
         return self.trust(worker, kind).state in (WARM_UP, TRUSTED)
 
     def note(self, worker: str, kind: str, event: Event) -> None:
-        """Take the worker's trust state through one event."""
+        """Update the worker's trust state by one event."""
         self._trust[worker, kind] = trust_after(self.trust(worker, kind), event, self.rules(kind))
 
     def tested(self, worker: SimulatedWorker, kind: str) -> int:
-        """Put the control items that are due before the worker's next item; how many there were."""
+        """Ask the control items that are due before the worker's next item; return their number."""
         questions_answered = 0
         pool: Sequence[PooledControl] = self._pools.get(kind, ())
         seen = self._seen[worker.name, kind]
@@ -129,13 +129,13 @@ class Gate:
 
     def done(self, judgment: Judgment, drawer: str | None) -> None:
         """Count an answered item; an answer on box quality is also a verdict on the drawer."""
-        self.note(judgment.worker, judgment.question, ItemDone())
+        self.note(judgment.worker, judgment.question, TaskAnswered())
         judged = kind_of(judgment.question).judges
         if judged and drawer is not None and self._pools.get(judgment.question):
             self.note(drawer, judged, BoxJudged(judgment.answer == "good"))
 
     def suspended(self) -> dict[str, list[str]]:
-        """Suspended workers by kind of question, sorted."""
+        """Return suspended workers by kind of question, sorted."""
         suspended: dict[str, list[str]] = defaultdict(list)
         for (worker, kind), trust in sorted(self._trust.items()):
             if trust.state not in (WARM_UP, TRUSTED):

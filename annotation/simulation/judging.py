@@ -1,10 +1,10 @@
-"""What simulated workers know where questions are only counted: pairs, pages, captions, regions.
+"""Knowledge of simulated workers for counted questions: pairs, pages, captions, regions.
 
-A worker answers what a `CrowdKnowledge` says is right, with the errors of their habits; how, the kind says
-(`kinds.SimulatedKind.judge`). What they answer depends on the seed, their name and what is shown alone.
+A worker gives the right answer of a `CrowdKnowledge`, with the errors of their habits, as implemented by the
+kind (`kinds.SimulatedKind.judge`). Answers depend only on the seed, the worker's name and what is shown.
 
-Where answers of real people are on record, what is right is what most of them said; or, asked for so,
-each worker answers in the place of one of those people.
+If answers of real people are recorded, the majority is right; or, on request, each worker replays the answers
+of one of these people.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,15 +14,15 @@ from typing import Protocol
 from annotation.protocol.grading import GRADES
 from annotation.protocol.rng import SeededRng
 
-#: A described part of an image: its box, [xmin, ymin, xmax, ymax], and its text.
+#: A described region of an image: its box, [xmin, ymin, xmax, ymax], and its text.
 _Part = tuple[list[int], str]
 
 
 class SimulatedJudge(Protocol):
-    """What a kind of question sees of a simulated worker.
+    """A simulated worker in the view of a kind of question.
 
-    `honest`: they look at what is shown; else they click at random, or say yes to everything (`affirms`).
-    `exact`: they never err. `number`: which of their sort they are, from 1.
+    `honest`: they look at what is shown; otherwise they click at random, or say yes to everything
+    (`affirms`). `exact`: they never err. `number`: their number among their sort, from 1.
     """
 
     @property
@@ -32,12 +32,12 @@ class SimulatedJudge(Protocol):
 
     @property
     def seed(self) -> int:
-        """Of their random numbers."""
+        """Seed of their random numbers."""
         ...
 
     @property
     def number(self) -> int:
-        """Their place in the crowd, from 0."""
+        """Their index in the crowd, from 0."""
         ...
 
     @property
@@ -56,17 +56,17 @@ class SimulatedJudge(Protocol):
         ...
 
     def errs(self, kind: str, rng: SeededRng) -> bool:
-        """Whether they err this time, at a question of this kind; `rng` decides, unless they are exact."""
+        """Whether they err this time, at a question of this kind; random by `rng`, unless they are exact."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CrowdKnowledge:
-    """What is right: `images_of`, by a caption's text, the keys of the images it describes; `captions` and
-    `parts` of images, by their keys, and their sizes (width, height).
+    """The right answers: `images_of`, by a caption's text, the keys of the images it describes; `captions`
+    and `parts` of images, by their keys, and their sizes (width, height).
 
-    `recorded`: by (image's key, caption's text) the answers on record, and `in_place_of`: of how many people
-    who answered each; 0: nobody answers in a person's place.
+    `recorded`: the recorded answers by (image's key, caption's text), and `in_place_of`: the number of people
+    who answered each; 0: nobody is replayed.
     """
 
     images_of: Mapping[str, Collection[str]]
@@ -82,14 +82,15 @@ class CrowdKnowledge:
         return 2 * sum(votes) > len(votes) if votes else image in self.images_of.get(caption, ())
 
     def grade(self, image: str, caption: str) -> int:
-        """The grade of a pair: the middle one on record, the lower of two; or the best for an own caption."""
+        """Return the grade of a pair: the median on record, the lower of two; or the best for an own
+        caption."""
         votes = self.recorded.get((image, caption))
         if votes:
             return int(sorted(votes)[(len(votes) - 1) // 2])
         return GRADES[-1] if self.fits(image, caption) else GRADES[0]
 
     def vote(self, worker: SimulatedJudge, image: str, caption: str) -> float | None:
-        """What the person answered in whose place this worker is; None where they are in nobody's."""
+        """Return the answer of the person whom this worker replays; None if there is none."""
         votes = self.recorded.get((image, caption))
         if not votes or not self.in_place_of or not worker.exact:
             return None

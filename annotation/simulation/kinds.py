@@ -1,8 +1,8 @@
-"""Kinds of questions as the simulator has them: how long each takes, and what simulated workers answer.
+"""Simulated kinds of questions: how long each takes, and what simulated workers answer.
 
-A kind's folder under `annotation.task_types` has a `simulate.py` that registers a `SimulatedKind` here.
-Code that drives the simulator loads them once, by
-`annotation.task_types.discovery.load_kind_modules("simulate")`; pages never do.
+A kind's folder under `annotation.task_types` has a `simulate.py` that registers a `SimulatedKind` here. Code
+that runs the simulator loads them once, by `annotation.task_types.discovery.load_kind_modules("simulate")`;
+pages never do.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,12 +16,13 @@ from annotation.protocol.terms import Box
 from annotation.simulation.judging import CrowdKnowledge, SimulatedJudge
 from phrasebox.registry import Registry, UnknownName
 
-#: What the API tells of a task, and how an image's name becomes its key -> the task's content.
+#: Takes a task's data from the API and a function from an image's name to its key; returns the task's
+#: content.
 Content = Callable[[Mapping[str, Any], Callable[[str], str]], dict[str, Any]]
 
 
 def fields(*names: str) -> Content:
-    """The content made of those of the fields `names` that the API tells."""
+    """Return a function that copies those of the fields `names` that are in the API's data."""
 
     def content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict[str, Any]:
         return {name: data[name] for name in names if name in data}
@@ -30,7 +31,7 @@ def fields(*names: str) -> Content:
 
 
 def chain_content(data: Mapping[str, Any], key_of: Callable[[str], str]) -> dict[str, Any]:
-    """What a question of the chain shows, as `protocol.contents` has it."""
+    """Return the content of a question of the chain, as in `protocol.contents`."""
     return {
         "mentions": [mention["id"] for mention in data["mentions"]],
         "boxes": data["boxes"],
@@ -44,19 +45,19 @@ def _no_box(answer: str, truth: Truth, rng: SeededRng) -> Box | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedKind:
-    """One kind of question, as simulated workers answer it.
+    """A kind of question for simulated workers.
 
-    - `key`: its name. `seconds`: what an answer takes on average, from which paid minutes are reckoned.
-    - `content(data, key_of)`: what is shown, from what the API tells of a task.
+    - `key`: its name. `seconds`: mean time of an answer, from which paid minutes are computed.
+    - `content(data, key_of)`: what is shown, from the API's data of a task.
 
-    Of the chain, about whose images there is a `Truth`:
+    For the chain, whose images have a `Truth`:
 
-    - `yes`: the answer of those who always say yes.
+    - `yes`: the answer of workers who always say yes.
     - `erring(question, truth, rng, error=, jitter=)`: the answer, with a box where it is "drawn", of those
-      who mean well and err with the chance `error`; `jitter` as in `gold.erring`.
+      who are honest and err at the rate `error`; `jitter` as in `gold.erring`.
     - `blind(answer, truth, rng)`: the box that comes with an answer given without looking, if one does.
 
-    Only counted:
+    For counted kinds:
 
     - `judge(worker, image, content, known)`: the answer to a question about the image with this key.
     """
@@ -71,10 +72,10 @@ class SimulatedKind:
 
 
 class SimulatedKinds(Registry[SimulatedKind]):
-    """The registry; an unknown name says what to load."""
+    """The registry; the error for an unknown name contains the remedy."""
 
     def get(self, key: str) -> SimulatedKind:
-        """What the simulator knows of the kind `key`; raises UnknownName with the remedy."""
+        """Return the simulated kind `key`. Raises UnknownName with the remedy."""
         try:
             return super().get(key)
         except UnknownName as error:

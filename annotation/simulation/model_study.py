@@ -1,19 +1,19 @@
-"""What a model annotator saves: the same images through the same crowd, with people alone and with a model
+"""Savings by a model annotator: the same images through the same crowd, with people alone and with a model
 annotator.
 
-In all arms the same rule accepts a box: a person says that it is good. Of each arm the study reports how many
-answers of each kind people gave an image, the seconds that these take by published figures, how many boxes
-were drawn by hand, and B-cubed chain F1 and box IoU of the layer, each with a bootstrap interval over images
-(all seeds of an image are drawn together); and the difference to people alone from the same draws. Beside it
-stands Student's interval over the differences of the single seeds: who happens to draw what, and what a
-model annotator happens to learn, are the same for all images of a seed.
+In all arms the same rule accepts a box: a person says that it is good. For each arm the study reports the
+number of answers of each kind that people gave per image, their seconds by published figures, the number of
+boxes drawn by hand, and B-cubed chain F1 and box IoU of the layer, each with a bootstrap interval over images
+(all seeds of an image are drawn together); and the difference to people alone from the same draws. It also
+reports Student's interval over the differences of the single seeds: who draws what, and what a model
+annotator learns, are the same for all images of a seed.
 
-How much of the seconds is saved depends on what a drawing and a look take: `StudySaving` has it over a grid
+The saved share of the seconds depends on the time for a drawing and a look: `StudySaving` has it over a grid
 of prices, from the counts of the answers. Two lists of prices have figures with intervals. By Papadopoulos et
-al. 2016 (We don't need no bounding-boxes) drawing takes 25 to 40 s and verifying 2 to 3 s: the middles, 32.5
-s and 2.5 s, are taken for drawing and for whatever is answered by looking. By Su et al. 2012 (Crowdsourcing
-annotations for visual object detection) the medians of the box loop are 25.5 s for drawing, 9.0 s for quality
-and 7.8 s for coverage; other questions take what quality does.
+al. 2016 (We don't need no bounding-boxes) drawing takes 25 to 40 s and verifying 2 to 3 s: the midpoints,
+32.5 s and 2.5 s, are used for drawing and for everything that is answered by looking. By Su et al. 2012
+(Crowdsourcing annotations for visual object detection) the medians of the box loop are 25.5 s for drawing,
+9.0 s for quality and 7.8 s for coverage; other questions take the time of quality.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from annotation.simulation.driver import Crowd, simulate_image
 from annotation.simulation.simulated_model import SimulatedModel
 from annotation.simulation.workers import make_crowd
 
-#: Who answers: 60 % careful, 30 % average, 10 % sloppy, of twelve.
+#: The crowd: seven careful, four average and one sloppy worker.
 STUDY_MIX: Mapping[str, int] = {"careful": 7, "average": 4, "sloppy": 1}
 PEOPLE_ALONE = "people alone"
-#: What is reported, in this order.
+#: The reported figures, in this order.
 FIGURES = (
     "published_seconds",
     "crowd_seconds",
@@ -59,19 +59,19 @@ FIGURES = (
 )
 
 
-#: Those of them that are compared by their difference; costs are, by their share.
+#: Figures that are compared by their difference; costs are compared by their share.
 DIFFERENCES = frozenset(("chain_f1", "box_iou"))
 
 
 def seconds_of(kind: str, *, drawing: float, looking: float, coverage: float | None = None) -> float:
-    """What an answer of a kind takes, where drawing takes so long, and looking so long."""
+    """Return the time for an answer of a kind, given the times for drawing and looking."""
     if draws(kind):
         return drawing
     return coverage if coverage is not None and kind_of(kind).needs_boxes else looking
 
 
 def published_seconds(kind: str) -> float:
-    """Papadopoulos et al. 2016: the middles of 25 to 40 s and of 2 to 3 s."""
+    """Papadopoulos et al. 2016: the midpoints of 25 to 40 s and of 2 to 3 s."""
     return seconds_of(kind, drawing=32.5, looking=2.5)
 
 
@@ -82,7 +82,7 @@ def crowd_seconds(kind: str) -> float:
 
 @dataclass(slots=True)
 class StudiedImage:
-    """What one image cost people and came to, in one seed or summed over several."""
+    """Cost and result of one image, for one seed or summed over several."""
 
     runs: int = 0
     judgments: Counter[str] = field(default_factory=Counter)
@@ -91,7 +91,7 @@ class StudiedImage:
     scores: LayerScores = field(default_factory=LayerScores)
 
     def add(self, image: StudiedImage) -> None:
-        """Add what the same image cost and came to in other seeds."""
+        """Add cost and result of the same image for other seeds."""
         self.runs += image.runs
         self.judgments.update(image.judgments)
         self.rulings += image.rulings
@@ -101,7 +101,7 @@ class StudiedImage:
 
 @dataclass(slots=True)
 class StudiedArm:
-    """An arm of the study: of each seed its images, the boxes that its model annotator drew, those accepted,
+    """An arm of the study: for each seed its images, the boxes that its model annotator drew, those accepted,
     and after how many it was suspended."""
 
     name: str
@@ -111,7 +111,7 @@ class StudiedArm:
     suspended: list[int | None] = field(default_factory=list)
 
     def add(self, arm: StudiedArm) -> None:
-        """Add the same arm, over the same images, of other seeds."""
+        """Add the same arm, over the same images, for other seeds."""
         self.seeds += arm.seeds
         self.drawn += arm.drawn
         self.good += arm.good
@@ -130,7 +130,7 @@ class StudiedArm:
 class StudyFigure:
     """A figure of an arm with its 95 % interval; `change` is against people alone, as a share for costs and
     as a difference for F1 and IoU, with its interval over images. `by_seed` are the changes of the single
-    seeds, `seeds_low` and `seeds_high` Student's interval over them, None where there is one seed."""
+    seeds, `seeds_low` and `seeds_high` Student's interval over them, None if there is one seed."""
 
     arm: str
     figure: str
@@ -145,8 +145,8 @@ class StudyFigure:
     seeds_high: float | None
 
 
-#: Of a seed: a model annotator, and who is told that an image is finished (its place, its layer); None:
-#: people alone.
+#: Takes a seed; returns a model annotator (None: people alone), and a callback for a finished image (its
+#: index, its layer).
 ArmOfSeed = Callable[[int], tuple[SimulatedModel | None, Callable[[int, object], object]]]
 
 
@@ -195,8 +195,8 @@ class ModelBoxes:
 
 @dataclass(frozen=True, slots=True)
 class StudySaving:
-    """What an arm saves people, against people alone: answers for an image in the same seeds, and `shares` of
-    the seconds saved over the grid of `answer_times.saved_shares`."""
+    """An arm's saving against people alone: answers per image for the same seeds, and `shares` of the seconds
+    saved over the grid of `answer_times.saved_shares`."""
 
     arm: str
     alone: DrawingsAndLooks
@@ -206,7 +206,7 @@ class StudySaving:
 
 @dataclass(frozen=True, slots=True)
 class ModelStudy:
-    """A study's figures, what is saved at which prices, and what became of the model annotators' boxes."""
+    """A study's figures, the savings by prices, and the verdicts on the model annotators' boxes."""
 
     figures: tuple[StudyFigure, ...]
     savings: tuple[StudySaving, ...]
@@ -214,7 +214,7 @@ class ModelStudy:
 
 
 def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000) -> ModelStudy:
-    """The figures of some arms, and what became of their model annotators' boxes."""
+    """Return the figures of some arms, and the verdicts on their model annotators' boxes."""
     return ModelStudy(
         tuple(study_figures(people, others, resamples=resamples)),
         tuple(_saving(people, arm) for arm in others),
@@ -227,20 +227,20 @@ def study_of(people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int
 
 
 def _saving(people: StudiedArm, arm: StudiedArm) -> StudySaving:
-    """What an arm saves, against the same seeds of people alone."""
+    """Return an arm's saving, against the same seeds of people alone."""
     alone, counts = _counts(people.seeds[: len(arm.seeds)]), _counts(arm.seeds)
     return StudySaving(arm.name, alone, counts, saved_shares(alone, counts))
 
 
 def _counts(seeds: Sequence[Sequence[StudiedImage]]) -> DrawingsAndLooks:
-    """People's answers for one image, over all seeds."""
+    """Return people's answers per image, over all seeds."""
     runs = sum(image.runs for images in seeds for image in images)
     total = sum((image.judgments for images in seeds for image in images), Counter[str]())
     return drawings_and_looks({kind: number / max(1, runs) for kind, number in total.items()})
 
 
 def known_proposals(proposals: Mapping[str, Proposals], settings: ModelAnnotatorSettings) -> ArmOfSeed:
-    """The arm of a model annotator whose boxes are known beforehand."""
+    """Return the arm of a model annotator with fixed boxes."""
     return lambda seed: (
         SimulatedModel(proposals.get, settings=settings, seed=seed),
         lambda image_number, layer: None,
@@ -248,7 +248,7 @@ def known_proposals(proposals: Mapping[str, Proposals], settings: ModelAnnotator
 
 
 def boxes_anywhere(images: Sequence[Gold], settings: ModelAnnotatorSettings) -> ArmOfSeed:
-    """The arm of a bad model annotator: it draws anywhere, and is sure of it."""
+    """Return the arm of a bad model annotator: it draws random boxes with high confidence."""
 
     def make(seed: int) -> tuple[SimulatedModel, Callable[[int, object], object]]:
         proposals = proposals_anywhere(images, seed)
@@ -258,7 +258,7 @@ def boxes_anywhere(images: Sequence[Gold], settings: ModelAnnotatorSettings) -> 
 
 
 def proposals_anywhere(images: Sequence[Gold], seed: int) -> dict[str, Proposals]:
-    """Boxes of a bad model annotator for each mention of these images: anywhere, and it is sure of them."""
+    """Return random boxes of a bad model annotator for each mention of these images, with high confidence."""
     proposals: dict[str, Proposals] = {}
     for image, size, gold in images:
         truth = Truth(gold, image=image, size=size)
@@ -277,8 +277,8 @@ def people_alone(seed: int) -> tuple[None, Callable[[int, object], object]]:
 def study_figures(
     people: StudiedArm, others: Sequence[StudiedArm], *, resamples: int = 1000
 ) -> Iterator[StudyFigure]:
-    """Every figure of every arm, people alone first. An arm of fewer seeds than `people` is compared with the
-    first as many of them."""
+    """Yield every figure of every arm, people alone first. An arm with fewer seeds than `people` is compared
+    with the first of these."""
     arms = [people, *others]
     alone = {len(arm.seeds): StudiedArm("", people.seeds[: len(arm.seeds)]) for arm in arms}
     images = {arm.name: arm.all_seeds() for arm in arms}
@@ -333,7 +333,7 @@ def _interval(spread: Sequence[float]) -> tuple[float, float]:
 
 
 def student_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of the mean of two or more values, by Student's t."""
+    """Return the 95 % interval of the mean of two or more values, by Student's t."""
     from scipy.special import stdtrit
 
     half = float(stdtrit(len(values) - 1, 0.975)) * stdev(values) / math.sqrt(len(values))
@@ -341,7 +341,7 @@ def student_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[float, ...]:
-    """FIGURES of the images at the places `drawn`; all but scores for each image."""
+    """Return FIGURES of the images with indices `drawn`; all but scores per image."""
     scores, judgments, runs, rulings = LayerScores(), Counter[str](), 0, 0
     for index in drawn:
         image = images[index]
@@ -365,10 +365,11 @@ def _figures(images: Sequence[StudiedImage], drawn: Sequence[int]) -> tuple[floa
 
 
 def study_table(report: Mapping[str, Any]) -> str:
-    """A study as text: a line for each figure of each arm, and what became of the model annotators' boxes.
+    """Return a study as text: a line for each figure of each arm, and the verdicts on the model annotators'
+    boxes.
 
-    `report` has `images`, `seeds`, `interval_remark`, and as plain data `figures`, `savings` and
-    `boxes`, and `measured`: the seconds of a drawing and of a look in a campaign, or None.
+    `report` has `images`, `seeds`, `interval_remark`, and as plain data `figures`, `savings` and `boxes`, and
+    `measured`: the seconds of a drawing and of a look in a campaign, or None.
     """
     several = any(row["seeds_low"] is not None for row in report["figures"])
     rows = [("arm", "figure", "value", "against people alone", "over seeds" if several else "")]
@@ -400,7 +401,7 @@ def study_table(report: Mapping[str, Any]) -> str:
 
 
 def _savings_text(report: Mapping[str, Any]) -> Iterator[str]:
-    """The seconds that each arm saves, by what a drawing and a look take."""
+    """Yield the saved seconds of each arm, by the time for a drawing and a look."""
     yield "Share of people's seconds saved against people alone, by what a drawing and a look take:"
     for row in report["savings"]:
         alone, counts = DrawingsAndLooks(**row["alone"]), DrawingsAndLooks(**row["counts"])

@@ -1,10 +1,9 @@
 """A model annotator in the simulated crowd: it proposes boxes, and is judged by the rules of model
 annotators.
 
-It answers a drawing question before people are asked, at most `model_tries` times, by the boxes
-that its proposals have for the phrase shown. People are asked at once where it is not sure enough, where it
-is suspended, where people draw that category again, and while too many of its first boxes wait for verdicts
-(as `queue.model_answers`).
+It answers a drawing question before people, at most `model_tries` times, with its proposals for the shown
+phrase. People answer directly if it is not confident enough, if it is suspended, if people draw that category
+again, and while too many of its first boxes wait for verdicts (as in `queue.model_answers`).
 """
 
 from collections import Counter
@@ -30,8 +29,8 @@ from annotation.protocol.trust import (
     TRUSTED,
     WARM_UP,
     BoxJudged,
-    Entered,
-    ItemDone,
+    TaskAnswered,
+    WorkerJoined,
     WorkerTrust,
     refuse_drawing_ahead,
     trust_after,
@@ -47,10 +46,10 @@ class ModelAnswer(NamedTuple):
 
 
 class SimulatedModel:
-    """`proposals(image)` are its proposals for the image of that name, None where it has none.
+    """`proposals(image)` returns its proposals for the image of that name, None if it has none.
 
-    The images have the default limits. `drawn` counts its boxes, `good` those that were accepted;
-    `suspended_after` is how many it had drawn when its verdicts suspended it, None while they have not.
+    The images have the default limits. `drawn` counts its boxes, `good` the accepted ones; `suspended_after`
+    is how many it had drawn when its verdicts suspended it, None if they have not.
     """
 
     name = "model_annotator"
@@ -75,15 +74,16 @@ class SimulatedModel:
         self.drawn = self.good = 0
         self.suspended_after: int | None = None
 
-    def learnt(self) -> None:
-        """It has learned again: what was said of its boxes by category counts no more, nor a suspension."""
+    def learned(self) -> None:
+        """It was trained again: earlier verdicts on its boxes by category no longer count, nor does a
+        suspension."""
         self._verdicts.clear()
         self._trust_by_kind = {
             kind: trust for kind, trust in self._trust_by_kind.items() if trust.state != SUSPENDED
         }
 
     def answer(self, question: Question, truth: Truth) -> ModelAnswer | None:
-        """The box that it draws; None where people are to be asked."""
+        """Return its box; None if people must answer."""
         attempt = self._tried[truth.image, question.key]
         if not draws(question.kind) or attempt >= self._tries:
             return None
@@ -113,11 +113,11 @@ class SimulatedModel:
         self._tried[truth.image, question.key] += 1
         self._waiting += 1
         self.drawn += 1
-        self._trust_by_kind[question.kind] = trust_after(trust, ItemDone(), self._trust_settings)
+        self._trust_by_kind[question.kind] = trust_after(trust, TaskAnswered(), self._trust_settings)
         return ModelAnswer(proposal.box, attempt)
 
     def looked_at(self, question: Question, truth: Truth, *, good: bool) -> None:
-        """A person has said of a box, of this model annotator or of another person, whether it is good."""
+        """Record a person's verdict on a box of this model annotator or of another person."""
         assert question.pending is not None
         about = frozenset(question.mentions)
         if good:
@@ -126,7 +126,7 @@ class SimulatedModel:
             self._rejected.setdefault((truth.image, about), set()).add(question.pending)
 
     def judged(self, question: Question, truth: Truth, *, good: bool) -> None:
-        """A person has said of its box whether it is good."""
+        """Record a person's verdict on its box."""
         kind = kind_of(question.kind).judges
         self._waiting -= 1
         self.good += good
@@ -139,7 +139,7 @@ class SimulatedModel:
 
     def _trust_of(self, kind: str) -> WorkerTrust:
         if kind not in self._trust_by_kind:
-            self._trust_by_kind[kind] = trust_after(WorkerTrust(kind), Entered(), self._trust_settings)
+            self._trust_by_kind[kind] = trust_after(WorkerTrust(kind), WorkerJoined(), self._trust_settings)
         return self._trust_by_kind[kind]
 
     def _left(self, kind: str) -> frozenset[str]:

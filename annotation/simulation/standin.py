@@ -1,7 +1,7 @@
-"""A stand-in for gold where a corpus has none: plausible chains and boxes over its mentions.
+"""A substitute for gold if a corpus has none: plausible chains and boxes over its mentions.
 
-Real captions without annotation can so be sent through the whole chain of questions. The
-stand-in says nothing about the pictures; it is never exported as truth, only answered from.
+With it, real captions without annotation can be sent through all questions of the chain. It says nothing
+about the pictures; it is never exported as gold, only used for answers.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from annotation.protocol.merging import canonical_layer, merge_layer
 from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import SCENE, Box, Chain, LayerRecord, Mention
 
-#: Boxes per chain of the stand-in: Table 1 has 1.13 on average, 20 % of chains with several.
+#: Boxes per chain: Table 1 has 1.13 on average, 20 % of chains with several.
 _SEVERAL = 0.2
 #: Section 2.4: the shares of chains without a box among those that may have none.
 _NO_BOX = {True: 0.6, False: 0.3}
 
 
 def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, image: str) -> LayerRecord:
-    """Chains and boxes for `mentions`, a function of (seed, image) and the mentions.
+    """Return chains and boxes for `mentions`, a function of (seed, image) and the mentions.
 
-    `size` is (width, height) in pixels, (0, 0) where unknown (then 500 x 375). Mentions with
-    one head noun mostly corefer; others join a chain of their lane one time in four.
+    `size` is (width, height) in pixels, (0, 0) if unknown (then 500 x 375). Mentions with the same head noun
+    mostly corefer; others join a chain of their lane one time in four.
     """
     rng = SeededRng(seed, image, "stand-in")
     width, height = size[0] or 500, size[1] or 375
@@ -48,7 +48,7 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
         else:
             kind, count = "", 2 + rng.below(3) if rng.chance(_SEVERAL) else 1
         triples.append((chain, _boxes(count, width, height, rng), kind))
-    # A fixed point of merging, so that an errorless crowd arrives at it.
+    # A fixed point of merging, so that an errorless crowd reproduces it.
     record, log = merge_layer(canonical_layer(triples))
     while log:
         record, log = merge_layer(record)
@@ -56,7 +56,7 @@ def stand_in(mentions: Sequence[Mention], *, size: tuple[int, int], seed: int, i
 
 
 def _boxes(count: int, width: int, height: int, rng: SeededRng) -> tuple[Box, ...]:
-    """`count` boxes side by side, so that they are told apart, each of its own size."""
+    """Return `count` boxes of different sizes side by side, so that they are distinguishable."""
     strip = width // max(count, 1)
     boxes = []
     for i in range(count):

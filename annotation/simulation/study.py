@@ -1,9 +1,9 @@
-"""What the order of candidate chains costs: `likely_first` against `as_printed`.
+"""Effect of the order of candidate chains: `likely_first` against `as_printed`.
 
-For each error rate and seed the same images go through the same crowd twice, once per order.
-Reported are questions per mention (links), judgments per image, B-cubed chain F1 and box IoU,
-each with a bootstrap interval over images (all seeds of an image are drawn together), and the
-difference between the orders with its own interval from the same draws.
+For each error rate and seed the same images go through the same crowd twice, once per order. The study
+reports questions per mention (links), judgments per image, B-cubed chain F1 and box IoU, each with a
+bootstrap interval over images (all seeds of an image are drawn together), and the difference between the
+orders with its own interval from the same draws.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ class SavingRow:
 
 @dataclass(slots=True)
 class _Image:
-    """What one image cost and came to, summed over seeds."""
+    """Cost and result of one image, summed over seeds."""
 
     links: int
     judgments: int
@@ -58,7 +58,7 @@ def study_costs(
 ) -> list[SavingRow]:
     """Run the study; `step` is called after every image (len(images) x rates x seeds x 2 times).
 
-    Raises ValueError without images or where a rate is no probability.
+    Raises ValueError without images and for a rate that is no probability.
     """
     if not images:
         raise ValueError("the cost study needs one image with a gold layer or more")
@@ -75,7 +75,7 @@ def study_costs(
 
 
 def as_dicts(rows: Sequence[SavingRow]) -> list[dict[str, object]]:
-    """Rows of a study as plain data."""
+    """Return rows of a study as plain data."""
     return [asdict(row) for row in rows]
 
 
@@ -100,7 +100,7 @@ def _run(
 
 
 def _measures(results: Sequence[_Image], drawn: Sequence[int]) -> tuple[float, ...]:
-    """The four measures over the images with indices `drawn`."""
+    """Return the four measures over the images with indices `drawn`."""
     scores = LayerScores()
     links = judgments = mentions = runs = 0
     for i in drawn:

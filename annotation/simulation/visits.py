@@ -1,8 +1,8 @@
-"""A simulated worker at a desk: takes tasks, answers them, and misbehaves as real ones do.
+"""A visit of a simulated worker: takes tasks, answers them, and misbehaves like real workers.
 
-The desk is the queue, in process or over HTTP. A visit takes one step at a time, so that the caller who
-drives a crowd of them decides how they interleave. What a worker answers is as in the driver; what
-they do with a task (click twice, keep it too long, give it back) is chance too, by worker and task.
+The client is the queue, in process or over HTTP. A visit takes one step at a time, so that the caller decides
+how the visits of a crowd interleave. Answers are as in the driver; handling of a task (click twice, keep it
+too long, return it) is random too, by worker and task.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.workers import SimulatedWorker
 
-#: What the queue says to those whom a test would help.
+#: Codes of the queue for workers who need a test.
 _NEED_A_TEST = ("no_test", "test_failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How workers treat what they hold, as chances per task; the rest is answered once and in time.
+    """How workers treat their leases, as probabilities per task; all others are answered once and in time.
 
-    `clicked_twice`: the answer is sent again under its token. `answered_twice`: and again under
-    another one, as from a second tab. `answered_late`: the answer comes after the lease has run out.
-    `returned`: given back. `flagged`: a flag instead of an answer.
+    `clicked_twice`: the answer is sent again under its token. `answered_twice`: and again under another one,
+    as from a second tab. `answered_late`: the answer comes after the lease has expired. `returned`: returned
+    without an answer. `flagged`: a flag instead of an answer.
     """
 
     clicked_twice: float = 0.0
@@ -48,8 +48,7 @@ USUAL_CONDUCT = Conduct(clicked_twice=0.02, answered_twice=0.01, answered_late=0
 
 @dataclass(frozen=True, slots=True)
 class HandedTask:
-    """A task in a worker's hands. `image` is the key of the image; `expires` is in seconds of the
-    clock that the visits go by."""
+    """A leased task. `image` is the key of the image; `expires` is in seconds of the visits' clock."""
 
     id: int
     kind: str
@@ -60,7 +59,7 @@ class HandedTask:
 
 @dataclass(frozen=True, slots=True)
 class NoTaskReason:
-    """Why there was nothing: a code, and when to ask again where the queue said so."""
+    """Why there is no task: a code, and when to retry if the queue says so."""
 
     code: str
     again: float | None = None
@@ -68,30 +67,30 @@ class NoTaskReason:
 
 @dataclass(frozen=True, slots=True)
 class SubmitReceipt:
-    """The desk's word on an answer: had it come before, and what is next."""
+    """The response to an answer: whether it was a repetition, and the next task."""
 
     repeated: bool
     following: HandedTask | NoTaskReason | None
 
 
 class TwiceAnswered(Exception):
-    """The desk refused a second answer to one task."""
+    """A second answer to the same task was rejected."""
 
 
 class TaskGone(Exception):
-    """The task is this worker's no longer."""
+    """The task is no longer leased to this worker."""
 
 
 class TaskClient(Protocol):
-    """Where one worker works."""
+    """The client of one worker."""
 
     @property
     def lost(self) -> int:
-        """Trips that had to be made again."""
+        """Number of requests that had to be repeated."""
         ...
 
     def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
-        """Ask for a task of a kind, `holding` the ids of those in hand; a refusal says why there is none."""
+        """Request a task of a kind, `holding` the ids of leased ones; otherwise return why there is none."""
 
     def submit(
         self,
@@ -103,24 +102,25 @@ class TaskClient(Protocol):
         holding: Sequence[int],
         more: bool,
     ) -> SubmitReceipt:
-        """Hand in; with `more`, ask for the next task. Raises TwiceAnswered and Gone."""
+        """Submit an answer; with `more`, request the next task. Raises TwiceAnswered and TaskGone."""
         ...
 
     def counted(self, task: HandedTask) -> bool:
-        """Whether an answer handed in counts. Workers are not told: one to a control item always does."""
+        """Whether a submitted answer counts, which workers do not learn: one to a control item always
+        does."""
         ...
 
     def give_back(self, task: HandedTask) -> bool:
-        """Hand a task back unanswered; False where it was not in hand any more."""
+        """Return a task unanswered; False if it was no longer leased."""
 
     def begin_test(self, kind: str) -> bool:
-        """Begin the test that the kind asks for; False where there is none to be had."""
+        """Begin the test of the kind; False if there is none."""
         ...
 
 
 @dataclass(slots=True)
 class VisitTally:
-    """What became of the visits' acts; `amiss` are lines about what should not have happened."""
+    """Counts of the visits' acts; `amiss` are lines about unexpected events."""
 
     answered: Counter[str] = field(default_factory=Counter)
     repeated: int = 0
@@ -136,7 +136,7 @@ class VisitTally:
     amiss: list[str] = field(default_factory=list)
 
     def add(self, tally: VisitTally) -> None:
-        """Add what became of other visits."""
+        """Add the counts of other visits."""
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(tally, name)
             if isinstance(mine, Counter):
@@ -155,10 +155,10 @@ class VisitTally:
 
 
 class SimulatedVisit:
-    """One worker's visit. `truth` gives what is right about an image, `clock` seconds, `seed` chance;
-    `known` what is right where questions are only counted.
+    """One worker's visit. `truth` has the right answers about an image, `clock` seconds, `seed` the random
+    seed; `known` the right answers of counted questions.
 
-    `refused` says after a fruitless step when it is worth asking again, if the queue knew.
+    `refused` is the time to retry after an unsuccessful step, if the queue said so.
     """
 
     def __init__(
@@ -191,17 +191,17 @@ class SimulatedVisit:
         self._stays = worker.leaves_after()
 
     def account(self) -> VisitTally:
-        """What became of it so far."""
+        """Return the counts so far."""
         self.tally.lost = self.desk.lost
         return self.tally
 
     @property
     def wakes(self) -> float | None:
-        """When there is something to do again without anybody else's doing: a kept task has run out."""
+        """Return when there is something to do again independent of others: a kept task has expired."""
         return min((task.expires for task in self.late_tasks), default=None)
 
     def step(self) -> bool:
-        """One trip to the desk; whether there was anything to do."""
+        """Make one request; return whether there was anything to do."""
         if self.left:
             return False
         for task in self.late_tasks:
@@ -212,7 +212,7 @@ class SimulatedVisit:
         if self.in_hand is None:
             return self._look()
         task, self.in_hand = self.in_hand, None
-        # A returned item of a test comes again, and must not be returned for ever.
+        # A returned item of a test comes again, and must not be returned forever.
         content_key = (task.kind, task.image, _about(task.content))
         self._met[content_key] += 1
         chance = SeededRng(
@@ -227,7 +227,7 @@ class SimulatedVisit:
         return True
 
     def _look(self) -> bool:
-        """Ask for something of each kind, the one last worked on first."""
+        """Request something of each kind, beginning with the last one."""
         self.again = None
         for kind in list(self._kinds):
             holding = [task.id for task in self.late_tasks]
@@ -246,7 +246,7 @@ class SimulatedVisit:
 
     def _hold(self, task: HandedTask) -> None:
         self.in_hand = task
-        # One that had run out, and is theirs again, is not to be handed in late as well.
+        # A task that had expired, and is leased to them again, must not be submitted late as well.
         self.late_tasks = [reserved for reserved in self.late_tasks if reserved.id != task.id]
         self._kinds.remove(task.kind)
         self._kinds.insert(0, task.kind)
@@ -257,10 +257,10 @@ class SimulatedVisit:
             self.again = min(reason.again, self.again or reason.again)
 
     def _hand_in(self, task: HandedTask, *, chance: SeededRng | None = None, late: bool = False) -> None:
-        """Answer `task`, more than once where `chance` has it so; leave for good after the last answer."""
+        """Answer `task`, more than once if `chance` decides so; leave for good after the last answer."""
         reply = self._reply(task, chance)
         last = self.tally.answered.total() + 1 >= self._stays
-        # A leaver closes the window: every other one of them without giving back what it shows.
+        # A leaving worker closes the window: every other one without returning what it shows.
         more = not last or SeededRng(self.worker.seed, self.worker.name, "closes").chance(0.5)
         lost = self.desk.lost
         try:
@@ -327,11 +327,11 @@ class SimulatedVisit:
 
 
 def displayed_question(kind: str, content: Mapping[str, Any]) -> Question:
-    """The question that a task of the chain shows, as workers see it: they do not know its key, so what they
-    answer depends on what is shown."""
+    """Return the question of a chain's task, as workers see it: they do not know its key, so their answer
+    depends on what is shown."""
     return question_from(kind, f"{kind}|{_about(content)}", content)
 
 
 def _about(content: Mapping[str, Any]) -> str:
-    """What a task shows, as words that chance depends on."""
+    """Return what a task shows, as words for random draws."""
     return json.dumps(content, sort_keys=True)

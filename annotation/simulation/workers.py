@@ -1,6 +1,6 @@
-"""Simulated workers: how each kind errs, and what it therefore answers.
+"""Simulated workers: how each kind errs, and the resulting answers.
 
-The presets are pinned: figures in docs and benchmarks refer to them by name.
+The presets are fixed: figures in docs and benchmarks refer to them by name.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ HONEST, _RANDOM, YES = "honest", "random", "yes"
 class Habits:
     """An error model.
 
-    `error` is the chance of a wrong answer, by question in `errors` where it differs. `jitter`
-    is the standard deviation of each side of a drawn box, as a share of the box's extent.
-    `style`: honest, or random answers, or always the affirmative one. `stays` is how many
-    answers a worker gives before leaving for good, at the mean; 0: to the end.
+    `error` is the probability of a wrong answer, by question in `errors` if it differs. `jitter` is the
+    standard deviation of each side of a drawn box, as a share of the box's extent. `style`: honest, or random
+    answers, or always the affirmative one. `stays` is the mean number of answers before a worker leaves for
+    good; 0: to the end.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Habits:
     stays: int = 0
 
     def rate(self, question: str) -> float:
-        """The chance of a wrong answer to a kind of question."""
+        """Return the probability of a wrong answer to a kind of question."""
         return self.errors.get(question, self.error)
 
 
@@ -56,7 +56,7 @@ PRESETS: dict[str, Habits] = {
 
 @dataclass(frozen=True, slots=True)
 class SimulatedWorker:
-    """One simulated worker. What they answer depends on the seed, their name, the image and the key alone."""
+    """One simulated worker. Answers depend only on the seed, their name, the image and the key."""
 
     name: str
     habits: Habits
@@ -64,7 +64,7 @@ class SimulatedWorker:
 
     @property
     def number(self) -> int:
-        """Which of their kind they are, from 1."""
+        """Their number among their kind, from 1."""
         return int(self.name.rpartition("-")[2])
 
     @property
@@ -87,13 +87,13 @@ class SimulatedWorker:
         return not self.exact and rng.chance(self.habits.rate(kind))
 
     def leaves_after(self) -> float:
-        """How many answers they give in all (infinite for those who stay)."""
+        """Return how many answers they give in all (infinite for those who stay)."""
         if not self.habits.stays:
             return float("inf")
         return 5 + SeededRng(self.seed, self.name, "leaves").below(2 * self.habits.stays - 9)
 
     def answer(self, question: Question, truth: Truth) -> tuple[str, Box | None]:
-        """Their answer, with a box where it is "drawn"."""
+        """Return their answer, with a box if it is "drawn"."""
         if self.exact:
             return truth.answer(question)
         kind = SIMULATED.get(question.kind)
@@ -105,9 +105,9 @@ class SimulatedWorker:
         return answer, kind.blind(answer, truth, rng)
 
     def judge(self, kind: str, image: str, content: Mapping[str, Any], known: CrowdKnowledge) -> Answer:
-        """Their answer to a question that is only counted, about the image with this key.
+        """Return their answer to a counted question about the image with this key.
 
-        `content` is as the API tells it. Raises ValueError where answers to `kind` are not only counted.
+        `content` is as in the API. Raises ValueError if `kind` is not counted.
         """
         judge = SIMULATED.get(kind).judge
         if judge is None:
@@ -116,9 +116,9 @@ class SimulatedWorker:
 
 
 def make_crowd(mix: Mapping[str, int], *, seed: int) -> list[SimulatedWorker]:
-    """Workers by preset name and number, e.g. {"careful": 8, "sloppy": 2}.
+    """Return workers by preset name and number, e.g. {"careful": 8, "sloppy": 2}.
 
-    Raises ValueError on an unknown preset, listing the known ones.
+    Raises ValueError for an unknown preset, listing the known ones.
     """
     unknown = sorted(set(mix) - set(PRESETS))
     if unknown:
@@ -131,6 +131,6 @@ def make_crowd(mix: Mapping[str, int], *, seed: int) -> list[SimulatedWorker]:
 
 
 def with_error(rate: float, count: int, *, seed: int) -> list[SimulatedWorker]:
-    """`count` workers who err at `rate` on every question and draw a little loosely."""
+    """Return `count` workers who err at `rate` on every question and draw slightly loosely."""
     habits = Habits(f"error-{rate:.2f}", error=rate, jitter=0.02) if rate else PERFECT
     return [SimulatedWorker(f"{habits.name}-{i + 1:02d}", habits, seed) for i in range(count)]

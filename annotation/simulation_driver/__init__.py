@@ -1,8 +1,8 @@
 """Rehearsals: a campaign answered by a simulated crowd.
 
-simulate_campaign   through the pure protocol: quick, and every judgment can be had as a line of JSON
-rehearse, CrowdPlan through the queue, in process or over HTTP: with leases, refusals and misconduct
-mix_of              so many workers, divided by shares
+simulate_campaign    through the pure protocol: fast, and every judgment can be written as a line of JSON
+run_campaign_crowd   through the queue, in process or over HTTP: with leases, refusals and misconduct
+mix_of               a number of workers, divided by shares
 """
 
 from annotation.simulation_driver.people import USUAL_MIX, mix_of
@@ -17,5 +17,5 @@ from annotation.simulation_driver.queue_driver import (
 )
 from annotation.task_types import discovery
 
-# Code that drives the simulator needs to know how each kind of question is answered.
+# Code that runs the simulator needs the answers of each kind of question.
 discovery.load_kind_modules("simulate")

@@ -1,7 +1,7 @@
-"""Driving a crowd of visits: in one thread in a drawn order, or in several threads and processes.
+"""Run a crowd of visits: in one thread in random order, or in several threads and processes.
 
-A worker who finds nothing waits until others have done something, or until the moment that the queue
-named. Once nobody finds anything any more the crowd is quiet, and somebody else has a turn.
+A worker who gets nothing waits until others have done something, or until the time that the queue named. When
+nobody gets anything any more the crowd is quiet, and others have a turn.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from annotation.simulation_driver.people import SimulatedPerson
 
 _log = logging.getLogger(__name__)
 
-#: Makes the visits of some people, in the thread in which they will go on.
+#: Creates the visits of some people, in the thread in which they run.
 Visits = Callable[[Sequence[SimulatedPerson]], list[SimulatedVisit]]
 
-#: Threads of one process, where there is more than one part.
+#: Threads of one process, if there is more than one part.
 THREADS = 8
-#: Seconds between two looks of a part that waits for others.
+#: Seconds between two requests of a part that waits for others.
 _PAUSE = 0.1
 #: Seconds between two sweeps.
 SWEEP = 1.0
-#: Least seconds until somebody who was told to ask again asks again.
+#: Minimum seconds before a worker who was told to retry does so.
 _SOON = 0.3
-#: Answers of each worker between two turns of a model annotator: one takes people about eight seconds, and
-#: the periodic job comes every fifteen.
+#: Answers of each worker between two turns of a model annotator: one answer takes people about eight seconds,
+#: and the periodic job runs every fifteen.
 _ANSWERS = 2
 _FORK = multiprocessing.get_context("fork")
 
 
 class _Board:
-    """What the parts of a party know of each other: steps done in all, who is idle, whether to stop."""
+    """Shared state of the parts of a crowd: number of steps in all, who is idle, whether to stop."""
 
     def __init__(self, parts: int) -> None:
         self.parts = parts
@@ -53,36 +53,36 @@ class _Board:
 
     @property
     def done(self) -> int:
-        """Steps done in all parts."""
+        """Number of steps in all parts."""
         return int(self._done.value)
 
     def count(self) -> None:
-        """Something happened."""
+        """Count a step."""
         with self._done.get_lock():
             self._done.value += 1
 
     def idles(self, part: int, idle: bool) -> None:
-        """Say whether a part has nothing to do at present."""
+        """Set whether a part is idle at present."""
         self._idle[part] = idle
 
     @property
     def all_idle(self) -> bool:
-        """Whether no part has anything to do."""
+        """Return whether all parts are idle."""
         return all(self._idle[:])
 
     @property
     def stopped(self) -> bool:
-        """Whether to stop: we were told so, or nobody is there any more to tell us."""
+        """Return whether to stop: it was requested, or the parent process has died."""
         return bool(self._stop.is_set()) or self._owner not in (os.getpid(), os.getppid())
 
     def stop(self) -> None:
-        """Tell all parts to stop."""
+        """Make all parts stop."""
         self._stop.set()
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A visit that found nothing: at which count of the board, and when it may look again by itself."""
+    """A visit that got nothing: the count of steps then, and when it may retry by itself."""
 
     visit: SimulatedVisit
     seen: int
@@ -93,10 +93,9 @@ class _Waiting:
 class VisitScheduling:
     """How visits take turns.
 
-    `seed` draws their order. Moments that come within `patience` seconds by `clock` are waited for, by
-    `sleep`. `sweep` is called about every second, to end what has run out. `model_annotators` lets model
-    annotators answer, as often between answers as the periodic job would be if people took the time that they
-    take in life.
+    `seed` determines their order. Times within `patience` seconds by `clock` are waited for, by `sleep`.
+    `sweep` is called about every second, to end expired leases. `model_annotators` lets model annotators
+    answer, as often between answers as the periodic job would if people took their real time.
     """
 
     seed: int
@@ -108,7 +107,7 @@ class VisitScheduling:
 
 
 def run_visits(visits: Sequence[SimulatedVisit], board: _Board, turns: VisitScheduling) -> None:
-    """Let the visits take turns until none of them finds anything."""
+    """Let the visits take turns until none of them gets anything."""
     awake = [visit for visit in visits if not visit.left]
     waiting: list[_Waiting] = []
     step, swept, answered = 0, turns.clock(), 0
@@ -154,11 +153,11 @@ def run_crowd(
     threads: int,
     quiet: Callable[[], bool],
 ) -> VisitTally:
-    """Send `people` through the visits that `visits` makes of them, until nothing is left to do.
+    """Run the visits that `visits` creates for `people`, until nothing is left to do.
 
-    `quiet` is called whenever nobody finds anything; it says whether it changed that. With one
-    process of one thread all happens here, and the order follows from the seed; else the parts are
-    threads of processes forked off. Raises CampaignError where one of those dies.
+    `quiet` is called whenever nobody gets anything; it returns whether it changed that. With one process of
+    one thread everything runs here, and the order follows from the seed; else the parts are threads of forked
+    processes. Raises CampaignError if one of those dies.
     """
     if processes == threads == 1:
         board = _Board(1)
@@ -182,7 +181,7 @@ def run_crowd(
                 turns.sleep(_PAUSE)
         return total(visit.account() for visit in crowd)
 
-    # What is forked must not share a connection.
+    # Forked processes must not share a connection.
     connections.close_all()
     children = [
         _Child(board, part, [number for number in range(len(parts)) if number % processes == process])
@@ -198,7 +197,7 @@ def run_crowd(
 
 
 def _going_on(board: _Board, children: Sequence[_Child], quiet: Callable[[], bool]) -> bool:
-    """Whether there is anything left to do for the parts of the children."""
+    """Return whether the parts of the children have anything left to do."""
     if any(child.died for child in children):
         return False
     done = board.done
@@ -214,7 +213,7 @@ def _going_on(board: _Board, children: Sequence[_Child], quiet: Callable[[], boo
 
 
 class _Child:
-    """A forked process that runs some parts of a party, each in a thread."""
+    """A forked process that runs some parts of a crowd, each in a thread."""
 
     def __init__(self, board: _Board, part: Callable[[int], VisitTally], numbers: Sequence[int]) -> None:
         self._ours, theirs = _FORK.Pipe(duplex=False)
@@ -227,7 +226,7 @@ class _Child:
         return self._process.exitcode not in (None, 0) or self._ours.poll()
 
     def end(self) -> VisitTally:
-        """What became of its visits, once it has ended. Raises CampaignError where it did not end well."""
+        """Return the counts of its visits after its end. Raises CampaignError if it failed."""
         try:
             result = self._ours.recv()
         except EOFError:
@@ -240,7 +239,7 @@ class _Child:
 
 
 def _run_parts(board: _Board, part: Callable[[int], VisitTally], numbers: Sequence[int], pipe: Pipe) -> None:
-    """In the child: run the parts, send what became of them, or the last line of what went wrong."""
+    """Run the parts in the child; send their counts, or the last line of an error."""
     results: list[VisitTally | str] = []
 
     def run(number: int) -> None:
@@ -266,7 +265,7 @@ def _run_parts(board: _Board, part: Callable[[int], VisitTally], numbers: Sequen
 
 
 def total(tallies: Iterable[VisitTally]) -> VisitTally:
-    """The sum of some tallies."""
+    """Return the sum of some counts."""
     totals = VisitTally()
     for tally in tallies:
         totals.add(tally)

@@ -1,7 +1,7 @@
-"""The queue as a desk for simulated workers, over HTTP: the API of docs/annotators.md.
+"""The queue as a client for simulated workers, over HTTP: the API of docs/annotators.md.
 
-A worker signs in like anybody and keeps a session; several share a connection that stays open. What
-is lost on the way is sent again under the same token, until the server has answered or patience ends.
+A worker signs in and has a session; several share a connection that stays open. Lost requests are repeated
+under the same token, until the server has responded or the patience ends.
 """
 
 import http.client
@@ -19,19 +19,19 @@ from annotation.protocol.questions import Answer
 from annotation.simulation.kinds import SIMULATED
 from annotation.simulation.visits import HandedTask, NoTaskReason, SubmitReceipt, TaskGone, TwiceAnswered
 
-#: Seconds to wait for an answer, and in all for a server that does not give one: at first, and once
-#: it has been there.
+#: Seconds to wait for a response, and in all for a server that does not respond: at first, and after it has
+#: responded once.
 TIMEOUT, FIRST_PATIENCE, PATIENCE = 60.0, 5.0, 90.0
-#: What a server or its proxy says that is not there just now.
+#: Statuses of a server or proxy that is temporarily unavailable.
 _AWAY = (500, 502, 503, 504)
 
 
 class Unreachable(CampaignError):
-    """The server gave no answer for as long as anybody would wait."""
+    """The server did not respond in time."""
 
 
 class _Refusal(Exception):
-    """The API refused: a status, and the code of its problem details."""
+    """The API rejected a call: a status, and the code of its problem details."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         super().__init__(f"{status} {problem.get('code')}: {problem.get('detail')}")
@@ -39,7 +39,7 @@ class _Refusal(Exception):
 
 
 class Connection:
-    """One connection to the server at `url`, opened again whenever it breaks. Not for two threads."""
+    """One connection to the server at `url`, reopened when it breaks. Not thread-safe."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -54,7 +54,7 @@ class Connection:
     def request(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes, int]:
-        """The response, its body, and how often it was sent again for want of one. Raises Unreachable."""
+        """Return the response, its body, and how often the request was repeated. Raises Unreachable."""
         started, pause, again = time.monotonic(), 0.05, 0
         while True:
             try:
@@ -79,14 +79,14 @@ class Connection:
             pause = min(2 * pause, 2.0)
 
     def close(self) -> None:
-        """Close the connection, if one is open; the next call opens another."""
+        """Close the connection, if it is open; the next call opens another."""
         if self._line is not None:
             self._line.close()
             self._line = None
 
 
 class Session:
-    """Somebody who is signed in."""
+    """A signed-in user."""
 
     def __init__(self, connection: Connection, username: str, password: str) -> None:
         self._connection = connection
@@ -103,7 +103,7 @@ class Session:
             )
 
     def post(self, path: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The API's answer as JSON. Raises Refusal."""
+        """Return the API's response as JSON. Raises _Refusal."""
         kind = {"Content-Type": "application/json"}
         response, body = self._send("POST", path, json.dumps(data).encode(), kind)
         answer: dict[str, Any] = json.loads(body) if body else {}
@@ -128,11 +128,11 @@ class Session:
 
 
 class HttpTaskClient:
-    """Where one signed-in worker works on the campaign of this name.
+    """The client of one signed-in worker in the campaign of this name.
 
-    Tests begin on a page, by a button; `test` presses it, given the kind. `key_of` says which image is
-    meant by the name that workers are told, and `counted` what became of an answer, given the task's id:
-    what the API keeps to itself.
+    Tests begin on a page, by a button; `test` presses it for a kind. `key_of` returns the image's key for the
+    name that workers see, and `counted` whether the answer to a task's id counted: both are secrets of the
+    API.
     """
 
     def __init__(
@@ -152,11 +152,11 @@ class HttpTaskClient:
 
     @property
     def lost(self) -> int:
-        """Trips that had to be made again."""
+        """Number of requests that had to be repeated."""
         return self._session.lost
 
     def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
-        """As `Desk.take`, by the API."""
+        """See `TaskClient.take`; by the API."""
         parameters = {"campaign": self._campaign, "kind": kind, "holding": list(holding)}
         return self._handed(self._session.post("/api/tasks/next", parameters))
 
@@ -170,7 +170,7 @@ class HttpTaskClient:
         holding: Sequence[int],
         more: bool,
     ) -> SubmitReceipt:
-        """As `Desk.submit`, by the API."""
+        """See `TaskClient.submit`; by the API."""
         data: dict[str, Any] = {
             "token": token,
             "seconds": seconds,
@@ -194,11 +194,12 @@ class HttpTaskClient:
         return SubmitReceipt(taken["repeated"], following)
 
     def counted(self, task: HandedTask) -> bool:
-        """As `Desk.counted`: the code that made the desk looks it up, since the API does not tell."""
+        """See `TaskClient.counted`; looked up by the code that created the client, since the API does not
+        reveal it."""
         return self._counted(task.id)
 
     def give_back(self, task: HandedTask) -> bool:
-        """As `Desk.give_back`, by the API."""
+        """See `TaskClient.give_back`; by the API."""
         return bool(self._session.post(f"/api/assignments/{task.id}/return", {})["returned"])
 
     def _handed(self, data: Mapping[str, Any]) -> HandedTask | NoTaskReason:

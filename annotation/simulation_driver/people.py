@@ -1,4 +1,4 @@
-"""Who comes to a rehearsal: how many of which kind, and their rows."""
+"""People of a rehearsal: how many of which kind, and their rows."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from annotation.models import Worker as WorkerRow
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.simulation.workers import PRESETS, SimulatedWorker
 
-#: Who comes to a campaign that names no crowd, as shares of the workers.
+#: The default crowd of a campaign, as shares of the workers.
 USUAL_MIX: Mapping[str, float] = {"careful": 0.6, "average": 0.3, "sloppy": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPerson:
-    """A simulated worker with a row, and the name and password of the account they sign in with, if any."""
+    """A simulated worker with a row, and the name and password of their account, if any."""
 
     worker: SimulatedWorker
     row: int
@@ -28,8 +28,8 @@ class SimulatedPerson:
 
 
 def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX, *, least: int = 1) -> dict[str, int]:
-    """`workers` people divided by `shares`, the largest remainders rounded up. Raises CampaignError where
-    they are fewer than `least`, those that the campaign needs."""
+    """Return `workers` people divided by `shares`, the largest remainders rounded up. Raises CampaignError if
+    they are fewer than `least`, which the campaign needs."""
     if workers < least:
         raise CampaignError(
             f"{workers} workers are too few: nobody answers a question twice, so at least {least} are needed"
@@ -44,18 +44,18 @@ def mix_of(workers: int, shares: Mapping[str, float] = USUAL_MIX, *, least: int 
 
 
 def check_mix(mix: Mapping[str, int]) -> None:
-    """Raise CampaignError on a kind of worker that there is not."""
+    """Raise CampaignError for an unknown kind of worker."""
     unknown = sorted(set(mix) - set(PRESETS))
     if unknown:
         raise CampaignError(f"unknown kind of worker {unknown[0]!r}; known: {', '.join(PRESETS)}")
 
 
 def enrol(workers: Sequence[SimulatedWorker], *, campaign: Campaign, accounts: bool) -> list[SimulatedPerson]:
-    """Rows for simulated workers, made on first sight; with `accounts` that they can sign in with, as
-    annotators of `campaign`.
+    """Return rows for simulated workers, created if missing; with `accounts`, they can sign in as annotators
+    of `campaign`.
 
-    The same worker of the same seed is the same person, whatever the campaign. All of a rehearsal
-    share a password that is drawn for it and kept nowhere.
+    The same worker of the same seed is the same person in every campaign. All of a rehearsal share a random
+    password that is not stored.
     """
     password = secrets.token_urlsafe(24) if accounts else ""
     hashed = make_password(password) if accounts else ""
@@ -80,7 +80,7 @@ def enrol(workers: Sequence[SimulatedWorker], *, campaign: Campaign, accounts: b
 
 
 def withdraw_passwords(people: Sequence[SimulatedPerson]) -> None:
-    """Nobody can sign in with these accounts any more."""
+    """Disable signing in with these accounts."""
     names = [person.username for person in people if person.username]
     with database.writing():
         Account.objects.filter(username__in=names).update(password=make_password(None))

@@ -1,4 +1,4 @@
-"""A rehearsal through the pure protocol. The layer that comes out is written like any other."""
+"""A rehearsal through the pure protocol. The resulting layer is written like any other."""
 
 import contextlib
 import json
@@ -25,17 +25,17 @@ from annotation.simulation_driver.people import check_mix
 from annotation.simulation_driver.truths import gold_of, truth_of
 from annotation.task_types import discovery
 
-#: Images whose gold becomes control items.
+#: Number of images whose gold becomes control items.
 CONTROL_IMAGES = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """What a simulated crowd did: the layer it made, what that cost, and how good it is.
+    """The result of a simulated crowd: its layer, the cost, and the quality.
 
-    `scores` compares with gold where the corpus has a gold layer, else None (the answers then
-    came from a stand-in, and agreement with it says nothing about the pictures). `uncovered`
-    images were left out because the gold layer does not cover them.
+    `scores` compares with gold if the corpus has a gold layer, else None (the answers then came from a
+    stand-in, and agreement with it says nothing about the pictures). `uncovered` is the number of images that
+    were skipped because the gold layer does not cover them.
     """
 
     layer: Layer
@@ -58,11 +58,10 @@ def simulate_campaign(
 ) -> SimulationReport:
     """Answer every question of `campaign` by a simulated crowd, and write the layer named after it.
 
-    Answers come from the layer `gold` (default: the layer "gold" or "import", if there is one),
-    else from a stand-in over chunked mentions. `chunked` makes the chunker find the mentions
-    although gold has them; answers then come from a stand-in too. Every judgment is written as
-    a line of JSON to `judgments`. A layer of the campaign's name is replaced, and the campaign is marked as
-    simulated, for good.
+    Answers come from the layer `gold` (default: the layer "gold" or "import", if there is one), else from a
+    stand-in over chunked mentions. With `chunked`, the chunker finds the mentions although there is gold;
+    answers then come from a stand-in too. Every judgment is written as a line of JSON to `judgments`. A layer
+    of the campaign's name is replaced, and the campaign is marked as simulated, for good.
     """
     discovery.load_kind_modules("simulate")
     check_mix(mix)
@@ -90,7 +89,7 @@ def simulate_campaign(
     settings = settings_of(campaign.settings)
     gate = None
     if gated:
-        # Everybody is let in: their work is to be seen.
+        # Everybody is admitted, so that the effect of their work is visible.
         trust = replace(settings.trust, qualification=False)
         gate = Gate(_controls(campaign.corpus, source, seed), seed=seed, settings=trust)
     people = Crowd(make_crowd(mix, seed=seed), seed=seed, gate=gate)
@@ -131,7 +130,8 @@ def simulate_campaign(
 
 @contextlib.contextmanager
 def _written_whole(path: Path | None) -> Iterator[Callable[[str], object] | None]:
-    """A function that writes to `path`, which changes only when the block ends well; None without one."""
+    """Yield a function that writes to `path`, which changes only when the block succeeds; None without
+    one."""
     if path is None:
         yield None
         return
@@ -145,7 +145,7 @@ def _written_whole(path: Path | None) -> Iterator[Callable[[str], object] | None
 
 
 def _controls(corpus: Corpus, source: Layer | None, seed: int) -> dict[str, Any]:
-    """Control items from the first images' gold."""
+    """Return control items from the first images' gold."""
     golds: list[Gold] = []
     for record in stream_records(corpus=corpus, layer=source):
         if source is None or record.layer is not None:

@@ -1,7 +1,7 @@
-"""A rehearsal through the queue: leases, answers and refusals as real workers meet them.
+"""A rehearsal through the queue: leases, answers and refusals as for real workers.
 
-In this process, in several, or over HTTP against a server of the same database. At the end a
-reviewer who knows the gold rules on what is stuck, and the campaign's layer is brought up to date.
+In this process, in several, or over HTTP against a server of the same database. At the end a reviewer who
+knows the gold rules on stuck images, and the campaign's layer is updated.
 """
 
 import time
@@ -41,17 +41,17 @@ from annotation.simulation_driver.truths import Truths, crowd_knowledge
 from annotation.task_types import discovery
 
 QUEUE, HTTP = "queue", "http"
-#: Seconds that a crowd waits for a lease to run out before it goes home.
+#: Seconds that a crowd waits for a lease to expire before it ends.
 CROWD_PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class CrowdReport:
-    """What a simulated crowd did to a campaign's queue, and what came of it.
+    """The result of a simulated crowd on a campaign's queue.
 
-    `scores` compares the layer with gold, over the images that gold covers and that were opened;
-    None without gold. `suspended`: pseudonyms by kind. `open_tasks` and `leased` are what was left;
-    `violations` counts, by what it would mean, rows that may never be.
+    `scores` compares the layer with gold, over the opened images that gold covers; None without gold.
+    `suspended`: pseudonyms by kind. `open_tasks` and `leased` are the remaining numbers; `violations` counts
+    rows that violate an invariant, by invariant.
     """
 
     layer: Layer | None
@@ -67,13 +67,13 @@ class CrowdReport:
 
 @dataclass(frozen=True, slots=True)
 class CrowdPlan:
-    """Who comes to a campaign, and how they go about it.
+    """The crowd of a campaign, and how it works.
 
-    `mix`: how many of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
-    `url`, by so many `processes`. Leases that run out within `patience` seconds are waited for, by `sleep`.
-    `train` trains model annotators that are to learn, as the periodic work would; it is called before each
-    of their turns, and before further images are opened where some are asked about at once, in the process of
-    the caller or of a part of the crowd.
+    `mix`: the number of each kind of worker (`simulation.workers.PRESETS`). `through` QUEUE or HTTP, then at
+    `url`, by `processes`. Leases that expire within `patience` seconds are waited for, by `sleep`. `train`
+    trains model annotators that are due, like the periodic work; it is called before each of their turns, and
+    before more images are opened if the campaign opens some at a time, in the process of the caller or of a
+    part of the crowd.
     """
 
     mix: Mapping[str, int]
@@ -97,13 +97,13 @@ def run_campaign_crowd(
 ) -> CrowdReport:
     """Send a simulated crowd to an open campaign until nothing is left for it.
 
-    Answers come from the layer `gold` (default: "gold" or "import", if there is one), else from a
-    stand-in over the mentions that the campaign asks about; those of judges of pairs from `known`, or
-    from whose captions they are. What workers answer follows from the seed, who gets what from the seed and
-    the rows there are. With `review` somebody who knows the gold rules on what is stuck.
+    Answers come from the layer `gold` (default: "gold" or "import", if there is one), else from a stand-in
+    over the campaign's mentions; those of judges of pairs from `known`, or from the images of the captions.
+    Answers follow from the seed, leases from the seed and the existing rows. With `review` a reviewer who
+    knows the gold rules on stuck images.
 
-    The campaign is marked as simulated, for good. Running it again goes on where it ended. Raises
-    CampaignError, and Busy where another process simulates a crowd of this seed.
+    The campaign is marked as simulated, for good. Running it again continues where it ended. Raises
+    CampaignError, and Busy while another process simulates a crowd of this seed.
     """
     discovery.load_kind_modules("simulate")
     check_mix(plan.mix)
@@ -116,7 +116,7 @@ def run_campaign_crowd(
             "expected the address of a server for a crowd that works through HTTP, and for no other"
         )
     if plan.url:
-        Connection(plan.url)  # An address that is none is told before anything begins.
+        Connection(plan.url)  # An invalid address is reported before anything begins.
     source = gold_layer(campaign.corpus, gold)
     mark_simulated(campaign=campaign)
     started = time.perf_counter()
@@ -176,7 +176,7 @@ def _clock() -> float:
 
 
 def _agree(person: SimulatedPerson, campaign: Campaign) -> None:
-    """Give the worker's consent to the campaign's text, where there is one."""
+    """Give the worker's consent to the campaign's text, if there is one."""
     if instructions.needs_consent(worker=person.row, campaign=campaign):
         text = instructions.current_text(campaign=campaign, kind=instructions.CONSENT)
         instructions.record_consent(worker=person.row, campaign=campaign, version=text.version)
@@ -189,7 +189,7 @@ def _visits(
     plan: CrowdPlan,
     people: Sequence[SimulatedPerson],
 ) -> list[SimulatedVisit]:
-    """The visits of some people, at desks in this process or, with a URL, over one connection."""
+    """Return the visits of some people, with clients in this process or, with a URL, over one connection."""
     line = Connection(plan.url) if plan.url else None
     visits = []
     for person in people:
@@ -223,12 +223,12 @@ def _nothing() -> bool:
 
 
 def _rule(campaign: Campaign, truths: Truths) -> bool:
-    """A reviewer who knows the gold rules on every image that is stuck, and that nobody holds a part of.
+    """Make a reviewer's rulings from gold on every stuck image without leases; return whether there were any.
 
-    A ruling may change the chains of the image. One after it that fits no longer waits for the next time.
+    A ruling may change the chains of the image. A later one that no longer fits waits for the next call.
     """
     if campaign.kinds != QUESTIONS:
-        return False  # There is nothing to rule about.
+        return False  # There is nothing to rule on.
     held = Assignment.objects.filter(task__image=OuterRef("pk"), state=Assignment.LEASED)
     stuck = OpenImage.objects.filter(campaign=campaign, complete=False).exclude(Exists(held))
     ruled = False
@@ -258,7 +258,7 @@ def _scores(campaign: Campaign, layer: Layer, source: Layer) -> LayerScores:
 
 
 def _suspended(campaign: Campaign) -> dict[str, list[str]]:
-    """Suspended workers' pseudonyms by kind of question."""
+    """Return suspended workers' pseudonyms by kind of question."""
     suspended: dict[str, list[str]] = {}
     rows = TrustState.objects.filter(campaign=campaign, state=SUSPENDED).order_by("worker__pseudonym")
     for kind, pseudonym in rows.values_list("kind", "worker__pseudonym"):

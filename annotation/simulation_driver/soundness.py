@@ -1,7 +1,7 @@
-"""What may never be in a queue, said in SQL: counted after rehearsals, benchmarks and accidents.
+"""Invariants of a queue in SQL: violations are counted after rehearsals, benchmarks and accidents.
 
-Constraints keep rows from some of it; what spans rows is looked for here. It holds whenever no
-transaction is under way, whatever workers did and whichever process died.
+Constraints prevent some violations; those across rows are checked here. The invariants hold whenever no
+transaction is running, whatever workers did and whichever process died.
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from annotation.models import Campaign
 from annotation.protocol.kinds import judging_kinds
 from annotation.selectors.same_question import seen_as_control
 
-#: What it would mean -> the rows that would be it, of `campaign`; of `judging`, where it names that, for each
-#: kind of question whose answers are verdicts on another's.
+#: Queries by the name of the violation, over the rows of `campaign`; queries with `judging` run for each kind
+#: of question whose answers are verdicts on another's.
 VIOLATION_QUERIES: dict[str, str] = {
     "tasks given to more workers than they want": """
         SELECT t.id FROM annotation_task t
@@ -56,7 +56,7 @@ MET_TWICE = "questions that one worker had as a task and as a control item"
 
 
 def violations(campaign: Campaign) -> dict[str, int]:
-    """How many rows of the campaign are what they never may be, by what it would mean."""
+    """Return the number of violating rows of the campaign, by violation."""
     violation_counts = {}
     with connection.cursor() as cursor:
         for what, statement in VIOLATION_QUERIES.items():
@@ -72,7 +72,7 @@ def _count(cursor: Any, statement: str, campaign: int, judging: str) -> int:
 
 
 def _met_twice(cursor: Any, campaign: int, kind: str) -> int:
-    # What one person had as two workers is set aside where it was answered, and taken back where it was not.
+    # Answers of one person as two workers are set aside, and their open leases returned.
     cursor.execute(
         f"""SELECT count(*) FROM annotation_assignment a JOIN annotation_task t ON t.id = a.task_id
             WHERE a.campaign_id = %s AND a.kind = %s AND a.attempt = 0

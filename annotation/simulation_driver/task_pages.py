@@ -1,4 +1,4 @@
-"""The queue as a desk for simulated workers, in this process."""
+"""The queue as a client for simulated workers, in this process."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from annotation.task_types.base import TASK_TYPES
 
 
 def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
-    """Begin the worker's test of a kind, or go on with it; False where there is none to be had."""
+    """Begin the worker's test of a kind, or continue it; False if there is none."""
     return isinstance(
         qualification.begin_qualification(worker=worker, campaign=campaign, kind=kind),
         qualification.QualificationTest,
@@ -22,7 +22,7 @@ def begin_test(campaign: Campaign, worker: int, kind: str) -> bool:
 
 
 def counted(assignment: int) -> bool:
-    """Whether the answer to what was handed out is one of its question's, or on a control item."""
+    """Return whether a submitted answer is one of its question's, or on a control item."""
     judgment = Judgment.objects.select_related("image").get(assignment=assignment)
     if judgment.image is None:
         return True
@@ -30,9 +30,9 @@ def counted(assignment: int) -> bool:
 
 
 class QueueTaskClient:
-    """Where one worker (a row's id) works on one campaign."""
+    """The client of one worker (a row's id) in one campaign."""
 
-    lost = 0  # Nothing is, within a process.
+    lost = 0  # Within a process, nothing is lost.
 
     def __init__(self, campaign: Campaign, worker: int, truths: Truths) -> None:
         self._campaign = campaign
@@ -40,7 +40,7 @@ class QueueTaskClient:
         self._truths = truths
 
     def take(self, kind: str, holding: Sequence[int]) -> HandedTask | NoTaskReason:
-        """As `Desk.take`, from the queue."""
+        """See `TaskClient.take`; from the queue."""
         lease = leases.take_lease(worker=self._worker, campaign=self._campaign, kind=kind, holding=holding)
         return self._handed(lease)
 
@@ -54,7 +54,7 @@ class QueueTaskClient:
         holding: Sequence[int],
         more: bool,
     ) -> SubmitReceipt:
-        """As `Desk.submit`, to the queue."""
+        """See `TaskClient.submit`; to the queue."""
         try:
             receipt = submission.submit(
                 worker=self._worker,
@@ -73,15 +73,15 @@ class QueueTaskClient:
         return SubmitReceipt(receipt.repeated, following)
 
     def counted(self, task: HandedTask) -> bool:
-        """As `Desk.counted`."""
+        """See `TaskClient.counted`."""
         return counted(task.id)
 
     def give_back(self, task: HandedTask) -> bool:
-        """As `Desk.give_back`."""
+        """See `TaskClient.give_back`."""
         return leases.return_lease(worker=self._worker, assignment=task.id)
 
     def begin_test(self, kind: str) -> bool:
-        """As `Desk.begin_test`."""
+        """See `TaskClient.begin_test`."""
         return begin_test(self._campaign, self._worker, kind)
 
     def _handed(self, lease: Lease | NoTask) -> HandedTask | NoTaskReason:
@@ -90,6 +90,6 @@ class QueueTaskClient:
         image = self._truths.key(lease.image)
         content = lease.content
         if is_counted(lease.kind):
-            # As the API tells it: texts, by which a crowd knows what is right.
+            # As in the API: texts, by which a crowd knows the right answer.
             content = TASK_TYPES.get(lease.kind).api_content(content, lambda image: image.key)
         return HandedTask(lease.id, lease.kind, image, content, lease.expires_at.timestamp())

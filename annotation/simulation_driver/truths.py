@@ -1,4 +1,4 @@
-"""What simulated workers answer from: an image's gold, or a stand-in where there is none."""
+"""Sources of simulated workers' answers: an image's gold, or a stand-in if there is none."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -14,15 +14,14 @@ from annotation.simulation.judging import CrowdKnowledge
 from annotation.simulation.standin import stand_in
 from annotation.task_types.displayed import name_of
 
-#: Images read at once. Tasks come in the order of images, so that the next are wanted next.
+#: Number of images read at a time. Tasks are in the order of images, so that neighbours are needed next.
 _PAGE = 50
-#: Pages kept: a crowd works on few images at a time.
+#: Number of cached pages: a crowd works on few images at a time.
 CACHED_PAGES = 40
 
 
 def gold_of(record: ImageRecord, *, seed: int, mentions: tuple[Mention, ...] | None = None) -> LayerRecord:
-    """An image's gold; without any, a stand-in over `mentions`, or those that it would be
-    asked about."""
+    """Return an image's gold; without any, a stand-in over `mentions`, by default those of its questions."""
     if record.layer is not None:
         return record.layer
     if mentions is None:
@@ -31,14 +30,14 @@ def gold_of(record: ImageRecord, *, seed: int, mentions: tuple[Mention, ...] | N
 
 
 def truth_of(record: ImageRecord, *, seed: int, mentions: tuple[Mention, ...] | None = None) -> Truth:
-    """The truth about an image: its gold, or a stand-in drawn by `seed`, as `gold_of` finds it."""
+    """Return the truth about an image: its gold, or a stand-in drawn by `seed`, as in `gold_of`."""
     gold = gold_of(record, seed=seed, mentions=mentions)
     return Truth(gold, image=record.id, size=(record.width, record.height))
 
 
 def crowd_knowledge(campaign: Campaign, source: Layer | None) -> CrowdKnowledge:
-    """What a crowd knows that judges, writes and describes: which captions are an image's own, and its boxes
-    by the layer `source`, where there are any."""
+    """Return the knowledge of a crowd that judges, writes and describes: an image's own captions, and its
+    boxes in the layer `source`, if there are any."""
     images_of: dict[str, set[str]] = {}
     captions: dict[str, list[str]] = {}
     parts: dict[str, list[tuple[list[int], str]]] = {}
@@ -61,7 +60,8 @@ def crowd_knowledge(campaign: Campaign, source: Layer | None) -> CrowdKnowledge:
 class Truths:
     """The truth about any image of a campaign's corpus, read a page at a time from the layer `source`.
 
-    Threads may share one."""
+    Thread-safe.
+    """
 
     def __init__(self, campaign: Campaign, source: Layer | None, *, seed: int) -> None:
         self._campaign = campaign
@@ -74,14 +74,14 @@ class Truths:
         self._lock = Lock()
 
     def key(self, image: int) -> str:
-        """The key of the image with this id."""
+        """Return the key of the image with this id."""
         with self._lock:
             if image not in self._keys:
                 self._read(Image.objects.values_list("position", flat=True).get(pk=image))
             return self._keys[image]
 
     def key_named(self, name: str) -> str:
-        """The key of the image that workers are told of by this name."""
+        """Return the key of the image with this name for workers."""
         with self._lock:
             if not self._named:
                 images = Image.objects.filter(corpus=self._campaign.corpus_id)
@@ -89,7 +89,7 @@ class Truths:
             return self._named[name]
 
     def of(self, key: str) -> Truth:
-        """What is right about the image with this key. CampaignError where gold lacks what is asked."""
+        """Return the truth about the image with this key. Raises CampaignError if gold does not cover it."""
         with self._lock:
             if key not in self._positions:
                 images = Image.objects.filter(corpus=self._campaign.corpus_id)
@@ -97,7 +97,7 @@ class Truths:
             return self._read(self._positions[key])[key]
 
     def _read(self, position: int) -> dict[str, Truth]:
-        """The page of images that holds this position."""
+        """Return the page of images that contains this position."""
         number = position // _PAGE
         if number in self._pages:
             self._pages.move_to_end(number)

@@ -1,10 +1,10 @@
-"""The contract of a task type: what it shows of a question, and how it reads what comes back.
+"""The interface of a task type: how it shows a question, and how it parses answers.
 
-A task type settles nothing: it turns a lease's content into a `Page` for its template, and the
-data of a form or of the API into a `questions.Answer`. Each kind's folder has one in `type.py`, which
-registers itself under the key of its question.
+A task type decides nothing: it turns a lease's content into a `Page` for its template, and the data of a form
+or of the API into a `questions.Answer`. Each kind's folder has one in `type.py`, which registers itself under
+the key of its question.
 
-Source: Plummer et al. 2015, sections 2.1 and 2.2, for what is asked and what is shown with it.
+Source: Plummer et al. 2015, sections 2.1 and 2.2, for the questions and what is shown with them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,21 +24,21 @@ from phrasebox.registry import Registry
 
 TranslatableText = str | Promise
 
-#: Characters of a comment, at most.
+#: Maximum number of characters of a comment.
 LONGEST_COMMENT = 2000
-#: No picture has more pixels a side.
+#: Maximum side of a picture in pixels.
 LARGEST_EDGE = 1_000_000
-#: A box as programs send it and are told it.
+#: A box in the API.
 BoxCorners = Annotated[
     list[Annotated[int, Field(ge=1, le=LARGEST_EDGE)]],
     Field(min_length=4, max_length=4, description="xmin, ymin, xmax, ymax in pixels, from 1, inclusive"),
 ]
-#: How a box came about.
+#: How a box was drawn.
 WayText = Annotated[str, OneOf(lambda: dict.fromkeys(("", *DRAWING_WAYS)))]
 
 
 class BadAnswer(ValueError):
-    """Data that is no answer to the question; `field` is the one to blame."""
+    """Data that is no answer to the question; `field` is the invalid one."""
 
     def __init__(self, field: str, text: str) -> None:
         super().__init__(text)
@@ -46,7 +46,7 @@ class BadAnswer(ValueError):
 
 
 class TaskImage(TypedDict):
-    """An image as programs of workers are told it; `width` and `height` are 0 where nobody knows."""
+    """An image for workers' programs; `width` and `height` are 0 if unknown."""
 
     name: str
     width: int
@@ -55,7 +55,7 @@ class TaskImage(TypedDict):
 
 
 class Choice(NamedTuple):
-    """An answer as a button: its word in the protocol, what the button says, and a line below that."""
+    """An answer as a button: its word in the protocol, its label, and a line below it."""
 
     value: str
     label: TranslatableText
@@ -63,7 +63,7 @@ class Choice(NamedTuple):
 
 
 class Pointed(NamedTuple):
-    """A mention to be marked in its caption, with the number and the colour that the question names it by."""
+    """A mention to be marked in its caption, with its number and colour in the question."""
 
     mention: Mention
     number: int
@@ -72,11 +72,10 @@ class Pointed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a template needs of a question.
+    """A question's data for a template.
 
-    `captions` are the numbers of those to be shown, in order; `pointed` the mentions marked in
-    them; `boxes` those accepted so far; `pending` the box in question. `about` is what only the
-    kind's own template knows to show.
+    `captions` are the numbers of those to be shown, in order; `pointed` the mentions marked in them; `boxes`
+    the accepted ones; `pending` the box in question. `about` is data for the kind's own template.
     """
 
     captions: tuple[int, ...] = ()
@@ -90,13 +89,13 @@ class Page:
 class TaskType:
     """One kind of question.
 
-    `key` is its name in the protocol, `title` what a worker's list calls it, `summary` one
-    sentence on what one does. Staff read `name` (a noun, for tables), `question_words` (what is asked, in
-    short), `yields` (what a campaign that asks it gives; "" where nobody says) and `answer_words` (what was
-    answered, by the protocol's word). `schema_version` rises when the form of the answer changes, and is kept
-    with each judgment. `task_fields` (of what `api_content` returns) and `answer_fields` (of what `parse`
-    reads) are the types of what the API's tasks and answers have of this kind alone.
-    `annotation.instructions` holds what workers are told of it, in versions, under the same key.
+    `key` is its name in the protocol, `title` its name in a worker's list, `summary` one sentence on the
+    work. For staff there are `name` (a noun, for tables), `question_words` (the question, in short), `yields`
+    (the result of a campaign; "" if not described) and `answer_words` (labels of answers, by the protocol's
+    word). `schema_version` increases when the form of the answer changes, and is stored with each judgment.
+    `task_fields` (of the result of `api_content`) and `answer_fields` (of the input of `parse`) are the types
+    of this kind's own fields in the API's tasks and answers. `annotation.instructions` has its instructions
+    for workers, in versions, under the same key.
     """
 
     key: ClassVar[str]
@@ -113,37 +112,38 @@ class TaskType:
 
     @property
     def template(self) -> str:
-        """The name of the kind's `task.html` (`annotation.task_types.files`)."""
+        """Name of the kind's `task.html` (`annotation.task_types.files`)."""
         return f"task_types/{self.key}/task.html"
 
     @property
     def sign(self) -> str:
-        """The picture that stands for it, the kind's `sign.svg`, among the static files."""
+        """Its icon, the kind's `sign.svg`, among the static files."""
         return f"annotation/signs/{self.key}.svg"
 
     def page(self, content: Mapping[str, Any], image: DisplayedImage) -> Page:
-        """What to show of a lease's `content` (as `protocol.contents` has it) over its image."""
+        """Return what to show of a lease's `content` (as in `protocol.contents`) over its image."""
         mentions = _mentions_of(content, image)
         pointed = self.point(mentions)
         return Page(
             captions=tuple(dict.fromkeys(pointed_at.mention.caption for pointed_at in pointed)),
             pointed=pointed,
-            # In an order of their own: that in which they came about is no business of the question's.
+            # In an order that does not reveal when they were drawn.
             boxes=tuple(sorted(Box(*corners) for corners in content["boxes"])),
             pending=Box(*content["pending"]) if content["pending"] else None,
             choices=self.choices_for(content),
         )
 
     def point(self, mentions: Sequence[Mention]) -> tuple[Pointed, ...]:
-        """Which mentions are marked: of a chain only the one that stands for it (section 2.2)."""
+        """Return the mentions to mark: of a chain only its representative (section 2.2)."""
         return (Pointed(representative(mentions), 1, 1),)
 
     def choices_for(self, content: Mapping[str, Any]) -> tuple[Choice, ...]:
-        """The buttons, where they depend on what is shown."""
+        """Return the buttons, if they depend on what is shown."""
         return self.choices
 
     def parse(self, data: Mapping[str, Any]) -> Answer:
-        """The answer in `data`, as `answer_in` reads it, if it is one to this question. Raises BadAnswer."""
+        """Return the answer in `data`, as parsed by `answer_in`, if it is valid for this question. Raises
+        BadAnswer."""
         answer = answer_in(data)
         if answer.flag:
             return answer
@@ -162,20 +162,19 @@ class TaskType:
     def api_content(
         self, content: Mapping[str, Any], image: Callable[[DisplayedImage], Any]
     ) -> dict[str, Any]:
-        """What the API shows of a lease's `content`, beside what it shows of every question; `image` says
-        how an image is told."""
+        """Return the kind's own fields of a lease's `content` in the API; `image` converts an image."""
         return {}
 
     def words_of_item(self, content: Mapping[str, Any], known: Any) -> tuple[str, ...] | None:
-        """The words that a control item is about, for lists of staff; None where it is about mentions."""
+        """Return the words that a control item is about, for lists of staff; None if it is about mentions."""
         return None
 
     def from_form(self, form: Mapping[str, str]) -> dict[str, Any]:
-        """What a page's form sends, as `parse` takes it. Raises BadAnswer."""
+        """Return a page's form as data for `parse`. Raises BadAnswer."""
         return {name: form.get(name, "") for name in ("answer", "flag", "comment")}
 
     def to_form(self, answer: Answer) -> dict[str, str]:
-        """The fields of a page's form that say `answer`, whose content is as its judgment keeps it."""
+        """Return the fields of a page's form for `answer`, whose content is as in its judgment."""
         return {"answer": answer.answer, "flag": answer.flag, "comment": answer.comment}
 
 
@@ -183,11 +182,11 @@ TASK_TYPES: Registry[TaskType] = Registry("task type")
 
 
 def answer_in(data: Mapping[str, Any]) -> Answer:
-    """What `data` says, whatever the question: `answer`, `box` and `way`, or `flag` and `comment`.
+    """Return the answer in `data`, for any question: `answer`, `box` and `way`, or `flag` and `comment`.
 
-    What is absent may also be null or ""; a box is [xmin, ymin, xmax, ymax] in pixels, 1-based and
-    inclusive, and `way`, one of WAYS, comes with it alone. Whether the question takes the answer is for
-    `TaskType.parse`, or for `submission.submit`, to say. Raises BadAnswer.
+    Missing fields may also be null or ""; a box is [xmin, ymin, xmax, ymax] in pixels, 1-based and inclusive,
+    and `way`, one of DRAWING_WAYS, only comes with it. `TaskType.parse`, or `submission.submit`, checks
+    whether the answer is valid for the question. Raises BadAnswer.
     """
     answer, flag, comment = (text_in(data, field) for field in ("answer", "flag", "comment"))
     box = box_in(data["box"]) if data.get("box") else None
@@ -218,17 +217,17 @@ def answer_in(data: Mapping[str, Any]) -> Answer:
 
 
 def text_in(data: Mapping[str, Any], field: str) -> str:
-    """The text of a field, "" where it is absent or null; BadAnswer where it is anything else."""
+    """Return the text of a field, "" if it is missing or null. Raises BadAnswer for anything else."""
     value = data.get(field)
     if value is None:
         return ""
-    if not isinstance(value, str) or "\0" in value:  # which no database stores
+    if not isinstance(value, str) or "\0" in value:  # no database stores it
         raise BadAnswer(field, _("“%(field)s” must be text.") % {"field": field})
     return value
 
 
 def box_in(value: Any) -> Box:
-    """The box that [xmin, ymin, xmax, ymax] is. Raises BadAnswer."""
+    """Return the box [xmin, ymin, xmax, ymax]. Raises BadAnswer."""
     if not isinstance(value, list) or len(value) != 4:
         raise BadAnswer("box", _("A box has four edges: [xmin, ymin, xmax, ymax]."))
     if not all(type(edge) is int and 1 <= edge <= LARGEST_EDGE for edge in value):
@@ -240,7 +239,7 @@ def box_in(value: Any) -> Box:
 
 
 def _mentions_of(content: Mapping[str, Any], image: DisplayedImage) -> tuple[Mention, ...]:
-    """The mentions that a content names by their ids, in caption order."""
+    """Return the mentions of a content by their ids, in caption order."""
     mentions = []
     for name in content["mentions"]:
         caption, _colon, span = name.partition(":")

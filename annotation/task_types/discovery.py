@@ -1,9 +1,9 @@
-"""Finding task types: a folder for each kind of question, in this package and in those that a site adds.
+"""Discovery of task types: a folder for each kind of question, in this package and in those that a site adds.
 
-A kind's folder holds `rules.py` (pure), `type.py` (pages and forms), `practice.py`, `simulate.py`,
+A kind's folder contains `rules.py` (pure), `type.py` (pages and forms), `practice.py`, `simulate.py`,
 `task.html`, `sign.svg`, and `instructions.txt` in each language. `rules`, `type`, `practice` and `simulate`
-register what they define when they are imported; `load_kind_modules` imports them. `annotation.checks` names
-what a kind lacks.
+register their definitions on import; `load_kind_modules` imports them. `annotation.checks` reports what a
+kind lacks.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from pathlib import Path
 #: Packages whose subpackages are kinds, in the order in which their kinds are listed.
 PACKAGES: list[str] = ["annotation.task_types"]
 
-#: The modules of a kind, each with those of its folder that it imports.
+#: The modules of a kind, each with the modules of its folder that it imports.
 BUILDS_UPON: dict[str, tuple[str, ...]] = {
     "rules": (),
     "type": ("rules",),
@@ -25,12 +25,12 @@ BUILDS_UPON: dict[str, tuple[str, ...]] = {
 
 
 def add_packages(names: Iterable[str]) -> None:
-    """Look for kinds in these packages too (settings.TASK_TYPE_PACKAGES); a known one changes nothing."""
+    """Add packages with kinds (settings.TASK_TYPE_PACKAGES); known ones are ignored."""
     PACKAGES.extend(name for name in names if name not in PACKAGES)
 
 
 def folders() -> Iterator[tuple[str, Path]]:
-    """The (dotted name, path) of every kind's folder: a subpackage with `rules.py` or `type.py`."""
+    """Yield the (dotted name, path) of every kind's folder: a subpackage with `rules.py` or `type.py`."""
     for name in PACKAGES:
         package = importlib.import_module(name)
         for module in pkgutil.iter_modules(package.__path__):
@@ -44,25 +44,25 @@ def folders() -> Iterator[tuple[str, Path]]:
 
 
 def kind_folder(kind: str) -> Path | None:
-    """The folder of the kind of that name; None where there is none."""
+    """Return the folder of the kind of that name; None if there is none."""
     return next((path for name, path in folders() if name.rpartition(".")[2] == kind), None)
 
 
 def instructions_file(language: str = "") -> str:
-    """The name of the file with what workers are told, in English or in another language ("de")."""
+    """Return the name of the file with workers' instructions, in English or in another language ("de")."""
     return f"instructions.{language}.txt" if language else "instructions.txt"
 
 
 def can_load(folder: Path, part: str) -> bool:
-    """Whether a kind's folder has the module `part`, and those that it builds upon."""
+    """Whether a kind's folder has the module `part`, and those that it imports."""
     return all((folder / f"{module}.py").is_file() for module in (*BUILDS_UPON[part], part))
 
 
 def load_kind_modules(part: str) -> None:
-    """Import the module `part` of every kind's folder that has it, and what it builds upon.
+    """Import the module `part` of every kind's folder that has it, and the modules that it imports.
 
-    A folder that lacks something of that is passed over here: `annotation.checks` names what is missing,
-    which it could not where Django did not start.
+    Incomplete folders are skipped here: `annotation.checks` reports what is missing, which requires that
+    Django starts.
     """
     for name, path in folders():
         if can_load(path, part):

@@ -1,6 +1,6 @@
 """What a task shows of the corpus: an image's captions, its size, its picture.
 
-A corpus never changes once it is published, so a process remembers what it has read.
+A published corpus never changes, so a process caches what it has read.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,21 +13,21 @@ from django.utils.crypto import salted_hmac
 from annotation.common import database
 from annotation.images.pictures import picture_size
 
-#: Images kept by a process; one is some 2 KB.
+#: Number of images that a process caches; one is about 2 KB.
 CACHED_IMAGES = 4096
-#: Digits of an image's name.
+#: Number of digits of an image's name.
 NAME_LENGTH = 20
 
 
 class DisplayedCaption(NamedTuple):
-    """A caption as it was written, and its words, by which mentions are placed."""
+    """A caption as it was written, and its words, by which mentions are positioned."""
 
     text: str
     words: tuple[str, ...]
 
 
 class DisplayedImage(NamedTuple):
-    """An image of a corpus. `width` and `height` are 0 where nobody knows; `picture` may be empty."""
+    """An image of a corpus. `width` and `height` are 0 if unknown; `picture` may be empty."""
 
     id: int
     key: str
@@ -38,17 +38,17 @@ class DisplayedImage(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a worker's program is told instead of the key.
+        """The image's name for a worker's program, instead of the key.
 
-        A key tells, by its place among others or by what is published, of which split an image is, and
-        control items are often of another one. What is of no corpus, as an example, has its key.
+        A key reveals the split of an image, by its order or by published lists, and control items are often
+        from another one. An image outside corpora, such as an example, has its key.
         """
         return name_of(self.id) if self.id else self.key
 
 
 @lru_cache(maxsize=CACHED_IMAGES)
 def displayed_image(image: int) -> DisplayedImage:
-    """The image with this id, in one query. Raises LookupError where there is none."""
+    """Return the image with this id, in one query. Raises LookupError if there is none."""
     images = displayed_images([image])
     if image not in images:
         raise LookupError(f"there is no image with the id {image}")
@@ -56,7 +56,7 @@ def displayed_image(image: int) -> DisplayedImage:
 
 
 def displayed_images(images: Collection[int]) -> dict[int, DisplayedImage]:
-    """The images with these ids, by id, in one query; ids that no image has are left out."""
+    """Return the images with these ids, by id, in one query, without unknown ids."""
     if not images:
         return {}
     rows: dict[int, list[tuple[Any, ...]]] = {}
@@ -86,10 +86,10 @@ def _from_rows(image: int, rows: Sequence[tuple[Any, ...]]) -> DisplayedImage:
 
 @lru_cache(maxsize=CACHED_IMAGES)
 def name_of(image: int) -> str:
-    """The name of the image with this id: always the same on one server, and says nothing about it."""
+    """Return the name of the image with this id: constant on one server, and without information about it."""
     return salted_hmac("annotation.image", str(image), algorithm="sha256").hexdigest()[:NAME_LENGTH]
 
 
 def caption_text(image: int, number: int) -> str:
-    """The text of a caption: `number` (from 0) of the image with this id. Raises LookupError."""
+    """Return the text of a caption: `number` (from 0) of the image with this id. Raises LookupError."""
     return displayed_image(image).captions[number].text

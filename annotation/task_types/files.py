@@ -1,7 +1,7 @@
-"""Where Django finds the template and the sign of each kind: in its folder, wherever that lies.
+"""Django's finders for the template and the icon of each kind, which are in its folder.
 
-`settings.TEMPLATES` names `Templates`, `settings.STATICFILES_FINDERS` names `Signs`. Both ask
-`annotation.task_types.discovery` at each search, so kinds of further packages need no setting of their own.
+`settings.TEMPLATES` contains `Templates`, `settings.STATICFILES_FINDERS` contains `Signs`. Both use
+`annotation.task_types.discovery` for each search, so kinds of other packages need no setting of their own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,9 +18,9 @@ from django.utils._os import safe_join
 
 from annotation.task_types import discovery
 
-#: How the names of templates begin: `task_types/KIND/task.html` is `task.html` in the kind's folder.
+#: Prefix of the names of templates: `task_types/KIND/task.html` is `task.html` in the kind's folder.
 _PREFIX = "task_types"
-#: Where signs lie among the static files: `annotation/signs/KIND.svg` is `sign.svg` in the kind's folder.
+#: Folder of icons among the static files: `annotation/signs/KIND.svg` is `sign.svg` in the kind's folder.
 SIGNS = PurePosixPath("annotation/signs")
 SIGN = "sign.svg"
 
@@ -42,7 +42,7 @@ class Templates(filesystem.Loader):
 
 
 class _InFolders(FileSystemStorage):
-    """Signs under their static names; a sign's path is in its kind's folder."""
+    """Icons under their static names; an icon's path is in its kind's folder."""
 
     def path(self, name: str) -> str:
         folder = discovery.kind_folder(PurePosixPath(name).stem)
@@ -52,18 +52,18 @@ class _InFolders(FileSystemStorage):
 
 
 class Signs(BaseFinder):
-    """The signs of all kinds, and no other file of their folders: those hold code."""
+    """The icons of all kinds, and no other file of their folders, which contain code."""
 
     def __init__(self, app_names: Iterable[str] | None = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._storage = _InFolders()
 
     def check(self, **kwargs: Any) -> list[Any]:
-        """Nothing: `annotation.checks` names a kind without a sign."""
+        """Nothing: `annotation.checks` reports a kind without an icon."""
         return []
 
     def find(self, path: str, find_all: bool = False, **kwargs: Any) -> Any:
-        """The sign's file; [] where there is none, and a list where `find_all` asks for all."""
+        """Return the icon's file; [] if there is none, and a list if `find_all` asks for all."""
         target = PurePosixPath(path)
         folder = (
             discovery.kind_folder(target.stem) if target.parent == SIGNS and target.suffix == ".svg" else None
@@ -73,7 +73,7 @@ class Signs(BaseFinder):
         return [str(folder / SIGN)] if find_all else str(folder / SIGN)
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Storage]]:
-        patterns = [*(ignore_patterns or ())]  # WhiteNoise gives None
+        patterns = [*(ignore_patterns or ())]  # WhiteNoise passes None
         for name, folder in discovery.folders():
             path = f"{SIGNS}/{name.rpartition('.')[2]}.svg"
             if (folder / SIGN).is_file() and not matches_patterns(path, patterns):

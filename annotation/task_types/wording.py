@@ -1,5 +1,5 @@
-"""How sentences call kinds of questions and their answers: in words for people, or by their keys for a
-terminal, whose commands take these."""
+"""Names of kinds of questions and their answers in sentences: words for people, or keys for a terminal, whose
+commands use these."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,19 +10,19 @@ from annotation.task_types.base import TASK_TYPES, TranslatableText
 
 
 class Wording(NamedTuple):
-    """What a kind of question is called, and what an answer to one is called (kind, answer)."""
+    """Names of a kind of question, and of an answer to one (kind, answer)."""
 
     kind: Callable[[str], str]
     answer: Callable[[str, str], str]
 
 
 def kind_in_words(kind: str) -> TranslatableText:
-    """A kind of question as a noun, for tables; one that is no longer there by its key."""
+    """Return a kind of question as a noun, for tables; the key of an unknown one."""
     return TASK_TYPES.get(kind).name if kind in TASK_TYPES else kind
 
 
 def answer_in_words(kind: str, answer: str) -> TranslatableText:
-    """What was answered to a question of a kind; as it is stored where the kind has no words for it."""
+    """Return an answer in words; its stored form if the kind has no words for it."""
     return TASK_TYPES.get(kind).answer_words.get(answer, answer) if kind in TASK_TYPES else answer
 
 

@@ -20,7 +20,7 @@ from annotation.audit import record
 from annotation.common import database
 from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
-from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
+from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant, WorkerToken
 from annotation.selectors.corpora import ScopeRequest
 from phrasebox.errors import PhraseboxError
 
@@ -48,7 +48,7 @@ API_TOKENS = StoredKind(gettext_lazy("token"), tokens_of, column="pk")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokensRequest:
-    """Your tokens, the newest first; by a token for a corpus or a campaign, that token alone."""
+    """Your tokens, the newest first; with a token for a corpus or a campaign, only that token."""
 
 
 def _access() -> dict[str, Promise]:
@@ -57,7 +57,7 @@ def _access() -> dict[str, Promise]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeTokenRequest(ScopeRequest):
-    """With a token, a program of yours can do what you can do: never more than your roles allow at that
+    """With a token, a program of yours can do what you can do: never more than your roles permit at that
     time."""
 
     name: Annotated[str, Field(min_length=1, max_length=100), Help(gettext_lazy("What it is for"))]
@@ -79,7 +79,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeTokenRequest:
-    """A token of yours is void at once; by a token for a corpus or a campaign, that token alone."""
+    """A token of yours becomes invalid at once; with a token for a corpus or a campaign, only that token."""
 
     token: Annotated[int, Named(API_TOKENS), Help(gettext_lazy("Token"), gettext_lazy("Its number"))]
 
@@ -145,7 +145,7 @@ def make_api_token(
         raise PhraseboxError(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
     if not held_within(account, scope):
         raise PhraseboxError(_("None of your roles covers this: choose another limit."))
-    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    secret = _new_secret()
     with database.writing():
         now = database.now()
         # Two requests at once must not exceed the limit together.
@@ -175,6 +175,24 @@ def make_api_token(
             corpus=corpus.name if corpus else None,
         )
     return CreatedToken(api_token, secret)
+
+
+def make_worker_token(account: Account) -> str:
+    """Create a token for the calls of workers, and return its secret, which cannot be recovered later."""
+    secret = _new_secret()
+    WorkerToken.objects.create(account=account, digest=digest_of_secret(secret))
+    return secret
+
+
+def replace_worker_tokens(account: Account) -> str:
+    """Create a token for the calls of workers, and void those that the account has had."""
+    with database.writing():
+        WorkerToken.objects.filter(account=account).delete()
+        return make_worker_token(account)
+
+
+def _new_secret() -> str:
+    return TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
 def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken:

@@ -51,15 +51,15 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformListRequest(CampaignRequest):
-    """A crowd platform's ids of submissions to approve, or of people with what they are due, as its pages
-    take them. They lead to people, so the audit log notes each list that is drawn up."""
+    """A crowd platform's ids of submissions to approve, or of people with their amounts due, in the format of
+    its pages. The ids identify people, so the audit log records each list."""
 
     platform: Annotated[PlatformName, Help(gettext_lazy("Platform"))]
     list: Annotated[ListName, Help(gettext_lazy("List"))]
 
 
 def export_platform_list(request: PlatformListRequest, context: OperationContext) -> NewFile:
-    """Return the list as CSV. Writing it raises PhraseboxError where the campaign has no study there."""
+    """Return the list as CSV. Writing it raises PhraseboxError if the campaign has no study there."""
     campaign = request.row()
 
     def write(path: Path) -> None:
@@ -84,7 +84,7 @@ def platforms_of(campaign: Campaign) -> list[str]:
 def submissions_to_approve(*, campaign: Campaign, provider: str) -> list[Submission]:
     """Return completed visits whose people are confirmed or cannot be, unless ended, by arrival.
 
-    Raises PhraseboxError where the campaign has no study there.
+    Raises PhraseboxError if the campaign has no study there.
     """
     if provider not in platforms_of(campaign):
         raise PhraseboxError(

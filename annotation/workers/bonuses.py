@@ -35,7 +35,7 @@ class BonusesRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BonusRequest(ChosenWorkers):
-    """Each of the workers gets a bonus: it is due from now on, and they read what for."""
+    """Each of the workers gets a bonus: it is due from now on, and they see the reason."""
 
     amount: Annotated[
         str, Field(max_length=20), Help(gettext_lazy("Amount"), gettext_lazy("For each, as 1.50"))
@@ -45,7 +45,7 @@ class BonusRequest(ChosenWorkers):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawBonusRequest(CampaignRequest):
-    """A bonus that has not been paid is due no more."""
+    """An unpaid bonus is no longer due."""
 
     bonus: Annotated[RowNumber, Help(gettext_lazy("Bonus"), gettext_lazy("Its number"))]
     reason: Annotated[Reason, Help(gettext_lazy("Why"), gettext_lazy("It stays in the history"))]
@@ -96,7 +96,7 @@ def give_bonuses(request: BonusRequest, context: OperationContext) -> NewBonuses
 
 
 def take_bonus_back(request: WithdrawBonusRequest, context: OperationContext) -> BonusSummary:
-    """Withdraw a bonus. Raises Invalid where the campaign has no such bonus, and PaymentError."""
+    """Withdraw a bonus. Raises Invalid if the campaign has no such bonus, and PaymentError."""
     campaign = request.row()
     if not Bonus.objects.filter(campaign=campaign, pk=request.bonus).exists():
         raise invalid("bonus", "unknown", kind=_("bonus"), value=request.bonus)
@@ -123,8 +123,8 @@ def give_bonus(
 ) -> list[Bonus]:
     """Give each of these workers a bonus of `amount` millionths, all or none, due from now on.
 
-    Raises PhraseboxError for an invalid amount, without a reason, for model annotators, where answers are
-    simulated, and where the actor gave one of them the same a moment ago.
+    Raises PhraseboxError for an invalid amount, without a reason, for model annotators, if answers are
+    simulated, and if the actor gave one of them the same a moment ago.
     """
     reason = checked_reason(reason)
     currency = currency_of(campaign)
@@ -175,7 +175,7 @@ def give_bonus(
 def withdraw_bonus(*, campaign: Campaign, bonus: int, reason: str, actor: Account | None = None) -> Bonus:
     """Withdraw an unpaid bonus, by its number. Withdrawing it again changes nothing.
 
-    Raises PhraseboxError where it has been paid, without a reason, and where the campaign has no such bonus.
+    Raises PhraseboxError if it has been paid, without a reason, and if the campaign has no such bonus.
     """
     reason = checked_reason(reason)
     with database.writing():

@@ -321,7 +321,7 @@ def _unconfirmed(
 
 
 def _shut_out(account: Account | None) -> str:
-    """Return why nobody may use an account through an address; "" where they may."""
+    """Return why nobody may use an account through an address; "" if they may."""
     if account is not None and account.is_active and not account.has_staff_role:
         return ""
     return _("This account cannot sign in through a platform. Sign in with its password instead.")

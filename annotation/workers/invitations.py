@@ -67,7 +67,7 @@ class MakeInvitationRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeInvitationRequest(CampaignRequest):
-    """An invitation link lets nobody in any more; people who came by it stay."""
+    """An invitation link admits nobody any more; people who came by it stay."""
 
     invitation: Annotated[
         int, Field(ge=1), Help(gettext_lazy("Invitation"), gettext_lazy("The number of a link"))
@@ -112,7 +112,7 @@ def create_invitation(request: MakeInvitationRequest, context: OperationContext)
 
 
 def end_invitation(request: RevokeInvitationRequest, context: OperationContext) -> None:
-    """Revoke a link. Raises Invalid where the campaign has none with that number."""
+    """Revoke a link. Raises Invalid if the campaign has none with that number."""
     rows = Invitation.objects.select_related("campaign").filter(campaign__name=request.campaign)
     row = rows.filter(pk=min(request.invitation, database.LARGEST_ID)).first()
     if row is None:
@@ -159,7 +159,7 @@ def make_invitation(
 
 
 def revoke_invitation(*, invitation: Invitation, actor: Account | None = None) -> bool:
-    """Revoke a link; people who came through it stay. Returns False where it was revoked before."""
+    """Revoke a link; people who came through it stay. Returns False if it was revoked before."""
     with database.writing():
         ended = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=database.now())
         if ended:
@@ -191,7 +191,7 @@ def open_invitation(token: str) -> Invitation:
 
 
 def why_over(invitation: Invitation) -> str:
-    """Return why an invitation is no longer valid, and whom to ask; "" where it is."""
+    """Return why an invitation is no longer valid, and whom to ask; "" if it is."""
     if invitation.revoked_at is not None:
         return _("This invitation was revoked. Ask the sender for a new one.")
     if invitation.expires_at is not None and invitation.expires_at <= database.now():
@@ -208,8 +208,8 @@ def accept_invitation(
 ) -> tuple[Account, str]:
     """Create an account for a person who opened a link and agreed to the consent text of `version`.
 
-    Returns it with its code, which is "" if they chose a name and password. Raises PhraseboxError where
-    others used up the link first, StaleText where there is a newer text, IntegrityError where the name is
+    Returns it with its code, which is "" if they chose a name and password. Raises PhraseboxError if
+    others used up the link first, StaleText if there is a newer text, IntegrityError if the name is
     taken; then nothing has changed.
     """
     code = "" if username else "-".join(pseudonyms.draw_pseudonym(_LETTERS) for _group in range(_GROUPS))
@@ -230,7 +230,7 @@ def accept_invitation(
 def join_by_invitation(*, invitation: Invitation, account: Account) -> bool:
     """Make an existing account an annotator of the invitation's campaign, which is one use.
 
-    Returns False where it is one already. Raises PhraseboxError where others used up the link first.
+    Returns False if it is one already. Raises PhraseboxError if others used up the link first.
     """
     with database.writing():
         locked = Invitation.objects.select_for_update().select_related(None).get(pk=invitation.pk)

@@ -80,12 +80,13 @@ RECEIVED_MESSAGES = StoredKind(gettext_lazy("message"), received_by, column="pk"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessagesRequest:
-    """What researchers told you, the newest first; by a token for a corpus or a campaign, there alone."""
+    """Messages from researchers to you, the newest first; with a token for a corpus or a campaign, only from
+    there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMessageRequest:
-    """Say that you have read a message: it is shown no more."""
+    """Mark a message as read: it is no longer shown."""
 
     message: Annotated[
         int, Named(RECEIVED_MESSAGES), Help(gettext_lazy("Message"), gettext_lazy("Its number"))

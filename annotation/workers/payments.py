@@ -252,7 +252,7 @@ def payouts_in_force(campaign: Campaign) -> QuerySet[Payout]:
 def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account | None = None) -> Payout:
     """Record that a payout was not made: its amount is due again, and its reference is free.
 
-    Voiding it again changes nothing. Raises PhraseboxError without a reason, and where the campaign has no
+    Voiding it again changes nothing. Raises PhraseboxError without a reason, and if the campaign has no
     such payout.
     """
     reason = checked_reason(reason)
@@ -280,7 +280,7 @@ def void_payout(*, campaign: Campaign, payout: int, reason: str, actor: Account 
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason without surrounding spaces; raises PhraseboxError where it is empty or too long."""
+    """Return a reason without surrounding spaces; raises PhraseboxError if it is empty or too long."""
     reason = " ".join(reason.split())
     if not reason:
         raise PhraseboxError(_("Give a reason: it stays in the history."))
@@ -292,7 +292,7 @@ def checked_reason(reason: str) -> str:
 
 
 def check_real(campaign: Campaign) -> None:
-    """Raise PhraseboxError where a campaign's answers are simulated, since these are not paid."""
+    """Raise PhraseboxError if a campaign's answers are simulated, since these are not paid."""
     if campaign.simulated:
         raise PhraseboxError(
             _("The answers of campaign “%(name)s” are simulated: nobody is paid for them.")

@@ -37,7 +37,7 @@ def required_of(secret: str) -> dict[str, str]:
     if secret.startswith(_BEARER):
         return {"program": digest_of_secret(secret.removeprefix(_BEARER).strip())}
     if secret.startswith(_TOKEN):
-        return {"token": secret.removeprefix(_TOKEN).strip()}
+        return {"token": digest_of_secret(secret.removeprefix(_TOKEN).strip())}
     return {"session": secret}
 
 

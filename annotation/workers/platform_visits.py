@@ -123,7 +123,7 @@ def save_study(
 
 
 def study_at(*, provider: str, campaign: Campaign, external_id: str = "") -> Study:
-    """Return the study of a visitor. Raises VisitError where it is unknown."""
+    """Return the study of a visitor. Raises VisitError if it is unknown."""
     study = Study.objects.filter(provider=provider, campaign=campaign, external_id=external_id).first()
     if study is None:
         raise VisitError(_("This study has not been added here yet. Ask its researchers to add it."))

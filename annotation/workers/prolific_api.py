@@ -74,7 +74,7 @@ class SubmissionReport:
 
 
 def read_link(token: str, *, host: str) -> Link:
-    """Return the ids of a signed link to `host`. Raises BadLink, and Away where the keys are unavailable."""
+    """Return the ids of a signed link to `host`. Raises BadLink, and Away if the keys are unavailable."""
     if len(token) > _LONGEST_TOKEN:
         raise BadLink("the token is too long")
     try:
@@ -172,7 +172,7 @@ class _Keys:
         self.at = self.tried = float("-inf")
 
     def get(self, name: str) -> Any:
-        """Return the key with that id, None where there is none. Raises Away."""
+        """Return the key with that id, None if there is none. Raises Away."""
         with self.lock:
             now = monotonic()
             old = name not in self.keys or now - self.at > KEYS_LIFETIME
@@ -208,7 +208,7 @@ def _key(name: str) -> Any:
 
 
 def _read_keys(document: Any) -> dict[str, Any]:
-    """Return a key set's keys for RS256 signatures, by id. Raises Away where it is invalid."""
+    """Return a key set's keys for RS256 signatures, by id. Raises Away if it is invalid."""
     try:
         entries = [entry for entry in document["keys"] if entry.get("kty") == "RSA"]
         return {str(entry["kid"]): jwt.PyJWK(entry, algorithm="RS256").key for entry in entries}

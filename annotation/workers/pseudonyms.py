@@ -143,7 +143,7 @@ def create_annotator(
 
 
 def may_work_on(*, account: Account, campaign: Campaign) -> bool:
-    """Make `account` an annotator of `campaign`. Returns False where it is one already."""
+    """Make `account` an annotator of `campaign`. Returns False if it is one already."""
     return RoleGrant.objects.get_or_create(account=account, role=ANNOTATOR, corpus=None, campaign=campaign)[1]
 
 
@@ -321,7 +321,7 @@ def _erase(
 
 def _locked_alone(worker: Worker) -> tuple[Identity | None, Account | None]:
     """Return a worker's identity and account, locked: nothing of theirs is stored, due or granted from then
-    on. Raises PhraseboxError where they were just merged into another worker.
+    on. Raises PhraseboxError if they were just merged into another worker.
 
     Locks in the order of `confirmation` and `joining`: studies, visits, campaigns, images, tasks,
     assignments, the worker, then identity and account.

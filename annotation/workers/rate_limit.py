@@ -35,7 +35,7 @@ class Limit(NamedTuple):
         return row.since + timedelta(seconds=self.seconds) <= now
 
     def wait(self, row: Attempts, now: datetime) -> int:
-        """Return the seconds to wait after the count in `row`; 0 where an attempt is allowed."""
+        """Return the seconds to wait after the count in `row`; 0 if an attempt is allowed."""
         return math.ceil((row.since - now).total_seconds()) + self.seconds if row.count >= self.most else 0
 
     def noted(self, row: Attempts, now: datetime) -> None:
@@ -57,7 +57,7 @@ class Delay(NamedTuple):
         return row.since + timedelta(seconds=self.seconds) <= now
 
     def wait(self, row: Attempts, now: datetime) -> int:
-        """Return the seconds to wait after the count in `row`; 0 where an attempt is allowed."""
+        """Return the seconds to wait after the count in `row`; 0 if an attempt is allowed."""
         if row.count < self.free:
             return 0
         # The count is unbounded; the power is limited to what is needed.

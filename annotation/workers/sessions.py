@@ -7,11 +7,10 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.db.models import Exists, Q
 from django.utils import timezone
-from rest_framework.authtoken.models import Token
 
 from annotation.common import database
 from annotation.common.session_store import SessionStore, stored_key
-from annotation.models import Account, ApiToken, RoleGrant
+from annotation.models import Account, ApiToken, RoleGrant, WorkerToken
 
 #: The session key of the visit; it also marks sessions of people who came from a crowd platform.
 VISIT = "visit"
@@ -41,7 +40,7 @@ def end_access(account: Account) -> EndedAccess:
         sessions = _sessions_of(account)
         for start in range(0, len(sessions), _CHUNK):
             Session.objects.filter(pk__in=sessions[start : start + _CHUNK]).delete()
-        tokens, _by_model = Token.objects.filter(user=account).delete()
+        tokens, _by_model = WorkerToken.objects.filter(account=account).delete()
         programs, _by_model = ApiToken.objects.filter(account=account).delete()
     return EndedAccess(len(sessions), tokens + programs)
 
@@ -77,12 +76,13 @@ def sets_up_first(session: Mapping[str, Any]) -> bool:
 
 
 def may_look(account: int, *, session: str = "", token: str = "", program: str = "") -> bool:
-    """Whether this session, worker's token or API token digest still gives read access; one query."""
+    """Whether this session, or a token of workers' calls or of the API (by its digest), still gives read
+    access; one query."""
     now = timezone.now()
     if program:
         held = Exists(ApiToken.objects.filter(digest=program, account=account, expires_at__gt=now))
     elif token:
-        held = Exists(Token.objects.filter(key=token, user=account))
+        held = Exists(WorkerToken.objects.filter(digest=token, account=account))
     else:
         held = Exists(Session.objects.filter(session_key=stored_key(session), expire_date__gt=now))
     roles = Exists(RoleGrant.objects.filter(account=account))

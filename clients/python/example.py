@@ -1,8 +1,9 @@
-"""A researcher's afternoon by API: open a campaign, look at it, export it, compare two runs, build a report.
+"""Example of the API for researchers: open a campaign, look at it, export it, compare two runs, build a
+report.
 
     python example.py http://127.0.0.1:8000 TOKEN CORPUS RUN_FILE RUN_FILE
 
-CORPUS is there already, with a layer of its own. The files are TREC runs of it in which images ask.
+CORPUS exists, with a layer of its own. The files are TREC runs over it with images as queries.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ SETTINGS = {"pay": {"basis": "hour", "hourly": 12.5, "currency": "EUR"}, "trust"
 
 
 def main(server: str, token: str, corpus: str, *run_files: str) -> None:
-    """The afternoon; prints what it did."""
+    """Run the example; print the steps."""
     client = Client(server, token)
     print("I am", client.get("me")["username"])
     data = client.get(f"corpora/{corpus}")
@@ -30,7 +31,7 @@ def main(server: str, token: str, corpus: str, *run_files: str) -> None:
     client.post("campaigns/afternoon/pause", {"reason": "We look at the first answers."})
     client.post("campaigns/afternoon/resume")
 
-    # Nobody has answered yet: what the corpus came with is exported.
+    # There are no answers yet: the imported data is exported.
     options = {"format": "jsonl", "unfinished": "include", "layer": data["layers"][0]["name"]}
     export = client.post(f"corpora/{corpus}/exports", options)
     archive = client.download(f"jobs/{client.finished(export, every=0.2)['number']}/download")

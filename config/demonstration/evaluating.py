@@ -79,7 +79,7 @@ class DemoNames:
 
 
 def make_demo_evaluation(names: DemoNames, *, folder: Path, seed: int, call: Call) -> bool:
-    """Create what does not exist yet, with files in `folder`; return False where the corpus is too small for
+    """Create what does not exist yet, with files in `folder`; return False if the corpus is too small for
     it."""
     if Report.objects.filter(name=names.report).exists():
         return True

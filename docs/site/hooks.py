@@ -1,4 +1,4 @@
-"""The documentation's site: its menu, made from docs/index.md, and the pages that lie beside docs/."""
+"""The documentation's site: its menu, from docs/index.md, and the pages outside docs/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Pages that lie outside docs/, and their names in the site.
+#: Pages outside docs/, and their names in the site.
 OUTSIDE = {
     "README.md": "readme.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -25,13 +25,13 @@ _WHOLE_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\((?!\w+:|#)([^()\s#]+)[^()\s]*\)
 
 
 def github_slug(heading: str, separator: str) -> str:
-    """The name of a heading in an address, as GitHub makes it, so that one link serves both."""
+    """Return the anchor of a heading in GitHub's form, so that one link works in both."""
     letters = (sign for sign in heading.lower() if sign in " -_" or unicodedata.category(sign)[0] in "LN")
     return "".join(letters).replace(" ", separator)
 
 
 def on_config(config: Any) -> Any:
-    """Read the menu from docs/index.md: a heading is a section, an entry of its list a page."""
+    """Read the menu from docs/index.md: a heading is a section, an item of its list a page."""
     nav: list[Any] = [{"Documentation": "index.md"}, {"Start": [{"README": "readme.md"}]}]
     for line in (ROOT / "docs" / "index.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -47,7 +47,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that lie outside docs/, and the product's mark."""
+    """Add the pages outside docs/, and the product's logo."""
     for path, name in OUTSIDE.items():
         text = (ROOT / path).read_text(encoding="utf-8")
         if path == "LICENSE":
@@ -59,8 +59,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links from where a page lies in the repository to where it lies in the site; the name of a file
-    that is no page, such as a module, stays as text."""
+    """Convert links from paths in the repository to paths in the site; the name of a file that is no page,
+    such as a module, stays as text."""
     sources = {name: path for path, name in OUTSIDE.items()}
     path = sources.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     folder = (ROOT / path).parent

@@ -248,7 +248,7 @@ def table_of_preferences(report: dict[str, Any]) -> Table:
 
 
 def _best(name: str, values: Sequence[float | None]) -> float | None:
-    """Return the best figure of a measure; None where all are equal, or there is only one."""
+    """Return the best figure of a measure; None if all are equal, or there is only one."""
     there = [value for value in values if value is not None]
     if len(set(there)) < 2:
         return None
@@ -266,7 +266,7 @@ def per_query_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield a row per run and scored query: the query's name, and its value of each measure.
 
-    A value is None where the query has none. With folds, of one run, each row has its fold, counted from 1.
+    A value is None if the query has none. With folds, of one run, each row has its fold, counted from 1.
     The last column says what the figures are based on. Raises as `scoring.score` does.
     """
     names = names_of(runs[0].corpus.name)
@@ -294,6 +294,6 @@ def _per_query(scored: Scored, called: Mapping[int, str]) -> Iterator[dict[str, 
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the folds' figures; None where a fold has none."""
+    """Return the mean of the folds' figures; None if a fold has none."""
     numbers = list(values)
     return finite_or_none(float(np.mean([np.nan if value is None else value for value in numbers])))

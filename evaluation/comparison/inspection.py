@@ -21,7 +21,7 @@ _NO_ROW = 2**63
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What is known about a pair. `relevance` is None where the qrels do not have it.
+    """What is known about a pair. `relevance` is None if the qrels do not have it.
 
     `answers` are the grades that judges gave, as the source has them; they may exist without a qrels row.
     """
@@ -72,7 +72,7 @@ class _Item:
 
 
 def values_of(run: Run, snapshot: QrelsSnapshot, measure: str = MEASURE) -> dict[int, float | None]:
-    """Return each ranked query's value of a measure, by row id; None where it has none.
+    """Return each ranked query's value of a measure, by row id; None if it has none.
 
     Raises UnknownMeasure, and NotComparable.
     """
@@ -129,7 +129,7 @@ def entries_of(run: Run, keys: Sequence[int], *, asking: bool) -> dict[int, _Ent
 def top_of(
     run: Run, asking: _Entry, snapshot: QrelsSnapshot | None, *, top: int = _TOP
 ) -> list[_Item] | None:
-    """Return the best items of a run for a query; None where it does not rank it."""
+    """Return the best items of a run for a query; None if it does not rank it."""
     by_image = run.direction == Run.ANNOTATION
     row = Ranking.objects.filter(run=run, **{"image_id" if by_image else "caption_id": asking.key}).first()
     if row is None:

@@ -38,7 +38,7 @@ def named_cases(number: int, cases: str, names: Sequence[str]) -> str:
 
 
 def check_missing(missing: str, *, lacking: Sequence[str], out_of: int, cases: str, output: str) -> None:
-    """Raise MissingOutput where the cases named in `lacking` have no output and `missing` is REFUSE.
+    """Raise MissingOutput if the cases named in `lacking` have no output and `missing` is REFUSE.
 
     `cases` (plural) and `output` (singular) are words for the message: "images" lack a "caption". Also raises
     MissingOutput for a value outside MISSING_CHOICES.

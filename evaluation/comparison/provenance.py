@@ -89,7 +89,7 @@ class Declaration:
     corpora: Collection[str] | None = None
 
     def images(self) -> Hashes | None:
-        """Return the images that it names as CORPUS or CORPUS:SPLIT, packed; None where it is empty or
+        """Return the images that it names as CORPUS or CORPUS:SPLIT, packed; None if it is empty or
         another text.
 
         Raises UnknownName for a split that the corpus does not have.

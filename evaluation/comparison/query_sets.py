@@ -111,7 +111,7 @@ def _listed(file: Path, names: CorpusNames) -> Queries:
 
 
 def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
-    """Return why the queries of a kind are unknown, with the remedy; "" where they are known."""
+    """Return why the queries of a kind are unknown, with the remedy; "" if they are known."""
     if snapshot.queries.filter(asks=kind).exists():
         return ""
     judgments = snapshot.judgments
@@ -127,7 +127,7 @@ def unknown_queries(snapshot: QrelsSnapshot, kind: str) -> str:
 
 
 def unjudged_pairs(snapshot: QrelsSnapshot) -> str:
-    """Return how much of its batch was not judged when the qrels were frozen; "" where everything was."""
+    """Return how much of its batch was not judged when the qrels were frozen; "" if everything was."""
     in_batch, judged = snapshot.pairs_selected, snapshot.pairs_judged
     if in_batch is None or judged is None or judged >= in_batch or snapshot.judgments is None:
         return ""

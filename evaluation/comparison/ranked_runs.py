@@ -106,7 +106,7 @@ class Placed:
     """A run's ranking of a pool. `missing` queries of the pool are not ranked by the run.
 
     `complete_to` is the smallest number of used items in a ranking, over rankings that were truncated on
-    import; None where none was.
+    import; None if none was.
     """
 
     pool: RunPool
@@ -120,7 +120,7 @@ def pool_of(run: Run, snapshot: QrelsSnapshot, subset: Subset | None = None) -> 
     """Return the pool of the snapshot in the run's direction, or of a subset of its images with their own
     captions, judged or not.
 
-    Raises PhraseboxError where run and snapshot do not match, or nothing is left.
+    Raises PhraseboxError if run and snapshot do not match, or nothing is left.
     """
     check_fits(run, snapshot)
     rows = QrelsRow.objects.filter(snapshot=snapshot)
@@ -213,7 +213,7 @@ def _captions_of(images: Collection[int], run: Run) -> list[int]:
 
 
 def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -> RunPool:
-    """Return the pool for the queries that all of the runs rank; raises PhraseboxError where there is
+    """Return the pool for the queries that all of the runs rank; raises PhraseboxError if there is
     none."""
     common = pool.queries
     for run in runs:
@@ -230,7 +230,7 @@ def ranked_by_all(pool: RunPool, runs: Sequence[Run], snapshot: QrelsSnapshot) -
 def folds_of(whole: RunPool, run: Run, snapshot: QrelsSnapshot, number: int) -> list[RunPool]:
     """Cut the images of a pool, in the order of their corpus, into `number` equal parts.
 
-    Raises PhraseboxError where that is impossible.
+    Raises PhraseboxError if that is impossible.
     """
     check_fits(run, snapshot)
     names = names_of(run.corpus.name)
@@ -282,7 +282,7 @@ def rank_in_pools(run: Run, pools: Sequence[RunPool], *, reorder: Reorder | None
 
 
 def candidates_apart(runs: Sequence[tuple[str, RankedItems]]) -> str:
-    """Return, in words, which of the named runs chose from other items; "" where none is known to."""
+    """Return, in words, which of the named runs chose from other items; "" if none is known to."""
     for (first, ours), (second, theirs) in combinations(runs, 2):
         apart = (theirs.whole and len(np.setdiff1d(ours.items, theirs.items))) or (
             ours.whole and len(np.setdiff1d(theirs.items, ours.items))

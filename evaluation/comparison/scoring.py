@@ -103,10 +103,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A run against the first, on one measure; p is None where `reason` says why.
+    """A run against the first, on one measure; p is None if `reason` says why.
 
     `difference` is the run's figure minus the first's, and `adjusted` is p after Holm. `preference` is on how
-    many queries the run is better; None where no query has a value.
+    many queries the run is better; None if no query has a value.
     """
 
     run: str
@@ -131,7 +131,7 @@ def score(
     """Return the figures of `run` under `snapshot`, or under its part in `subset`; raises UnknownMeasure,
     NotComparable.
 
-    Default measures: OF_ORIGINALS under a protocol, else MEASURES. `missing` is a `Missing`.
+    Default measures: OF_ORIGINALS under a protocol, else DEFAULT_MEASURES. `missing` is a `Missing`.
     """
     (scored,) = score_all([run], snapshot, measures, subset=subset, missing=missing)
     return scored

@@ -26,7 +26,7 @@ WHAT = {"R": "R@k: an original in the top k", "S": "S@k: a relevant item in the 
 
 
 def plot(direction: DirectionTable) -> Plot | None:
-    """Return the curves of a direction; None where no run was measured at any k."""
+    """Return the curves of a direction; None if no run was measured at any k."""
     rows: list[list[Cell]] = [
         [system.label, f"{letter}@k", k, share]
         for letter in WHAT

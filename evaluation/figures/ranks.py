@@ -19,7 +19,7 @@ NOT_THERE = "not listed"
 
 
 def plot(direction: DirectionTable) -> Plot | None:
-    """Return the histograms of a direction; None where no query has an original."""
+    """Return the histograms of a direction; None if no query has an original."""
     names = bin_names()
     used = [
         number for number in range(len(names)) if any(system.ranks[number] for system in direction.systems)

@@ -33,7 +33,7 @@ ROOM = 0.045
 
 
 def plot(directions: Sequence[DirectionTable], orders: Sequence[OrderAgreement]) -> Plot | None:
-    """Return a figure of the systems of all directions; None where none has both kinds of figures."""
+    """Return a figure of the systems of all directions; None if none has both kinds of figures."""
     rows: list[list[Cell]] = []
     held: list[tuple[str, str, str]] = []
     for direction in directions:

@@ -41,7 +41,7 @@ _RESULT = '[{"image_id": 42, "bbox": [x, y, width, height], "score": 0.9}, ...]'
 
 class FileBox(NamedTuple):
     """A box (xmin, ymin, xmax, ymax) in pixels, counted from 1 and inclusive, of the image called `image` in
-    the file, in its name `spaces`. A higher `score` is better; 0 where the file has none."""
+    the file, in its name `spaces`. A higher `score` is better; 0 if the file has none."""
 
     image: str
     box: tuple[int, int, int, int]

@@ -47,7 +47,7 @@ class FastTextModel:
     boxes: NDArray[Any] | None = None
 
     def __init__(self, path: Path) -> None:
-        """Raises FormatError where the vectors are damaged, and for a model that classifies texts."""
+        """Raises FormatError if the vectors are damaged, and for a model that classifies texts."""
         load_facebook_vectors = load_extra("gensim.models.fasttext").load_facebook_vectors  # takes a second
 
         try:

@@ -173,7 +173,7 @@ LAYOUTS.register("latex", as_latex)
 
 
 def finite_or_none(value: float | None) -> float | None:
-    """Return the figure, or None where it is not finite: JSON has no NaN."""
+    """Return the figure, or None if it is not finite: JSON has no NaN."""
     return None if _absent(value) or value is None or math.isinf(value) else float(value)
 
 

@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 
 from evaluation.formats.feature_files import DescribedItems, open_features
 from models_core import storage
+from phrasebox.agreement.summary import (
+    AgreementBetween,
+    AgreementWithin,
+    Resampling,
+    agreement_between,
+    agreement_within,
+)
 from phrasebox.balance import BELOW_DEPTH, CAPTIONS, EXAMPLES, NAMED_IMAGES, PAIRS, current_tally
 from phrasebox.formats import JUDGMENT_FORMATS, JudgedPair
 from phrasebox.formats.embeddings import read_sides, scores_of
@@ -152,6 +159,46 @@ def read_judged_pairs(path: Path, format: str, repeats: bool) -> Iterator[Judged
     """Yield the pairs of a file of judgments; with `repeats`, a pair that occurs twice was answered twice."""
     reader = JUDGMENT_FORMATS.get(format)
     return (reader.counting_repeats() if repeats else reader).read(path)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSet:
+    """Judged pairs: `pairs`, or those of a file."""
+
+    path: Path | None
+    format: str
+    repeats: bool
+    pairs: tuple[JudgedPair, ...] = ()
+
+    def read(self) -> Sequence[JudgedPair]:
+        """Return the pairs; raises FormatError."""
+        if self.path is None:
+            return self.pairs
+        return list(read_judged_pairs(self.path, self.format, self.repeats))
+
+
+def agreement_of(
+    first: JudgedSet,
+    second: JudgedSet | None,
+    resampling: Resampling,
+    unit: str,
+    thresholds: tuple[Sequence[float], Sequence[float]],
+    unjudged_is_no: bool,
+) -> AgreementWithin | AgreementBetween:
+    """Return the agreement within `first`, or between the two, cut at the `thresholds` of each; raises
+    FormatError and AgreementError."""
+    if second is None:
+        return agreement_within(first.read(), resampling, unit=unit)
+    rows, columns = thresholds
+    return agreement_between(
+        first.read(),
+        second.read(),
+        resampling,
+        rows=rows,
+        columns=columns,
+        unjudged_is_no=unjudged_is_no,
+        unit=unit,
+    )
 
 
 def read_qrels_lines(path: Path, format: str) -> Iterator[QrelsLine]:

@@ -11,7 +11,7 @@ class LocalizationSet(StoredPredictions):
     `layer` is the name of the layer with the mentions, `regions` the feature set whose regions were ranked;
     both are empty for a set that was read from a file, `source`, with `source_digest`. `unknown_count`
     mentions had no word in the system's vocabulary, `clipped` regions extended beyond their picture.
-    `image_ids` are the row ids of the images that the system looked at, as little-endian int64; None where
+    `image_ids` are the row ids of the images that the system looked at, as little-endian int64; None if
     they are unknown: for a file without a declaration (`split`).
     """
 
@@ -148,7 +148,7 @@ class CaptionSet(StoredPredictions):
 
 class WrittenCaption(models.Model):
     """A caption of a set. `box` has the corners of its region in pixels, and is empty for a whole image;
-    `log_probability` is 0 where its system has none."""
+    `log_probability` is 0 if its system has none."""
 
     caption_set = models.ForeignKey(
         CaptionSet, on_delete=models.CASCADE, related_name="captions", db_index=False

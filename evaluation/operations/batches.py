@@ -58,7 +58,7 @@ def plan_text(plan: PlannedBatch) -> str:
             "",
             f"{work} ({took}), {numbers.price}",
             *pages_text(filling, _UNFILTERED if plan.threshold is None else _REMEDY),
-            "not included: pages with control items only, and pages reassigned after a judge is discarded",
+            "not included: pages with control items only, and pages that are reassigned",
         ]
     )
 
@@ -98,7 +98,7 @@ def reassignment_text(reassignment: Reassignment) -> str:
     """Return whose pages are asked again, and the price."""
     if not reassignment.judges:
         return f"all judges of batch {reassignment.batch!r} count; nothing needs to be reassigned"
-    did = "discarded" if reassignment.done else "to be discarded"
+    did = "answers withdrawn" if reassignment.done else "answers to be withdrawn"
     word = "reassigned" if reassignment.done else "to be reassigned"
     lines = [f"{judge}: {why}" for judge, why in reassignment.judges.items()]
     work = f"{reassignment.answers} answers {word}: {reassignment.seconds / 3600:.1f} hours"

@@ -27,7 +27,7 @@ BINS = (1, 5, 10, 20, 50, 100, 500)
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFigure:
-    """A system's figure on one measure; None where it does not exist.
+    """A system's figure on one measure; None if it does not exist.
 
     `low` and `high` bound its interval, which is of the kind `interval` ("bootstrap", "Wilson") and based on
     that many `images`; `remark` is about it. `at_best` counts unjudged items within the cut as relevant (no
@@ -84,7 +84,7 @@ class SignificanceTest:
 
 @dataclass(frozen=True, slots=True)
 class DirectionTable:
-    """One direction's table, systems in the requested order; `baseline` is a label, "" where there is none.
+    """One direction's table, systems in the requested order; `baseline` is a label, "" if there is none.
 
     `basis` describes the queries of the figures, `remarks` what was not ranked, and `provenance` what systems
     have seen of the images, by label, as plain data (`evaluation.comparison.provenance`).

@@ -85,7 +85,7 @@ def judging_of(
 ) -> JudgingSummary:
     """Return the statistics of `pairs` (at least one); `others` are judgments of the same pairs by others.
 
-    Raises AgreementError where the two sets share no pair.
+    Raises AgreementError if the two sets share no pair.
     """
     grades = [pair.grades for pair in pairs]
     scale = sorted({grade for pair_grades in grades for grade in pair_grades})
@@ -131,7 +131,7 @@ def _coefficients(
 
 
 def _with_the_others(pairs: Sequence[JudgedPair], resampling: Resampling) -> SweptKappas | None:
-    """Compare each answer with the mean of the others to its pair; None where no pair has two answers."""
+    """Compare each answer with the mean of the others to its pair; None if no pair has two answers."""
     first_grades: list[float] = []
     rest: list[float] = []
     owners: list[str] = []

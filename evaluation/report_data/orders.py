@@ -18,7 +18,7 @@ BY_JUDGMENTS = ("R-precision", "nDCG@10", "nDCG", "S@10", "MAP")
 
 @dataclass(frozen=True, slots=True)
 class OrderAgreement:
-    """The agreement of two measures on the order of `systems` systems; rho and tau-b are None where `reason`
+    """The agreement of two measures on the order of `systems` systems; rho and tau-b are None if `reason`
     says why."""
 
     direction: str

@@ -133,7 +133,7 @@ def _kinds(direction: DirectionTable, level: float, resamples: int) -> str:
 
 
 def bounds(direction: DirectionTable) -> Titled | None:
-    """Return the figures with unjudged items within the cut counted as relevant; None where these are the
+    """Return the figures with unjudged items within the cut counted as relevant; None if these are the
     same.
 
     They are no upper bound: the cut of R-precision depends on what is judged, and recall ignores items beyond

@@ -29,13 +29,13 @@ class BatchNumbers:
     """A batch at the time of the report: `numbers` are the plan, the rest its results.
 
     Of the pairs judged before, `lacking` have fewer answers now than requested. `judges` have answers that
-    count; `unused` has the reason why others' do not, and `discarded` why those of others were withdrawn, as
+    count; `unused` has the reason why others' do not, and `withdrawn` why those of others were withdrawn, as
     texts. `before` are excluded answers that their judges gave before the rules suspended and somebody
     reinstated them; `counted` are those that count, since these judges were named explicitly. `answers` is
     every answer submitted, including control items and later withdrawals. `askable` is the number of pairs
     that could be asked where a batch asks in rounds, else None. `filling` is how full the pages are, as
     `protocol.paging.Filling`; empty for graded pairs. `loss` is what the filter loses, as
-    `pooling.unlikely.FilterLoss`, None where it is unknown.
+    `pooling.unlikely.FilterLoss`, None if it is unknown.
     """
 
     batch: str
@@ -53,7 +53,7 @@ class BatchNumbers:
     filling: Mapping[str, int]
     judges: int
     unused: Sequence[str]
-    discarded: Sequence[str]
+    withdrawn: Sequence[str]
     before: int
     counted: int
     askable: int | None
@@ -238,14 +238,14 @@ def _of_batch(batch: BatchNumbers) -> Section:
         ("answers handed in, to pages or graded pairs; of tests, and withdrawn ones, too", batch.answers),
         ("judges with answers that count", batch.judges),
         ("judges whose answers are left out", len(batch.unused)),
-        ("judges discarded, their answers withdrawn", len(batch.discarded)),
+        ("judges whose answers were withdrawn", len(batch.withdrawn)),
         ("answers left out, from before their judges were reinstated", batch.before),
         ("price planned", numbers["price"]),
         ("earned", batch.earned),
     ]
     remarks = [
         f"{what}: {'; '.join(_counted(why))}."
-        for what, why in (("Judges left out", batch.unused), ("Judges discarded", batch.discarded))
+        for what, why in (("Judges left out", batch.unused), ("Answers withdrawn", batch.withdrawn))
         if why
     ]
     if batch.lacking:

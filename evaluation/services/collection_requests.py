@@ -61,13 +61,13 @@ class StoredParses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeakCollectionsRequest:
-    """Weak collections, by name: images with titles, tags or descriptions, which systems learn from and no
-    annotator sees."""
+    """Weak collections, by name: images with titles, tags or descriptions for training systems, which
+    annotators never see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionSummary:
-    """A weak collection: how many images it has, the kinds of their texts, and their feature sets."""
+    """A weak collection: its number of images, the kinds of their texts, and their feature sets."""
 
     name: str
     rows: int
@@ -105,7 +105,7 @@ class RemoveCollectionRequest:
 
 
 def check_parses(request: ImportParsesRequest, context: OperationContext) -> ImportParsesRequest:
-    """Raise Invalid where the corpus has parses and `replace` is not set."""
+    """Raise Invalid if the corpus has parses and `replace` is not set."""
     if not request.replace and stored_parses(request.corpus) is not None:
         raise invalid("replace", "has_parses", corpus=request.corpus)
     return request
@@ -140,7 +140,7 @@ def list_collections(request: WeakCollectionsRequest, context: OperationContext)
 def check_new_collection(
     request: ImportCollectionRequest, context: OperationContext
 ) -> ImportCollectionRequest:
-    """Raise Invalid where a collection or a corpus has this name."""
+    """Raise Invalid if a collection or a corpus has this name."""
     taken = any(collection.name == request.name for collection in weak_collections())
     if taken or Corpus.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)

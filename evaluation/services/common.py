@@ -38,7 +38,7 @@ def check_name(name: str, word: str) -> None:
 
 
 def check_same_corpus(context: OperationContext, row: Any) -> None:
-    """Raise InputError where the row that now has a job's name is of another corpus: the original was removed
+    """Raise InputError if the row that now has a job's name is of another corpus: the original was removed
     since, and another one created under its name."""
     corpus = context.progress.corpus if context.progress is not None else None
     if corpus is not None and row.corpus_id != corpus.pk:
@@ -51,7 +51,7 @@ def check_same_corpus(context: OperationContext, row: Any) -> None:
 @contextmanager
 def errors_without_folder(path: Path, context: OperationContext) -> Iterator[None]:
     """Context for reading a file that was uploaded, or that is in `sources`: error messages name it without
-    its folder. Raises InputError where it no longer exists."""
+    its folder. Raises InputError if it no longer exists."""
     if context.by_path:
         yield
         return
@@ -90,7 +90,7 @@ _COLUMN_NAMES = {
 
 
 def check_same_provenance(existing: StoredPredictions, columns: Mapping[str, Any], word: str) -> None:
-    """Raise InputError where an existing set of predictions, a `word`, has other provenance, and name the
+    """Raise InputError if an existing set of predictions, a `word`, has other provenance, and name the
     differences.
 
     The name of a file (`source`) is not compared, its content is; remarks are not compared either.

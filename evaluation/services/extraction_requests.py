@@ -82,8 +82,8 @@ def _region_methods() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractFeaturesRequest:
-    """A vector is computed for each picture of a corpus, and they become a feature set. What was stopped goes
-    on where it ended."""
+    """A vector is computed for each picture of a corpus, and they become a feature set. An interrupted run
+    resumes."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     name: SetName
@@ -100,8 +100,8 @@ class ExtractFeaturesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractRegionsRequest:
-    """Regions of each picture of a corpus are found, and described by a vector each: a feature set of
-    regions. What was stopped goes on where it ended."""
+    """Regions of each picture of a corpus are detected, and described by a vector each: a feature set of
+    regions. An interrupted run resumes."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     name: SetName
@@ -142,7 +142,7 @@ class ExtractRegionsRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisualWordsRequest:
     """Codebooks are learned from a corpus's pictures, and every picture's words of colour, texture and shape
-    are stored, which trainings and cross-validations find."""
+    are stored for trainings and cross-validations."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of the codebooks"))] = 0

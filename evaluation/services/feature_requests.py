@@ -92,8 +92,8 @@ class FeaturesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSetSummary:
-    """A feature set: vectors of the images, captions, regions or words of a corpus. Trainings take it by its
-    `label`, name and version; `origin` says where it came from, `digest` is of ids and numbers."""
+    """A feature set: vectors of the images, captions, regions or words of a corpus. Trainings refer to its
+    `label`, name and version; `origin` is its source, `digest` is that of ids and numbers."""
 
     label: str
     corpus: str
@@ -120,7 +120,7 @@ class StoredFeatures(FeatureSetSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveFeaturesRequest:
-    """It is refused while a system needs the feature set."""
+    """Rejected while a system needs the feature set."""
 
     corpus: Annotated[str, Named(FEATURE_OWNERS), Help(_("Corpus"))]
     set: Annotated[
@@ -130,8 +130,8 @@ class RemoveFeaturesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportFeaturesRequest:
-    """Vectors of a corpus's images, captions, regions or words become a feature set. What was stopped goes on
-    where it ended."""
+    """Vectors of a corpus's images, captions, regions or words become a feature set. An interrupted run
+    resumes."""
 
     corpus: Annotated[str, Named(FEATURE_OWNERS), Help(_("Corpus"))]
     file: Annotated[
@@ -164,7 +164,7 @@ class ImportFeaturesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionFeaturesRequest:
-    """Vectors of a weak collection's images become a feature set, of the same name as the corpus's."""
+    """Vectors of a weak collection's images become a feature set, with the same name as the corpus's."""
 
     collection: Annotated[str, Field(max_length=100), Help(_("Weak collection"))]
     name: SetName
@@ -176,8 +176,8 @@ class CollectionFeaturesRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordVectorsRequest:
     """Word vectors are learned from a corpus's captions, by skip-gram with negative sampling, and become a
-    feature set of words. With vectors that have read the captions of test images, figures on those images are
-    too good."""
+    feature set of words. If these include the captions of test images, figures on those images are too
+    high."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     name: SetName
@@ -192,10 +192,8 @@ class WordVectorsRequest:
     dimensions: Annotated[int, Field(ge=2, le=2000), Help(_("Numbers of a vector"))] = 100
     window: Annotated[int, Field(ge=1, le=50), Help(_("Words to either side that are predicted"))] = 5
     negative: Annotated[int, Field(ge=1, le=50), Help(_("Wrong words beside each right one"))] = 5
-    epochs: Annotated[int, Field(ge=1, le=1000), Help(_("How often the captions are read"))] = 10
-    least: Annotated[
-        int, Field(ge=1, le=10**6), Help(_("How often a word comes at least, to get a vector"))
-    ] = 2
+    epochs: Annotated[int, Field(ge=1, le=1000), Help(_("Passes over the captions"))] = 10
+    least: Annotated[int, Field(ge=1, le=10**6), Help(_("Occurrences that a word needs to get a vector"))] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31), Help(_("Seed of the training"))] = 0
 
 
@@ -263,7 +261,7 @@ def import_requested_features(request: ImportFeaturesRequest, context: Operation
 def check_collection(
     request: CollectionFeaturesRequest, context: OperationContext
 ) -> CollectionFeaturesRequest:
-    """Raise Invalid where the collection does not exist."""
+    """Raise Invalid if the collection does not exist."""
     known = [collection.name for collection in weak_collections()]
     if request.collection not in known:
         code, kind = "unknown_of" if known else "unknown", _("weak collection")
@@ -289,7 +287,7 @@ def import_collection_features(
 
 
 def check_word_vectors(request: WordVectorsRequest, context: OperationContext) -> WordVectorsRequest:
-    """Raise Invalid where the captions do not exist, and where the request has to name which are read."""
+    """Raise Invalid if the captions do not exist, and if the request has to name which are read."""
     corpus = corpus_named(request.corpus)
     check_images("split", request.split, corpus, context, runs=True, also=ALL_CAPTIONS)
     if not request.split:

@@ -25,7 +25,7 @@ SetField = Annotated[str, Field(pattern=r"^([-a-zA-Z0-9_]+(:\d{1,9})?)?$", max_l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionRequest:
-    """What every such request names. `set_name` is what the new set is called."""
+    """The common fields of such requests. `set_name` is the name of the new set."""
 
     system: Annotated[str, Named(SYSTEMS), Help(_("System"))]
     name: Annotated[
@@ -77,8 +77,8 @@ def prediction_values(row: Any) -> dict[str, Any]:
 
 
 def requested_system(request: PredictionRequest, context: OperationContext) -> System:
-    """Return the system that a request names. Raises InputError where its corpus is not the job's, and
-    Invalid where its corpus does not have the images."""
+    """Return the system that a request names. Raises InputError if its corpus is not the job's, and
+    Invalid if its corpus does not have the images."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
     check_images("split", request.split, row.corpus, context)
@@ -86,7 +86,7 @@ def requested_system(request: PredictionRequest, context: OperationContext) -> S
 
 
 def method_of(system: System) -> Method | None:
-    """Return the method with which a system was trained here, None where it was not."""
+    """Return the method with which a system was trained here, None if it was not."""
     return METHODS.get(system.settings.get("recipe", {}).get("method", ""))
 
 
@@ -97,7 +97,7 @@ def region_sets(corpus: str, *, proposed: bool = False) -> list[FeatureSet]:
 
 
 def check_set(field: str, label: str, sets: Iterable[FeatureSet]) -> None:
-    """Raise Invalid where a field names none of these sets; "" is always valid."""
+    """Raise Invalid if a field names none of these sets; "" is always valid."""
     known = sorted({known_label.label for known_label in sets})
     if label and not any(label in (known_label, known_label.partition(":")[0]) for known_label in known):
         about: dict[str, Any] = {"kind": _("feature set"), "value": label, "known": ", ".join(known)}

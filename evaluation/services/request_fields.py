@@ -23,7 +23,7 @@ LayerField = Annotated[str, Field(pattern=r"^[-a-zA-Z0-9_]*$", max_length=100)]
 def check_images(
     field: str, text: str, corpus: Any, context: OperationContext, *, runs: bool = False, also: str = ""
 ) -> None:
-    """Raise Invalid where the text of a field names no images of a corpus: a split, a fold such as 1/5, with
+    """Raise Invalid if the text of a field names no images of a corpus: a split, a fold such as 1/5, with
     `runs` run:NAME, or the word `also`; "" is always valid. With `context.by_path` any other text may be the
     name of a file."""
     splits = [split for split in split_names(corpus) if split]
@@ -38,7 +38,7 @@ def check_images(
 
 
 def check_layer(field: str, name: str, corpus: Any) -> None:
-    """Raise Invalid where a field names no layer of a corpus; "" is always valid."""
+    """Raise Invalid if a field names no layer of a corpus; "" is always valid."""
     known = ", ".join(layer_names(corpus))
     if name and name not in layer_names(corpus):
         raise invalid(field, "unknown_of" if known else "unknown", kind=_("layer"), value=name, known=known)
@@ -98,8 +98,8 @@ class IntervalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureRequest(IntervalRequest):
-    """Figures of some images, of those of a set where nothing is said of them. `images` names them as
-    `subset_named` does, None for those of the set."""
+    """Figures of a part of the images, by default of those of a set. `images` names them as in
+    `subset_named`; None: those of the set."""
 
     split: Annotated[
         str,

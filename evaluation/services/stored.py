@@ -57,7 +57,7 @@ def row_lock(row: Any) -> Iterator[None]:
 
 
 def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) -> None:
-    """Remove a row with its dependent rows and its folders; raises PhraseboxError where something else uses
+    """Remove a row with its dependent rows and its folders; raises PhraseboxError if something else uses
     it, Busy while it is written."""
     word, key = STORED_ROWS[type(row)]
     name = f"{row.name}:{row.version}" if isinstance(row, QrelsSnapshot) else row.name
@@ -81,7 +81,7 @@ def remove_stored(row: Any, actor: Any = None, *, folders: Iterable[Path] = ()) 
 
 
 def set_archived(row: Any, archived: bool, actor: Any = None) -> bool:
-    """Hide a row from lists, or show it again; return False where that is its state already. Nothing else
+    """Hide a row from lists, or show it again; return False if that is its state already. Nothing else
     changes: its name remains valid, and so does everything made from it."""
     word, at = str(row._meta.verbose_name), timezone.now() if archived else None
     with transaction.atomic():
@@ -100,7 +100,7 @@ def get_or_publish(
     """Return the set of predictions with this name and these columns, and whether it is new: then `fill`
     writes its rows, and it becomes visible once complete.
 
-    Raises InputError where a set of that name has other columns, Busy, and whatever `fill` raises; then
+    Raises InputError if a set of that name has other columns, Busy, and whatever `fill` raises; then
     nothing of it remains.
     """
     word, rows = STORED_ROWS[model][0], model._default_manager

@@ -34,9 +34,7 @@ class OfCorpusRequest:
 class ArchivableRequest(OfCorpusRequest):
     """The same, without archived objects, or only those."""
 
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
+    archived: Annotated[bool, Help(_("Archived"), _("Archived ones, instead of those in use"))] = False
 
 
 def rows_of_corpora(model: type[StoredRow]) -> Callable[..., QuerySet[Any]]:
@@ -56,7 +54,7 @@ class _Versions(StoredKind):
     """Versioned objects: NAME is the newest version, NAME:VERSION a specific one."""
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """Return the version; None where there is none that the account may use."""
+        """Return the version; None if there is none that the account may use."""
         if not re.fullmatch(self.pattern, name):
             return None
         called, _colon, version = name.partition(":")
@@ -74,7 +72,7 @@ class _OfOneCorpus(StoredKind):
     it."""
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """Return the row; None where there is none that the account may use, or several."""
+        """Return the row; None if there is none that the account may use, or several."""
         corpus, _colon, called = name.rpartition(":")
         rows = self.rows(account, *roles).filter(name=called)
         matches = list((rows.filter(corpus__name=corpus) if corpus else rows)[:2])

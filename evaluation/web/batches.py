@@ -76,7 +76,7 @@ class JudgeLine:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of control items that the judge answered correctly; None where there were none."""
+        """The share of control items that the judge answered correctly; None if there were none."""
         return self.judge.right / self.judge.known if self.judge.known else None
 
     @property

@@ -195,6 +195,6 @@ def _qrels_of(request: HttpRequest, corpus: str) -> list[QrelsSnapshot]:
 
 
 def _first(corpora: Sequence[Any]) -> str:
-    """Return the first corpus that has runs, or "" where none has."""
+    """Return the first corpus that has runs, or "" if none has."""
     with_runs = set(Run.objects.filter(published=True).values_list("corpus_id", flat=True).distinct())
     return next((corpus.name for corpus in corpora if corpus.pk in with_runs), "")

@@ -188,6 +188,6 @@ def _others(view: _View) -> Sequence[Run]:
 
 
 def _start(text: str, view: _View) -> int:
-    """Return the position of the query at which a page begins; 0 where the address names none."""
+    """Return the position of the query at which a page begins; 0 if the address names none."""
     query = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
     return view.queries.index(query) if query in view.queries else 0

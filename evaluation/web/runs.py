@@ -120,7 +120,7 @@ def run_detail(request: HttpRequest, row: Run) -> HttpResponseBase:
 
 
 def chosen_qrels(request: HttpRequest, choices: list[QrelsSnapshot]) -> QrelsSnapshot | None:
-    """Return the qrels that an address names, by NAME or NAME:VERSION; else the newest, None where there are
+    """Return the qrels that an address names, by NAME or NAME:VERSION; else the newest, None if there are
     none.
 
     Raises UnknownName.

@@ -355,7 +355,7 @@ METHODS: dict[str, Method] = {}
 
 
 def register_method(method: Method) -> Method:
-    """Register a method under its name; raises ValueError where another one has it."""
+    """Register a method under its name; raises ValueError if another one has it."""
     if METHODS.get(method.name, method) != method:
         raise ValueError(f"two methods are called {method.name!r}; give one another name")
     METHODS[method.name] = method

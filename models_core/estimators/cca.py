@@ -110,7 +110,7 @@ def choose_maps(
     """Return the maps and power with the highest `figure_of`; of equal ones the first that was tried.
 
     Sums of many numbers in single precision have rounding errors, so a covariance may not be invertible with
-    a small ridge. Another ridge is used, if there is one. Raises SingularCovariance where none is large
+    a small ridge. Another ridge is used, if there is one. Raises SingularCovariance if none is large
     enough.
     """
     grid = Grid((Axis("ridge", settings.ridges), Axis("power", powers)), RECALL, settings.grid_steps)
@@ -144,7 +144,7 @@ def choose_maps(
 def canonical_maps(covariances: Covariances, components: int, ridge: float) -> CanonicalMaps:
     """Return the leading `components` of eq. 1, or as many as there are.
 
-    Raises SingularCovariance where a covariance with its ridge is not invertible, naming constant columns.
+    Raises SingularCovariance if a covariance with its ridge is not invertible, naming constant columns.
     """
     factors = [
         _factor(covariance, ridge, name)
@@ -256,7 +256,7 @@ class CCA(LinearEmbedder):
         """Learn from all captions with their images; choose ridge and power on `validation`.
 
         Of equally good settings the first is chosen: the smallest ridge, then the smallest power, in the
-        order in which they are listed. Raises ValueError without held-out pairs where there is a choice.
+        order in which they are listed. Raises ValueError without held-out pairs if there is a choice.
         """
         self._check_choice(validation)
         covariances = sums_of_dataset(train, context).covariances()
@@ -298,7 +298,7 @@ class CCA(LinearEmbedder):
 
     @classmethod
     def from_state(cls, settings: CCASettings, state: State) -> CCA:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.take_maps(arrays)

@@ -66,7 +66,7 @@ ROW_MAPS: dict[str, Callable[[State], RowMap]] = {}
 
 
 def register_row_map(name: str, make: Callable[[State], RowMap]) -> None:
-    """Register a function that reconstructs a map of rows; raises ValueError where another has the name."""
+    """Register a function that reconstructs a map of rows; raises ValueError if another has the name."""
     if ROW_MAPS.setdefault(name, make) != make:
         raise ValueError(f"two maps of rows are called {name!r}; give one another name")
 
@@ -128,7 +128,7 @@ class PairedSums:
         self.count += blocks[0].shape[0]
 
     def merge(self, other: PairedSums) -> None:
-        """Add the sums of other pairs. Raises ValueError where they have other widths."""
+        """Add the sums of other pairs. Raises ValueError if they have other widths."""
         if other.widths != self.widths:
             raise ValueError(f"sums of {other.widths} numbers against {self.widths}; expected the same")
         if not other.count:
@@ -190,7 +190,7 @@ class PairedSums:
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PairedSums:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(*arrays["products"].shape)
         restored.count, restored._products = int(settings["count"]), np.array(arrays["products"])
         restored._shifts, restored._sums, restored._squares = (

@@ -8,7 +8,7 @@ PACKAGE = "models_core.estimators"
 
 
 def load_methods(package: str = PACKAGE) -> None:
-    """Import the modules of a package that register methods. Raises ImportError where there is no such
+    """Import the modules of a package that register methods. Raises ImportError if there is no such
     package."""
     imported = import_module(package)
     for module in pkgutil.iter_modules(imported.__path__, f"{package}."):

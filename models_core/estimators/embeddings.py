@@ -111,7 +111,7 @@ class LinearEmbedder:
         return arrays
 
     def take_maps(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Restore both maps. Raises KeyError where something is missing."""
+        """Restore both maps. Raises KeyError if something is missing."""
         self.images_, self.captions_ = (
             LinearMap(arrays[f"{name}.mean"], arrays[f"{name}.weights"])
             for name in (IMAGE_VIEW, CAPTION_VIEW)

@@ -36,7 +36,7 @@ class Axis:
     most: float = float("inf")
 
     def beyond(self, values: Sequence[float], *, upper: bool) -> float | None:
-        """Return the next value beyond an end of `values`, at the distance of the last step; None where there
+        """Return the next value beyond an end of `values`, at the distance of the last step; None if there
         is none."""
         ordered = sorted(set(values), reverse=upper)
         if len(ordered) < 2 or not min(ordered[:2]) > 0:
@@ -71,7 +71,7 @@ class Grid:
         return prod(len(set(axis.values)) for axis in self.axes)
 
     def next_setting(self, tried: Sequence[Sequence[float]]) -> GridPoint | None:
-        """Return the setting to try after `tried`, rows of a setting and its figure; None where nothing is
+        """Return the setting to try after `tried`, rows of a setting and its figure; None if nothing is
         left."""
         return list(self._searched(tried))[-1].next
 
@@ -117,7 +117,7 @@ class Grid:
     def _extended(
         self, values: tuple[tuple[float, ...], ...], best: GridPoint
     ) -> tuple[GridPoint, ...] | None:
-        """Return the values of the axes extended by one at an end that is the best; None where no end is."""
+        """Return the values of the axes extended by one at an end that is the best; None if no end is."""
         for index, (axis, listed_values) in enumerate(zip(self.axes, values, strict=True)):
             for upper, end in ((True, max(listed_values)), (False, min(listed_values))):
                 listed = max(axis.values) if upper else min(axis.values)
@@ -129,7 +129,7 @@ class Grid:
 
 
 def _remark(axis: Axis, values: Sequence[float], best: float, moved: tuple[str, float, float]) -> str:
-    """Return a remark on the chosen value of an axis; "" where it is inside the grid."""
+    """Return a remark on the chosen value of an axis; "" if it is inside the grid."""
     figure, before, after = moved
     listed = f"{min(axis.values):g} .. {max(axis.values):g}"
     beyond = not min(axis.values) <= best <= max(axis.values)

@@ -41,7 +41,7 @@ class NumbersOutOfRange(ValueError):
 def check_inputs(method: Method, data: Dataset, which: str = "") -> tuple[str, ...]:
     """Return remarks on the numbers of `data`, a sentence each; `which` names the data, such as "held-out".
 
-    Raises NumbersOutOfRange where numbers of a view are larger or smaller than the method accepts. Methods
+    Raises NumbersOutOfRange if numbers of a view are larger or smaller than the method accepts. Methods
     themselves check that numbers are finite, since they can name the row.
     """
     remarks: list[str] = []
@@ -100,7 +100,7 @@ def _remarks(name: str, rows: Any, lengths: tuple[float, float], *, vectors: boo
 
 
 def _check_length(name: str, seen: _Sums, lengths: tuple[float, float]) -> None:
-    """Raise NumbersOutOfRange where nonzero rows are too long or too short."""
+    """Raise NumbersOutOfRange if nonzero rows are too long or too short."""
     least, most = lengths
     if seen.largest > 0 and not least <= seen.length <= most:
         raise NumbersOutOfRange(

@@ -88,7 +88,7 @@ class NearestCaption:
 
     @classmethod
     def from_state(cls, settings: NearestCaptionSettings, state: State) -> NearestCaption:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.vectors_ = state[0]["vectors"]
         restored.sentences_ = [tuple(sentence) for sentence in state[1]["sentences"]]

@@ -9,7 +9,7 @@ so a squared distance is 2 - 2 cos. A phrase without a known word, and an image 
 distance of 2, that of a right angle. With alpha = 1 it is whole-image CCA.
 
 A sentence without phrases is as far from an image as the others that are scored with it are on average, 0
-where none has phrases (ours; the paper is silent). So an image ranks these sentences among each other by the
+if none has phrases (ours; the paper is silent). So an image ranks these sentences among each other by the
 whole alone, on the scale of the others. With an empty sum, 0, they would be nearest to every image.
 
 A large matrix of images x captions is never in memory (40 GB for the 31,783 images of Flickr30k): distances

@@ -1,4 +1,4 @@
-"""Principal component analysis: the directions in which rows differ most, and rows of length 1.
+"""Principal component analysis, and rows normalized to length 1.
 
 The axes are eigenvectors of the covariance matrix where there are more rows than numbers, else of the inner
 products of the rows. Signs are fixed: the largest number of each axis is positive.
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-#: Directions whose variance is less than this share of the largest are rounding.
+#: Directions whose variance is a smaller share of the largest are rounding errors.
 _LEAST_SHARE = 1e-10
-#: Columns or rows that are held in double precision at a time.
+#: Number of columns or rows in double precision at a time.
 _SPAN = 512
 
 
 @dataclass(frozen=True, slots=True)
 class PrincipalAxes:
-    """The mean of rows, shape (numbers,), and orthonormal axes, shape (numbers, kept).
+    """The mean of rows, shape (numbers,), and orthonormal axes, shape (numbers, axes).
 
     The axis of the largest variance comes first.
     """
@@ -31,9 +31,9 @@ class PrincipalAxes:
 
     @classmethod
     def fit(cls, rows: NDArray[np.float32], most: int) -> PrincipalAxes:
-        """The `most` leading axes of rows, shape (rows, numbers), or as many as have variance.
+        """Return the `most` leading axes of rows, shape (rows, numbers), or as many as have variance.
 
-        Raises ValueError where all rows are the same.
+        Raises ValueError if all rows are equal.
         """
         count, numbers = rows.shape
         mean = rows.mean(axis=0, dtype=np.float64)
@@ -50,7 +50,7 @@ class PrincipalAxes:
         axis_count = min(most, numbers, count)
         size = len(products)
         values, vectors = linalg.eigh(products, subset_by_index=(size - axis_count, size - 1))
-        # In float32, equal rows may differ from their mean by rounding alone.
+        # In float32, equal rows may differ from their mean by rounding.
         rounding = count * float(np.finfo(np.float32).eps * np.abs(mean).max(initial=0)) ** 2
         wide = values[::-1] > max(_LEAST_SHARE * values[-1], rounding)
         if not wide.any():
@@ -67,11 +67,11 @@ class PrincipalAxes:
         return cls(mean.astype(np.float32), axes.astype(np.float32))
 
     def transform(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Shape (rows, kept): rows less the mean, along the axes."""
+        """Return rows less the mean, along the axes: shape (rows, axes)."""
         return np.asarray((rows - self.mean) @ self.axes, np.float32)
 
 
 def unit_rows(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Each row brought to length 1, shape (rows, numbers); rows of zeros stay so."""
+    """Return each row normalized to length 1, shape (rows, numbers); rows of zeros stay zeros."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return np.asarray(rows / np.where(lengths > 0, lengths, 1)[:, None], np.float32)

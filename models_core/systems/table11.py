@@ -1,10 +1,10 @@
-"""The thirty systems of Table 11 of Hodosh et al. 2013, in its order: our names, and what is printed.
+"""The thirty systems of Table 11 of Hodosh et al. 2013, in its order, with our names and the printed figures.
 
-"BNC" is whatever background text the user names. Print does not list which power each image kernel has
-(2 or 3) nor the factor of each text kernel's diagonal (1 to 15). Here all have the same, which did best
-for BoW5 and TRI5 on held-out images of 1,000 small pictures of Flickr8k, of powers 1 to 3 and factors
-1, 2, 5, 10; what they change there is within what chance does. TRI(best) of the nearest neighbours is
-read as the text kernel of TRI5SEM, the best of the trigram systems.
+"BNC" is the background text that the user names. The paper does not report the power of each image kernel (2
+or 3) or the factor of each text kernel's diagonal (1 to 15). Here all systems share the values that did best
+for BoW5 and TRI5 on held-out images of 1,000 small pictures of Flickr8k, of powers 1 to 3 and factors 1, 2, 5
+and 10; the differences between these values are within chance. TRI(best) of the nearest neighbours is taken
+to be the text kernel of TRI5SEM, the best of the trigram systems.
 """
 
 from typing import cast
@@ -19,13 +19,13 @@ from models_core.systems.side_settings import (
 )
 from phrasebox.kernels.idf import Weighting
 
-#: p of eq. 6 for KCCA; which neighbour is nearest does not depend on it, nor does a ranking by eq. 2.
+#: p of eq. 6 for KCCA. Neither nearest neighbours nor a ranking by eq. 2 depends on it.
 POWER = 2
-#: The factor of the text kernel's diagonal.
+#: Factor of the text kernel's diagonal.
 DIAGONAL = 2.0
 
-# Name, printed, kernel of the text, captions of each training image, weighting, similarities, kernel of
-# the image. Systems called NN are nearest neighbours, all others KCCA.
+# Name, printed name, text kernel, captions per training image, weighting, similarities, image kernel. Systems
+# called NN are nearest neighbours, all others KCCA.
 _ROWS = """
 NN5-F1                NN5_{F1}                            f1            5  none      -                        pyramid
 NN5-F1-idf            NN5_{F1}^{idf}                      f1            5  idf       -                        pyramid
@@ -79,5 +79,5 @@ def _recipe(line: str) -> Recipe:
     )
 
 
-#: Name -> recipe, in the order of the table.
+#: Recipes by name, in the order of the table.
 TABLE_11: dict[str, Recipe] = {recipe.name: recipe for recipe in map(_recipe, _ROWS.strip().splitlines())}

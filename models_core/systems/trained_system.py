@@ -94,7 +94,7 @@ class TrainedSystem:
 
     @property
     def codebooks(self) -> Vocabulary | None:
-        """What describes new pictures; None where they come as vectors."""
+        """What describes new pictures; None if they come as vectors."""
         held = self.images.training
         return held.codebooks if isinstance(held, CountedWords) else None
 
@@ -106,7 +106,7 @@ class TrainedSystem:
     ) -> Dataset:
         """New items as the method takes them; the n-th caption belongs to the n-th image where None.
 
-        Raises BadRecipe where the pictures were described otherwise than those it was trained on, and
+        Raises BadRecipe if the pictures were described otherwise than those it was trained on, and
         NumbersOutOfRange.
         """
         owners = np.arange(len(captions)) if image_of is None else image_of
@@ -117,7 +117,7 @@ class TrainedSystem:
 
     def reading(self, captions: CaptionVectorTable) -> TrainedSystem:
         """The same, which describes captions by given vectors. Raises ValueError for another width, and
-        BadRecipe where its method takes captions otherwise."""
+        BadRecipe if its method takes captions otherwise."""
         if not isinstance(self.texts, VectorTexts):
             raise BadRecipe(f"recipe {self.recipe.name!r} does not look at vectors of captions; give none")
         return replace(self, texts=self.texts.reading(captions))
@@ -138,13 +138,13 @@ class TrainedSystem:
         """Scores of what `describe` gave; rows are queries.
 
         Where its method is not `comparable`, they compare within a query only, and may depend on the pool.
-        Raises BadRecipe where its method does not rank.
+        Raises BadRecipe if its method does not rank.
         """
         check_predicts(self.recipe, "rankings")
         return cast(Retriever, self.model).score(data, direction=direction)
 
     def write(self, images: Features, how: WritingSettings) -> list[WrittenWords]:
-        """A caption for each image (or region). Raises BadRecipe where its method does not write."""
+        """A caption for each image (or region). Raises BadRecipe if its method does not write."""
         check_predicts(self.recipe, "captions")
         assert isinstance(self.texts, WordTexts)
         vocabulary = self.texts.vocabulary
@@ -157,7 +157,7 @@ class TrainedSystem:
     def localize(self, regions: Features, phrases: Sequence[Document], image_of: Owners) -> RaggedRows:
         """Scores of the regions of each phrase's image, an item a phrase; larger is better.
 
-        `phrases` have one caption each, their words. Raises BadRecipe where its method does not localize.
+        `phrases` have one caption each, their words. Raises BadRecipe if its method does not localize.
         """
         check_predicts(self.recipe, "localizations")
         return cast(Localizer, self.model).localize(self.describe(regions, phrases, image_of))
@@ -169,8 +169,8 @@ class TrainedSystem:
         return cast(Localizer, self.model).detect(self.describe(regions, phrases, nowhere))
 
     def score_tags(self, images: Features, tags: CandidateTags, by: TagScore = "own") -> Matrix:
-        """How well each of the tags fits each image, shape (images, tags). Raises BadRecipe where its method
-        does not tag, and ValueError where it does not rank `by` that score."""
+        """How well each of the tags fits each image, shape (images, tags). Raises BadRecipe if its method
+        does not tag, and ValueError if it does not rank `by` that score."""
         check_predicts(self.recipe, "tags")
         return cast(ImageTagger, self.model).score_tags(self.describe(images, []).images, tags, by)
 

@@ -1,5 +1,4 @@
-"""Training a recipe, in phases that are kept: what both sides learn, how they describe the training items,
-and what the method learns of that.
+"""Train a recipe, in cached phases: learn both sides, describe the training items, fit the method.
 
 Settings are selected on held-out images with one caption each (Hodosh et al. 2013, section 4.1.3).
 """
@@ -34,22 +33,25 @@ from models_core.systems.trained_system import SIDES, TrainedSystem
 from phrasebox.device import CPU, torch_on
 from phrasebox.kernels.idf import Document
 
-#: Fewer training or held-out images than these leave nothing to correlate, or to select by.
+#: With fewer training or held-out images there is nothing to correlate, or to select by.
 LEAST_TRAINING, LEAST_HELD_OUT = 10, 10
-#: Weak texts that are described at a time.
+#: Number of weak texts that are described at a time.
 _WEAK_BLOCK = 1000
-#: Checkpoints that were written in another form are not taken.
+#: Version of the format of checkpoints; checkpoints in another one are ignored.
 _CHECKPOINT_FORM = 2
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How a system is trained: settings are selected on each held-out image with its caption of number
-    `caption`; `device` is where kernels and methods compute (see `phrasebox.device`), `seed` of all random
-    numbers, `metadata` what its manifest says besides, `auxiliary` the weak pairs that the method needs, by
-    name. `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as
-    items, with the phrases said of them, for methods with `grounding`. `seen` is stored with the system (see
-    `TrainedSystem`)."""
+    """Options of training a system.
+
+    `caption` is the number of the caption of each held-out image on which settings are selected; `device` is
+    where kernels and methods compute (see `phrasebox.device`); `seed` is the seed of all random numbers;
+    `metadata` is stored in the manifest; `auxiliary` has the weak pairs that the method needs, by name.
+    `sum_pairs` adds up covariances (see `FitContext`). `regions` are regions of the training images as items,
+    with the phrases about them, for methods with `grounding`. `seen` is stored with the system (see
+    `TrainedSystem`).
+    """
 
     caption: int = STANDS_FOR
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -70,13 +72,13 @@ def fit(
     cache: PhaseCache | None = None,
     options: FitOptions | None = None,
 ) -> TrainedSystem:
-    """Train `recipe`; what has settings to select selects them on `held_out`.
+    """Train `recipe`, and select its settings on `held_out` if it has any to select.
 
-    `cache` keeps word similarities, and its folder `kernels` the matrices, which are large; its progress
-    hears of all phases, and what it raises ends the training. Notes about the settings that were chosen and
-    about the numbers are in the system's facts, under "selection" and "remarks". Raises BadRecipe,
-    WordNetMissing, NoDevice, NotEnoughMemory, and ValueError for too few images, for an image that both sides
-    have, and for numbers out of range.
+    `cache` stores word similarities and, in its folder `kernels`, the large matrices. Its progress callback
+    receives all phases, and an exception that it raises ends the training. The system's metadata has notes
+    about the selected settings and the numbers, under "selection" and "remarks". Raises BadRecipe,
+    WordNetMissing, NoDevice, NotEnoughMemory, and ValueError for too few images, for an image on both sides,
+    and for numbers out of range.
     """
     options, cache, aids = options or FitOptions(), cache or PhaseCache(), aids or Resources()
     torch_on(options.device)
@@ -134,18 +136,18 @@ def fit(
 
 
 def _held_out_captions(recipe: Recipe, held_out: PreparedDataset, caption: int) -> list[Document]:
-    """What stands for each held-out image: one caption, or all where the method looks at all."""
+    """Return for each held-out image one caption, or all captions if the method uses all."""
     return held_out.documents() if recipe.kind.all_captions else held_out.single_captions(caption)
 
 
 def check_processes(recipe: Recipe) -> None:
-    """Raise BadRecipe where torchrun started several processes, and the recipe's method trains in one."""
+    """Raise BadRecipe if torchrun started several processes and the recipe's method trains in one."""
     if started_processes() > 1 and not recipe.kind.by_processes:
         raise BadRecipe(f"recipe {recipe.name!r} is trained by one process; leave torchrun out")
 
 
 def check_needs(recipe: Recipe, available: Collection[str]) -> None:
-    """Raise BadRecipe unless the further data that the method needs is given, and no other."""
+    """Raise BadRecipe unless the available data is exactly what the method needs."""
     needs = recipe.kind.needs
     lacking = [name for name in needs if name not in available]
     if lacking:
@@ -159,7 +161,7 @@ def check_needs(recipe: Recipe, available: Collection[str]) -> None:
 
 
 def _described(weak: WeakPairs, images: ImageSide, texts: TextSide, progress: PhaseProgress) -> Dataset:
-    """Weak pairs as the clean ones are described."""
+    """Describe weak pairs in the same way as the clean ones."""
     lemmatiser, blocks = Lemmatiser(), []
     for start in range(0, len(weak.texts), _WEAK_BLOCK):
         progress("reading weak texts", start, len(weak.texts))
@@ -177,7 +179,7 @@ def _described(weak: WeakPairs, images: ImageSide, texts: TextSide, progress: Ph
 
 
 def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide, recipe: Recipe) -> Dataset:
-    """Regions, an item each, of length 1 where the recipe's images are, and phrases."""
+    """Return regions as items, of length 1 if the recipe normalizes images, and their phrases."""
     assert isinstance(pairs.features, RegionVectors)
     regions = pairs.features.rows
     if isinstance(recipe.image, VectorSettings) and recipe.image.normalised:
@@ -190,7 +192,7 @@ def _regions_with_phrases(pairs: PreparedDataset, texts: TextSide, recipe: Recip
 
 
 def check_held_out(recipe: Recipe, images: int) -> None:
-    """Raise ValueError where a recipe that chooses settings has no held-out images."""
+    """Raise ValueError if a recipe that selects settings has no held-out images."""
     if not images and recipe.chooses:
         raise ValueError(
             f"recipe {recipe.name!r} chooses its settings on held-out images; hold some out, or give it one "
@@ -199,7 +201,7 @@ def check_held_out(recipe: Recipe, images: int) -> None:
 
 
 def check_pairs(recipe: Recipe, training: PreparedDataset, held_out: PreparedDataset | None) -> None:
-    """Raise ValueError where there are too few images, or one is on both sides."""
+    """Raise ValueError if there are too few images, or if an image is on both sides."""
     sides = [("training", training, LEAST_TRAINING)]
     if held_out is None:
         check_held_out(recipe, 0)

@@ -1,4 +1,4 @@
-"""What describes captions by vectors that somebody gives."""
+"""Describe captions by vectors that the user provides."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from phrasebox.kernels.idf import Document
 
 @dataclass(frozen=True)
 class VectorTexts:
-    """Captions as vectors that somebody gives, `dimensions` numbers each; they are described by their names.
+    """Captions as vectors of `dimensions` numbers that the user provides, looked up by the captions' names.
 
-    `caption_vectors` has these vectors, which a stored side has not: see `reading`. `training` and `owners`
-    are needed while a system is trained, and not stored.
+    `caption_vectors` holds these vectors; a stored side has none (see `reading`). `training` and `owners` are
+    needed during training, and not stored.
     """
 
     settings: VectorTextSettings
@@ -37,14 +37,14 @@ class VectorTexts:
     def learn(
         cls, recipe: Recipe, words: Sequence[CaptionWords], aids: Resources, cache: PhaseCache
     ) -> VectorTexts:
-        """Raises BadRecipe where no vectors are given."""
+        """Raise BadRecipe if there are no vectors."""
         check_resources(recipe, aids)
         assert aids.caption_vectors is not None
         texts, owners = training_texts(words, recipe.text.captions)
         return cls(recipe.text, aids.caption_vectors.vectors.shape[1], aids.caption_vectors, texts, owners)
 
     def reading(self, caption_vectors: CaptionVectorTable) -> VectorTexts:
-        """The same, which describes captions by these vectors. Raises ValueError for another width."""
+        """Return a copy that describes captions by these vectors. Raises ValueError for another width."""
         if caption_vectors.vectors.shape[1] != self.dimensions:
             raise ValueError(
                 f"captions of {caption_vectors.vectors.shape[1]} numbers against {self.dimensions}; "
@@ -53,19 +53,21 @@ class VectorTexts:
         return replace(self, caption_vectors=caption_vectors)
 
     def digest_parts(self) -> dict[str, Any]:
-        """The vectors of the training captions."""
+        """Return the vectors of the training captions."""
         return {"captions": digest_of_parts(self.describe(self.training))}
 
     def describe_training(
         self, queries: Sequence[Document] | None, store: PhaseCache, provenance: Mapping[str, Any]
     ) -> DescribedSide:
-        """The vectors of both."""
+        """Return the vectors of training captions and queries."""
         new = None if queries is None else self.describe(queries)
         return DescribedSide(self.describe(self.training), new, self.owners)
 
     def describe(self, captions: Sequence[Document]) -> View:
-        """Shape (captions, dimensions); of several captions of an item, their mean. Raises ValueError for a
-        caption that has no vector."""
+        """Return vectors of shape (captions, dimensions); an item with several captions has their mean.
+
+        Raises ValueError for a caption that has no vector.
+        """
         assert self.caption_vectors is not None, "a stored side is given vectors before it describes captions"
         names = [name for image_captions in captions for caption in image_captions for name in caption]
         vectors = self.caption_vectors.of(names)
@@ -78,10 +80,10 @@ class VectorTexts:
         )
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The width."""
+        """Return the width."""
         return {}, {"text": {"dimensions": self.dimensions}}
 
     @classmethod
     def from_state(cls, settings: Any, arrays: Arrays, stored: Mapping[str, Any]) -> VectorTexts:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore the side from the result of `state`; raise KeyError if something is missing."""
         return cls(settings, int(stored["text"]["dimensions"]))

@@ -40,7 +40,7 @@ class Votes:
 
     @classmethod
     def of(cls, answers: Iterable[tuple[Hashable, Hashable, Hashable]]) -> Votes:
-        """Build votes from (item, worker, label); raises ValueError where a worker answers an item twice."""
+        """Build votes from (item, worker, label); raises ValueError if a worker answers an item twice."""
         items: dict[Hashable, int] = {}
         workers: dict[Hashable, int] = {}
         labels: dict[Hashable, int] = {}
@@ -81,7 +81,7 @@ _FLOOR = 1e-10
 class Majority:
     """The most frequent label of each item.
 
-    `labels[i]` is None where two labels tie for it; `shares` is its share of the item's votes.
+    `labels[i]` is None if two labels tie for it; `shares` is its share of the item's votes.
     """
 
     labels: tuple[Hashable | None, ...]
@@ -155,7 +155,7 @@ def dawid_skene(
 ) -> DawidSkene:
     """Fit the model; stop when a step adds less than `tolerance` to the log-likelihood of a vote.
 
-    Raises ValueError where there are no votes, or nobody gave some gold label.
+    Raises ValueError if there are no votes, or nobody gave some gold label.
 
     >>> said = {"ann": [0, 1, 0, 1], "bob": [0, 1, 0, 1], "cy": [1, 1, 1, 1]}  # cy always says 1
     >>> fitted = dawid_skene(Votes.of((n, who, label) for who in said for n, label in enumerate(said[who])))
@@ -215,7 +215,7 @@ def worker_confusion(votes: Votes, truth: Mapping[Any, Hashable]) -> VoteCounts:
     """Return how often each worker called a k an l, shape (workers, true label, given label).
 
     Only items in `truth` count: gold answers, or an aggregate (which includes the worker's own vote). Raises
-    ValueError where nobody gave some true label.
+    ValueError if nobody gave some true label.
 
     >>> votes = Votes.of([("a", "ann", "no"), ("b", "ann", "yes"), ("c", "ann", "yes")])
     >>> worker_confusion(votes, {"a": "no", "b": "no", "c": "yes"}).tolist()  # a no was called no and yes

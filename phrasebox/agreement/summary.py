@@ -139,7 +139,7 @@ def agreement_between(
 
     `rows` and `columns` are thresholds for the two; empty means every mean that occurs except the lowest. A
     pair that `second` lacks is excluded, or has its lowest answer if `unjudged_is_no`. Raises AgreementError
-    where there is no common pair, or thresholds must be given.
+    if there is no common pair, or thresholds must be given.
     """
     theirs = {(pair.query, pair.document): pair.mean for pair in second}
     first_means = np.array([pair.mean for pair in first])

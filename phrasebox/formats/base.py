@@ -21,8 +21,8 @@ from phrasebox.text_files import FormatError, short_repr
 class JudgmentFormat(ABC):
     """A format. A subclass sets `key` and `title`, and implements `read`.
 
-    `scale` is that of its answers (see `phrasebox.relevance.scales`), None where each file has its own; a
-    pair is relevant from the score `relevant_from` on by default, None where it must be given. `image_names`
+    `scale` is that of its answers (see `phrasebox.relevance.scales`), None if each file has its own; a
+    pair is relevant from the score `relevant_from` on by default, None if it must be given. `image_names`
     are the name spaces of its images, if the format determines them (see `phrasebox.names`).
     """
 
@@ -42,7 +42,7 @@ class JudgmentFormat(ABC):
     def counting_repeats(self) -> JudgmentFormat:
         """Return the format in which a pair that occurs twice, without a judge, was answered twice.
 
-        Raises FormatError where that does not apply to the format.
+        Raises FormatError if that does not apply to the format.
         """
         raise FormatError("names each pair once", file=self.key, expected="no choice for repeated pairs")
 

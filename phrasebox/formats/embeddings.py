@@ -80,7 +80,7 @@ def read_sides(images: Path | str, captions: Path | str | None = None) -> tuple[
 
 
 def scores_of(images: Embeddings, captions: Embeddings, *, cosine: bool = True) -> ScoreMatrix:
-    """Return scores of all pairs, computed a tile at a time; raises FormatError where the spaces differ."""
+    """Return scores of all pairs, computed a tile at a time; raises FormatError if the spaces differ."""
     if images.vectors.shape[1] != captions.vectors.shape[1]:
         raise FormatError(
             f"captions have {captions.vectors.shape[1]} dimensions, images {images.vectors.shape[1]}",

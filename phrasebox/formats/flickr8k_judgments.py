@@ -57,7 +57,7 @@ class _Flickr8kJudgments(JudgmentFormat):
 
     @abstractmethod
     def _grades(self, fields: list[str]) -> tuple[float, ...] | None:
-        """Return the answers in the fields after image and caption; None where they are invalid."""
+        """Return the answers in the fields after image and caption; None if they are invalid."""
 
 
 class Flickr8kExpert(_Flickr8kJudgments):

@@ -185,7 +185,7 @@ def _lowered(single: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[
 
 
 def _single(scores: ArrayLike, *, query: str, file: Path) -> NDArray[np.float32]:
-    """Return the scores in single precision; raises FormatError where they increase or are not finite."""
+    """Return the scores in single precision; raises FormatError if they increase or are not finite."""
     exact = np.asarray(scores, dtype=np.float64)
     with np.errstate(over="ignore"):
         values = exact.astype(np.float32)

@@ -59,7 +59,7 @@ class Intersection:
         self.levels, self.power, self.device = levels, power, device
 
     def gram(self, rows: Sequence[Shares], columns: Sequence[Shares]) -> FloatMatrix:
-        """Return shape (images of rows, images of columns). Raises ValueError where kinds do not match.
+        """Return shape (images of rows, images of columns). Raises ValueError if kinds do not match.
 
         If both are the same object, half of the work is done and the result is exactly symmetric.
         """

@@ -28,7 +28,7 @@ CUT_ALIGNMENT, CUT_DISTRIBUTIONAL = 0.05, 0.01
 class WordKernel:
     """kappa_S of eq. 18: `matrix` of shape (words, words), symmetric, 1 on the diagonal.
 
-    Raises ValueError where the matrix does not match the words, is not finite or not exactly symmetric, or a
+    Raises ValueError if the matrix does not match the words, is not finite or not exactly symmetric, or a
     word occurs twice.
     """
 
@@ -92,7 +92,7 @@ class WordKernel:
     def nearest(self, word: str, count: int) -> tuple[tuple[str, float], ...]:
         """Return the `count` other words most similar to `word`, ties in alphabetical order.
 
-        Raises KeyError where the kernel does not know the word.
+        Raises KeyError if the kernel does not know the word.
         """
         row = self.matrix[self.places[word]]
         order = sorted(

@@ -1,9 +1,9 @@
-"""Rankings of images and captions, scored: from arrays, tiles, embeddings or lists.
+"""Scores of rankings of images and captions, from arrays, tiles, embeddings or lists.
 
-Say what is right (`originals_of`, `judged`, `from_qrels`), rank (`from_scores`, `from_lists`, `from_tiles`),
-and `evaluate`. `both_directions` does all three under one of the papers' `PROTOCOLS`, for embeddings too
-(`Products`). `score_captions` scores written captions. Definitions, and how ties count: docs/metrics.md.
-Importing the package fills METRICS.
+Build the judgments (`originals_of`, `judged`, `from_qrels`), build the ranking (`from_scores`, `from_lists`,
+`from_tiles`), and call `evaluate`. `both_directions` does all three by one of the papers' `PROTOCOLS`, for
+embeddings too (`Products`). `score_captions` scores written captions. Definitions and the handling of ties:
+docs/metrics.md. Importing the package fills METRICS.
 
 >>> scores = [[0.9, 0.1, 0.3], [0.8, 0.2, 0.7]]  # two images by three captions, the last the second's
 >>> ranked = from_scores(scores, originals_of([0, 0, 1], queries=2))

@@ -140,7 +140,7 @@ def rouge_l(candidates: _Candidates, references: References, *, beta: float = 1.
 def _common_subsequence(first: Tokens, second: Tokens) -> int:
     """Return the length of the longest common subsequence, computing 64 cells of the table or more at a time.
 
-    Bit i of `rising` is 0 where the table's row increases at position i of `first`; one addition computes the
+    Bit i of `rising` is 0 if the table's row increases at position i of `first`; one addition computes the
     next row (Hyyrö 2004).
     """
     places: dict[str, int] = {}
@@ -219,7 +219,7 @@ def grams(text: Tokens, order: int) -> list[tuple[str, ...]]:
 
 
 def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object]]) -> None:
-    """Raise ValueError with the item where candidates and references do not match."""
+    """Raise ValueError with the item if candidates and references do not match."""
     if len(candidates) != len(references):
         raise ValueError(
             f"{len(candidates)} candidates but references for {len(references)} items; give one list of "
@@ -233,7 +233,7 @@ def check_fit(candidates: Sequence[object], references: Sequence[Sequence[object
 
 
 def _owners(candidates: _Candidates, references: References) -> NDArray[np.int64]:
-    """Return the item of each reference, with references numbered consecutively; raises ValueError where they
+    """Return the item of each reference, with references numbered consecutively; raises ValueError if they
     do not match."""
     check_fit(candidates, references)
     for item, texts in enumerate(references):

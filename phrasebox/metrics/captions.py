@@ -39,7 +39,7 @@ class Captions:
     measures.
 
     `tokens` is a key of CUTS. `documents` are those of CIDEr, a list of texts each; None: the references.
-    Raises ValueError where candidates and references do not match, and for an unknown tokenisation.
+    Raises ValueError if candidates and references do not match, and for an unknown tokenisation.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ def score_captions(captions: Captions, measures: Iterable[str]) -> dict[str, Cap
     """Return figures by canonical name, in the requested order; NaN without items.
 
     The corpus's figure is the mean over items, except for BLEU-1 to 4 and METEOR, whose counts are pooled.
-    Raises UnknownMeasure listing what exists, and MeteorMissing where METEOR is requested and not installed.
+    Raises UnknownMeasure listing what exists, and MeteorMissing if METEOR is requested and not installed.
 
     >>> captions = Captions(["A dog runs."], [["A dog runs.", "A cat sleeps."]])
     >>> {name: score.value for name, score in score_captions(captions, ["BLEU-1", "ROUGE-L"]).items()}

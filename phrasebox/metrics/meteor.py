@@ -109,7 +109,7 @@ def meteor(
 ) -> Meteor:
     """Score one text per item against one or more references; NaN for a corpus without items.
 
-    Raises MeteorMissing, MeteorFailed, and ValueError where candidates and references do not match.
+    Raises MeteorMissing, MeteorFailed, and ValueError if candidates and references do not match.
     """
     check_fit(candidates, references)
     if not candidates:

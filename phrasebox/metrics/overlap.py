@@ -172,6 +172,6 @@ class Overlap:
 
 
 def _divided(numerator: NDArray[np.int64], denominator: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the quotients; 0 where the denominator is 0."""
+    """Return the quotients; 0 if the denominator is 0."""
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator != 0)

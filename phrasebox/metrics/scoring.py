@@ -15,7 +15,7 @@ class Score:
 
     `value` is a share (0..1) or a rank, NaN where no query has one; `per_query` has shape (queries,), NaN
     where undefined; `queries` is the number that entered. `optimistic` is the figure with the best case for
-    unjudged items, None where the measure has none; `value` is the worst case.
+    unjudged items, None if the measure has none; `value` is the worst case.
     """
 
     measure: str
@@ -26,7 +26,7 @@ class Score:
 
 
 def evaluate(ranked: Ranked, measures: Iterable[str]) -> dict[str, Score]:
-    """Figures by canonical name, in the order asked; raises UnknownMeasure, and ValueError where
+    """Figures by canonical name, in the order asked; raises UnknownMeasure, and ValueError if
     originals are asked for and the judgments mark none.
 
     >>> from phrasebox.metrics.judgments import originals_of

@@ -18,7 +18,7 @@ def number_of(ranked: Ranked, mask: Mask) -> QueryValues:
 
 
 def shares_or_zero(amounts: QueryValues, by: QueryValues) -> QueryValues:
-    """Return the quotients; 0 where the divisor is 0, as in trec_eval."""
+    """Return the quotients; 0 if the divisor is 0, as in trec_eval."""
     return np.divide(amounts, by, out=np.zeros(len(amounts)), where=by > 0)
 
 

@@ -41,7 +41,7 @@ class Measure:
     k None without a cut-off. `optimistic` is the same in the best case for unjudged items, if that exists.
     `summary` says how the values become one figure. `binary`: each value is 0 or 1 (found or not), so two
     systems are compared by McNemar's test. `source` is the paper or tool. `bounds` are the bounds of values,
-    None where the unit determines them.
+    None if the unit determines them.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Measure:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The bounds of values; None where neither the measure nor its unit has them."""
+        """The bounds of values; None if neither the measure nor its unit has them."""
         return self.bounds or UNIT_BOUNDS.get(self.unit)
 
 
@@ -93,7 +93,7 @@ class Measures:
         self._by_key: dict[str, Measure] = {}
 
     def register(self, measure: Measure) -> Measure:
-        """Register a measure under its name and aliases; raises ValueError where one of them is taken."""
+        """Register a measure under its name and aliases; raises ValueError if one of them is taken."""
         names = (measure.name.removesuffix("@k"), *measure.aliases)
         for key in dict.fromkeys(_key(name) for name in names):
             if key in self._by_key:
@@ -128,7 +128,7 @@ class Measures:
         return MeasureWithCutoff(measure, k)
 
     def called(self, name: str) -> Measure | None:
-        """Return the measure with that name or alias, without a cut-off; None where there is none."""
+        """Return the measure with that name or alias, without a cut-off; None if there is none."""
         return self._by_key.get(_key(name))
 
     def names(self, family: str | None = None) -> tuple[str, ...]:

@@ -1,22 +1,22 @@
-"""Rules for graded judgments: from grades of 1 to 4 to the gains of nDCG, and to what is relevant.
+"""Rules that turn graded judgments (1 to 4) into gains of nDCG and binary relevance.
 
 Source: Hodosh et al. 2013, section 4.2.1: three judges grade a pair from 1 (unrelated) to 4 (described
-without mistakes), and "the final score of each image-caption pair was obtained by averaging"; section
-4.3.2 reads scores as binary relevance. Gain is the score less 1, so that an unrelated pair adds nothing;
-it is kept for all pairs, relevant or not, since nDCG asks for it. Measures that know yes and no alone
-count a pair as relevant whose score is at least the rule's threshold:
+without mistakes), and "the final score of each image-caption pair was obtained by averaging"; section 4.3.2
+turns scores into binary relevance. The gain is the score less 1, so that an unrelated pair adds nothing; all
+pairs have one, relevant or not, since nDCG needs it. For binary measures a pair is relevant if its score is
+at least the rule's threshold:
 
 - `mean_grade`, the default: a mean of 8/3 or more, "a good caption (assuming a threshold of >= 2.66)";
 - `mean_grade_strict`: 10/3 or more, where experts agree best with two of three of the crowd (Table 10);
 - `median_grade`: the median instead, relevant from 3: most judges saw minor mistakes at most.
 
-Qrels hold whole numbers, so gains are counted in sixtieths of a grade and rounded down: exact for two to
-six judges, and never across a threshold. nDCG is the same in any unit.
+Qrels hold whole numbers, so gains are counted in sixtieths of a grade and rounded down: exact for two to six
+judges, and never across a threshold. nDCG is the same in any unit.
 
-Grades on another scale have rules that are named by what they say, as "mean 0 to 5 from 3": the summary,
-the scale, and the score from which a pair is relevant. Their gain is the score less the lowest grade, or,
-where the name ends in "exponential", 2 to the power of that, less 1 (Burges et al. 2005, "Learning to rank
-using gradient descent"), in three hundredths where they fit.
+The name of a rule for another scale defines it, for example "mean 0 to 5 from 3": the summary, the scale, and
+the score from which a pair is relevant. Their gain is the score less the lowest grade, or, where the name
+ends in "exponential", 2 to the power of that, less 1 (Burges et al. 2005, "Learning to rank using gradient
+descent"), in three hundredths where they fit.
 """
 
 import math
@@ -33,10 +33,10 @@ from phrasebox.relevance.scales import Scale, number
 class JudgedPair:
     """All answers about one pair: an image and a caption, or a keyword and a caption.
 
-    `query` and `document` are ids as the source writes them; for image and caption the image is
-    the query. `grades` are the answers on the source's scale (no is 0 and yes is 1). `judges`
-    names who gave each, in the same order; it is empty where the source does not say, and the
-    order of `grades` then means nothing.
+    `query` and `document` are ids as in the source; for image and caption, the image is the query. `grades`
+    are the answers on the source's scale (no is 0 and yes is 1). `judges` names the judge of each answer, in
+    the same order; it is empty if the source does not name them, and the order of `grades` then has no
+    meaning.
     """
 
     query: str
@@ -50,14 +50,15 @@ class JudgedPair:
         return sum(self.grades) / len(self.grades)
 
 
-#: Steps of a gain to one grade.
+#: Number of gain steps per grade.
 UNIT = 60
-#: The same on other scales, the first that fits: exact for two decimal places and for two to six judges.
+#: The same for other scales; the first that fits is used. Exact for two decimal places and for two to six
+#: judges.
 UNITS = (300, UNIT, 10, 1)
 LOWEST, HIGHEST = 1, 4
 #: Grades have up to six decimal places.
 DECIMALS = 10**6
-#: The greatest gain that a row holds.
+#: Largest gain that a row can store.
 GREATEST_GAIN = 32_767
 LINEAR, EXPONENTIAL = "linear", "exponential"
 MEAN = "mean"
@@ -69,9 +70,10 @@ _NAMED = re.compile(rf"(mean|median) ({_NUMBER}) to ({_NUMBER}) from ({_NUMBER}|
 
 @dataclass(frozen=True, slots=True)
 class GradedRule:
-    """A pair's score is the `summary` of its grades, `low` to `high`; it is relevant from `threshold` on.
+    """A rule: a pair's score is the `summary` of its grades, `low` to `high`; it is relevant from `threshold`
+    on.
 
-    A gain of one is `unit` steps.
+    A gain of one has `unit` steps.
     """
 
     name: str
@@ -88,7 +90,7 @@ class GradedRule:
                 f"relevant from {number(self.threshold)}: expected more than {number(self.low)}, the lowest "
                 f"grade, and at most {number(self.high)}"
             )
-        # Powers of two beyond the sixteenth are too great in any unit.
+        # Powers of two above the sixteenth are too large in any unit.
         too_wide = self.high - self.low > (16 if self.gains == EXPONENTIAL else GREATEST_GAIN)
         if too_wide or self.highest > GREATEST_GAIN:
             raise ValueError(
@@ -99,17 +101,17 @@ class GradedRule:
 
     @property
     def level(self) -> int:
-        """The least gain that is relevant."""
+        """Smallest relevant gain."""
         return math.ceil(self._gain(self.threshold) * self.unit)
 
     @property
     def highest(self) -> int:
-        """The gain of the highest grade, which originals have."""
+        """Gain of the highest grade, which originals have."""
         return int(self._gain(self.high) * self.unit)
 
     def score(self, pair: JudgedPair) -> Fraction:
-        """The score, on the scale; raises ValueError for an answer that is no grade."""
-        # Files write decimals, of which a float is the nearest binary fraction.
+        """Return the score, on the scale. Raises ValueError for an answer that is no grade."""
+        # Files contain decimals; a float is only the nearest binary fraction.
         grades = sorted(Fraction(grade).limit_denominator(DECIMALS) for grade in pair.grades)
         if not grades or not self.low <= grades[0] <= grades[-1] <= self.high:
             listing = ", ".join(f"{grade:g}" for grade in pair.grades)
@@ -122,21 +124,22 @@ class GradedRule:
         return (grades[(len(grades) - 1) // 2] + grades[len(grades) // 2]) / 2
 
     def relevance(self, pair: JudgedPair) -> int:
-        """The gain of a pair, as qrels hold it: at least `level` where the rule holds, and less elsewhere."""
+        """Return the gain of a pair as in qrels: at least `level` if the pair is relevant, and less
+        otherwise."""
         gain = int(self._gain(self.score(pair)) * self.unit)
         return max(gain, self.level) if self.holds(pair) else min(gain, self.level - 1)
 
     def holds(self, pair: JudgedPair) -> bool:
-        """Whether the pair's score is at least the threshold; raises ValueError as `score` does."""
+        """Whether the pair's score is at least the threshold. Raises ValueError as `score` does."""
         return self.score(pair) >= self.threshold
 
     def grade(self, relevance: int) -> float:
-        """The score that a gain stands for, on the scale."""
+        """Return the score, on the scale, that belongs to a gain."""
         gain = relevance / self.unit
         return float(self.low) + (math.log2(gain + 1) if self.gains == EXPONENTIAL else gain)
 
     def described(self) -> str:
-        """One line that says everything, as the digest of qrels has it."""
+        """The complete rule in one line, as it enters the digest of qrels."""
         if (
             (self.low, self.high) == (Fraction(LOWEST), Fraction(HIGHEST))
             and self.gains == LINEAR
@@ -156,19 +159,20 @@ class GradedRule:
 def rule_on(
     scale: Scale, relevant_from: Fraction, *, gains: str = LINEAR, summary: str = "mean"
 ) -> GradedRule:
-    """The rule of a scale; raises ValueError for a threshold off it, or gains that are too great."""
+    """Return the rule for a scale. Raises ValueError for a threshold outside it, and for gains that are too
+    large."""
     end = " exponential" if gains == EXPONENTIAL else ""
     low = relevant_from.limit_denominator(DECIMALS)
     if low != relevant_from:
         raise ValueError(f"relevant from {relevant_from}: expected six decimal places at most")
-    # Two thirds have no decimals that end.
+    # Two thirds have no finite decimal.
     threshold = number(low) if DECIMALS % low.denominator == 0 else str(low)
     name = f"{summary} {number(scale.low)} to {number(scale.high)} from {threshold}{end}"
     return graded_rule_named(name)
 
 
 def graded_rule_named(name: str) -> GradedRule:
-    """The rule that a name as "mean 0 to 5 from 3" says; raises ValueError where it is none."""
+    """Return the rule with a name such as "mean 0 to 5 from 3". Raises ValueError for an invalid name."""
     match = _NAMED.fullmatch(name)
     if not match:
         raise ValueError(f"{name!r} is not a rule for grades; expected one such as 'mean 0 to 5 from 3'")

@@ -1,9 +1,10 @@
-"""Whether one system is better than another, or only looked so on these queries.
+"""Tests whether one system is better than another, or only appears so on these queries.
 
-All take two systems' values of the same queries, NaN where a query has none for either (`Score.per_query` is
-such). `mcnemar` is for what is found or not (R@k), `randomisation.of_mean`, `of_means` and `of_median` for
-everything else, `bootstrap_difference` says how large a difference is, `figure_interval` how sure a figure;
-a `Bootstrap` draws whole images. `holm` adjusts many tests. Conventions: docs/significance.md.
+All take two systems' values for the same queries, with NaN where a query has no value for either (as in
+`Score.per_query`). Use `mcnemar` for hits and misses (R@k), and `randomisation.of_mean`, `of_means` and
+`of_median` for everything else. `bootstrap_difference` estimates a difference and its interval,
+`figure_interval` the interval of one figure; a `Bootstrap` draws whole images. `holm` adjusts many tests.
+Conventions: docs/significance.md.
 
 >>> mcnemar([1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1]).p
 0.375

@@ -1,10 +1,10 @@
-"""Intervals of figures, and of the difference of two systems: how far they would move with other images.
+"""Intervals of figures and of differences of two systems: how much they would vary with other images.
 
-Captions of one image are not independent, so whole images are drawn, with replacement, as many as
-there are. The interval is between percentiles of what the resamples give, which lie further out where images
-are few (`estimates.tails`). p is twice the smaller share of resamples on either side of no difference,
-(c + 1) / (resamples + 1) each, 1 at most. A mean of hits and misses is a share, and its interval is that of
-shares (`agreement.shares`), without resamples. Source: Efron and Tibshirani 1993, chapters 8, 13 and 16.
+Captions of one image are not independent, so whole images are drawn with replacement, as many as there are.
+The interval lies between percentiles of the resamples; with few images it is wider (`estimates.tails`). p is
+twice the smaller share of resamples on either side of no difference, (c + 1) / (resamples + 1) each, and at
+most 1. A mean of hits and misses is a share, and has the interval of shares (`agreement.shares`), without
+resamples. Source: Efron and Tibshirani 1993, chapters 8, 13 and 16.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from phrasebox.significance.pairing import paired, paired_differences
 _Floats = NDArray[np.float64]
 Statistic = Literal["mean", "median"]
 
-#: Entries of a block of resamples.
+#: Number of entries in a block of resamples.
 _BLOCK = 2**22
 
 
@@ -29,7 +29,7 @@ _BLOCK = 2**22
 class Difference:
     """First less second, with its interval of level `level`, and p against no difference.
 
-    The interval rests on so many `clusters`; `remark` says what is to be known of it.
+    `clusters` is the number of images that the interval is based on; `remark` is a caveat.
     """
 
     value: float
@@ -46,8 +46,8 @@ class Difference:
 class Interval:
     """A system's mean or median, with its interval of level `level`.
 
-    `kind` is that of the interval ("bootstrap", "Wilson": of a share, without resamples). It rests on so many
-    `clusters`; `remark` says what is to be known of it.
+    `kind` is the kind of the interval ("bootstrap", or "Wilson" for a share, without resamples). `clusters`
+    is the number of images that it is based on; `remark` is a caveat.
     """
 
     value: float
@@ -63,9 +63,9 @@ class Interval:
 def figure_interval(
     values: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean", share: bool = False
 ) -> Interval:
-    """The interval of one system's mean or median; raises as `bootstrap_difference` does.
+    """Return the interval of one system's mean or median. Raises as `bootstrap_difference` does.
 
-    `share`: the mean is a share, so that values of 0 and 1 alone are misses and hits. It then is Wilson's.
+    `share`: the mean is a share, so that values of only 0 and 1 are misses and hits, with Wilson's interval.
 
     >>> found = figure_interval([1, 1, 0, 1], Bootstrap(["a", "b", "c", "d"]), share=True)
     >>> found.kind, found.value, round(found.low, 3), round(found.high, 3)
@@ -99,11 +99,10 @@ def figure_interval(
 def bootstrap_difference(
     first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap, *, statistic: Statistic = "mean"
 ) -> Difference:
-    """Resample the difference of two systems' means or medians; values have shape (queries,).
+    """Return the resampled difference of two systems' means or medians; values have shape (queries,).
 
-    `bootstrap.clusters` names each query's image. Queries without a value (NaN) for both are left
-    out with their place in the clusters. Raises ValueError as `paired` does, and where an infinite
-    rank meets a mean.
+    `bootstrap.clusters` names each query's image. Queries without a value (NaN) for both are skipped, with
+    their entry in the clusters. Raises ValueError as `paired` does, and for a mean with an infinite rank.
 
     >>> images = Bootstrap(["a", "a", "b", "b"], resamples=100)
     >>> found = bootstrap_difference([1, 1, 0, 1], [0, 1, 0, 0], images)
@@ -127,11 +126,11 @@ def bootstrap_difference(
 def bootstrap_difference_of_sums(
     first: ArrayLike, second: ArrayLike, figure: Callable[[_Floats], _Floats], bootstrap: Bootstrap
 ) -> Difference:
-    """Resample the difference of a figure that two systems have of sums, such as a mean of means.
+    """Return the resampled difference of a figure that is computed from sums, such as a mean of means.
 
-    `first` and `second` are what each item adds to k sums, shape (items, k), and `figure` makes of sums of
-    shape (rows, k) the figures, shape (rows,). Both are taken of the same draws of `bootstrap.clusters`,
-    which name each item's. Raises ValueError for two shapes, AgreementError for other clusters.
+    `first` and `second` contain each item's terms of k sums, shape (items, k); `figure` computes figures of
+    shape (rows,) from sums of shape (rows, k). Both systems use the same draws of `bootstrap.clusters`, which
+    name each item's cluster. Raises ValueError for different shapes, AgreementError for invalid clusters.
 
     >>> share = lambda sums: sums[:, 0] / sums[:, 1]
     >>> ours, theirs = [[2, 2], [1, 1]], [[1, 2], [0, 1]]
@@ -157,7 +156,7 @@ def bootstrap_difference_of_sums(
 
 
 def _difference(seen: float, moved: _Floats, bootstrap: Bootstrap, clusters: int) -> Difference:
-    """The difference that was seen, with what resamples of it say."""
+    """Return the observed difference, with the interval and p from its resamples."""
     level = bootstrap.level
     low, high = _between(moved, level, clusters)
     side = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
@@ -168,8 +167,9 @@ def _difference(seen: float, moved: _Floats, bootstrap: Bootstrap, clusters: int
 
 
 def bootstrap_ratio(first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap) -> Interval:
-    """The mean of `first` over that of `second`, values of shape (queries,), with its interval; queries
-    without a value (NaN) for both are left out. Raises ValueError as `paired` does, and where a mean of
+    """Return the mean of `first` over that of `second`, values of shape (queries,), with its interval.
+
+    Queries without a value (NaN) for both are skipped. Raises ValueError as `paired` does, and if a mean of
     `second` is not above 0.
 
     >>> found = bootstrap_ratio([1, 3], [1, 1], Bootstrap(["a", "b"], resamples=100))
@@ -191,15 +191,15 @@ def bootstrap_ratio(first: ArrayLike, second: ArrayLike, bootstrap: Bootstrap) -
 
 
 def _between(moved: _Floats, level: float, clusters: int) -> tuple[float, float]:
-    """The percentiles that bound an interval of `level`."""
-    # Between a number and infinity there is nothing to interpolate.
+    """Return the percentiles that bound an interval of `level`."""
+    # Interpolation between a number and infinity is undefined.
     way: Literal["linear", "nearest"] = "linear" if np.isfinite(moved).all() else "nearest"
     low, high = np.quantile(moved, tails(level, clusters), method=way)
     return float(low), float(high)
 
 
 def _owners(values: ArrayLike, bootstrap: Bootstrap) -> tuple[NDArray[np.int64], int]:
-    """The image of each query that has a value, and how many images there are of those."""
+    """Return the image of each query that has a value, and the number of these images."""
     defined = ~np.isnan(np.asarray(values, dtype=np.float64))
     owners, _ = clusters_of(bootstrap, len(defined))
     cluster_ids, numbers = np.unique(owners[defined], return_inverse=True)
@@ -207,7 +207,7 @@ def _owners(values: ArrayLike, bootstrap: Bootstrap) -> tuple[NDArray[np.int64],
 
 
 def _draws(bootstrap: Bootstrap, clusters: int, width: int) -> Iterator[_Floats]:
-    """How often each image was drawn, (some resamples, images) at a time."""
+    """Yield how often each image was drawn, in blocks of shape (resamples, images)."""
     rng = np.random.default_rng(bootstrap.seed)
     even = np.full(clusters, 1 / clusters)
     step = max(1, _BLOCK // max(width, clusters))
@@ -217,7 +217,7 @@ def _draws(bootstrap: Bootstrap, clusters: int, width: int) -> Iterator[_Floats]
 
 
 class _means:
-    """Means of resamples, from sums over images."""
+    """Means of resamples, computed from sums over images."""
 
     def __init__(self, values: _Floats, owners: NDArray[np.int64], clusters: int) -> None:
         self.sums = np.stack(
@@ -230,7 +230,7 @@ class _means:
 
 
 class _medians:
-    """Medians of resamples, from values sorted once and counted as often as drawn."""
+    """Medians of resamples, computed from sorted values, each counted as often as it was drawn."""
 
     def __init__(self, values: _Floats, owners: NDArray[np.int64], clusters: int) -> None:
         order = np.argsort(values, kind="stable")

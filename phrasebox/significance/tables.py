@@ -1,10 +1,10 @@
-"""What tables of many systems need: rank correlations, Holm's correction, and marks.
+"""Statistics for tables of many systems: rank correlations, Holm's correction, and marks.
 
-- Spearman's rho: the correlation of ranks, tied values sharing the mean of theirs. Kendall's tau-b:
+- Spearman's rho: the correlation of ranks; tied values share their mean rank. Kendall's tau-b:
   concordant less discordant pairs over the geometric mean of the pairs untied in either; tau-c
-  divides by n^2 (m - 1) / 2m, m being the fewer different values of the two. All are undefined
-  where either side is constant. Higher is not turned into better: median ranks correlate
-  negatively with R-precision, as Table 7 of Hodosh et al. 2013 prints them.
+  divides by n^2 (m - 1) / 2m, with m the smaller number of distinct values of the two. All are
+  undefined if either side is constant. The sign is not changed for measures where lower is better:
+  median ranks correlate negatively with R-precision, as in Table 7 of Hodosh et al. 2013.
 - Holm 1979: the i-th smallest of m values of p is multiplied by m - i + 1, none below the one before.
 - Marks follow Hodosh et al. 2013: * for p <= 0.1, ** for p <= 0.05, *** for p <= 0.01.
 """
@@ -20,7 +20,7 @@ _MARKS: tuple[tuple[float, str], ...] = ((0.01, "***"), (0.05, "**"), (0.1, "*")
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Spearman's rho of two measures over the same systems, shape (systems,).
+    """Return Spearman's rho of two measures over the same systems, shape (systems,).
 
     >>> spearman([1, 2, 3], [10, 30, 20]).value
     0.5
@@ -28,13 +28,13 @@ def spearman(first: ArrayLike, second: ArrayLike) -> Estimate:
     first_values, second_values, reason = _columns(first, second)
     if reason:
         return Estimate(None, len(first_values), reason)
-    from scipy import stats  # takes a second to import, which few processes need
+    from scipy import stats  # takes a second to import, and few processes need it
 
     return Estimate(float(stats.spearmanr(first_values, second_values).statistic), len(first_values))
 
 
 def kendall(first: ArrayLike, second: ArrayLike, *, variant: Literal["b", "c"] = "b") -> Estimate:
-    """Kendall's tau of two measures over the same systems, shape (systems,).
+    """Return Kendall's tau of two measures over the same systems, shape (systems,).
 
     >>> round(kendall([1, 2, 3], [10, 30, 20]).value, 3)  # two pairs in order, one not
     0.333
@@ -50,7 +50,7 @@ def kendall(first: ArrayLike, second: ArrayLike, *, variant: Literal["b", "c"] =
 
 
 def holm(p: ArrayLike) -> NDArray[np.float64]:
-    """Adjusted values of p, of the same shape; NaN (not tested) stays and does not count.
+    """Return adjusted values of p, of the same shape; NaN (not tested) stays NaN and does not count.
 
     Raises ValueError for a value that is no probability.
 
@@ -73,7 +73,7 @@ def holm(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def mark(p: float, marks: tuple[tuple[float, str], ...] = _MARKS) -> str:
-    """The mark of a value of p; none above the highest level, and none for NaN.
+    """Return the mark of a value of p: empty above the highest level, and for NaN.
 
     >>> mark(0.04), mark(0.2)
     ('**', '')

@@ -1,9 +1,8 @@
 """The classic English stop list of 127 words.
 
-Function words that carry no content of their own: pronouns, auxiliaries, prepositions,
-conjunctions, a few adverbs, and the remains "s" and "t" of cut clitics. The list is common
-knowledge; under it the lemmatised training captions of Flickr8k have the 1,928 words of
-frequency five or more that Hodosh et al. 2013, section 3.5.3, report.
+Function words that carry no content of their own: pronouns, auxiliaries, prepositions, conjunctions, a few
+adverbs, and the clitics "s" and "t". The list is common knowledge; with it the lemmatised training captions
+of Flickr8k have the 1,928 words of frequency five or more that Hodosh et al. 2013, section 3.5.3, report.
 """
 
 STOP_WORDS = frozenset(

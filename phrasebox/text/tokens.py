@@ -73,7 +73,7 @@ def _whole(chunk: str) -> bool:
 
 
 def _part_from_the_right(chunk: str) -> tuple[str, str] | None:
-    """Return the chunk without its last token, and that token; None where nothing can be split off."""
+    """Return the chunk without its last token, and that token; None if nothing can be split off."""
     closing = _CLOSING.search(chunk)
     if closing:
         return chunk[: closing.start()], closing.group()

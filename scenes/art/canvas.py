@@ -87,7 +87,7 @@ class Extents:
         return sum(self._pixels[part] for part in parts)
 
     def box(self, parts: Iterable[int]) -> Box | None:
-        """Return the tight box around all pixels that show one of `parts`; None where there are none."""
+        """Return the tight box around all pixels that show one of `parts`; None if there are none."""
         visible = {part for part in parts if self._pixels[part]}
         if not visible:
             return None

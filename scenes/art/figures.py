@@ -31,7 +31,7 @@ class BodyLook:
     merry: bool = True
 
     def worn(self, slot: str) -> Garment | None:
-        """The first garment worn at a place of the body; None where it is bare."""
+        """The first garment worn at a place of the body; None if it is bare."""
         return next((g for g in self.garments if g.slot == slot), None)
 
 

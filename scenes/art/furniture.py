@@ -1,4 +1,4 @@
-"""Things to sit on and stand by, dishes and tables. Each says what its unit and its origin are."""
+"""Furniture and dishes. Each docstring defines its unit and its origin."""
 
 from scenes.art.canvas import Pen
 from scenes.art.colours import INK, NAMED_COLOURS, WHITE, Colour, darker, lighter

@@ -14,7 +14,7 @@ _SLEEVES = {
         "jersey": 0.7,
 }  # fmt: skip
 
-#: How far down the leg things reach: 1 at the knee, 2 at the ankle.
+#: How far down the leg garments reach: 1 at the knee, 2 at the ankle.
 _HEMS = {
     "pants": 1.94, "jeans": 1.94, "shorts": 0.78, "swim trunks": 0.62, "skirt": 0.86, "long skirt": 1.6,
     "dress": 0.98, "sundress": 0.92, "wedding dress": 2.02, "coat": 0.62,
@@ -25,7 +25,8 @@ _DENIM: dict[str, Colour] = {"blue": (78, 104, 150), "black": (62, 64, 78), "gra
 
 @dataclass(frozen=True, slots=True)
 class Garment:
-    """One thing worn. `slot` says where, `style` how it is cut; `trim` is the second colour, if any."""
+    """One garment. `slot` is its position on the body, `style` its cut; `trim` is the second colour, if
+    any."""
 
     slot: str
     style: str
@@ -35,12 +36,12 @@ class Garment:
 
     @property
     def paint(self) -> Colour:
-        """The colour it is painted in; jeans have shades of denim."""
+        """Colour of the garment; jeans have shades of denim."""
         return _DENIM[self.colour] if self.style == "jeans" else NAMED_COLOURS[self.colour]
 
     @property
     def second(self) -> Colour:
-        """The colour of its trim; without one, a darker shade of its own."""
+        """Colour of its trim; without one, a darker shade of its own."""
         return NAMED_COLOURS[self.trim] if self.trim else darker(self.paint, 0.2)
 
 
@@ -66,7 +67,7 @@ def trouser(
 def sleeve(
     pen: Pen, garment: Garment, shoulder: Point, elbow: Point, hand: Point, thick: float, shade: float
 ) -> None:
-    """One sleeve, as long as the garment's style has it."""
+    """Draw one sleeve, of the length of the garment's style."""
     length = _SLEEVES.get(garment.style, 0.0)
     if not length:
         return
@@ -121,7 +122,7 @@ def _top(
 def _skirted(
     trunk: Trunk, garment: Garment, part: int, pen: Pen, legs: tuple[Joints, Joints], *, waist: float
 ) -> None:
-    """A skirt from the waist down to where its style ends, around both legs."""
+    """Draw a skirt from the waist down to the end of its style, around both legs."""
     hem = _HEMS[garment.style]
     near, far = (along_limb(leg, hem) for leg in legs)
     flare = 0.034 + 0.04 * min(hem, 1.3)
@@ -172,7 +173,7 @@ def _skirted(
 
 
 def _lap(garment: Garment, part: int, pen: Pen, legs: tuple[Joints, Joints], thick: float) -> None:
-    """A skirt on someone seated: cloth over the thighs and a little down the shins."""
+    """Draw a skirt on someone seated: cloth over the thighs and a little down the shins."""
     for leg, shade in ((legs[1], 0.1), (legs[0], 0.0)):
         end = along_limb(leg, min(_HEMS[garment.style], 1.3))
         paint = darker(garment.paint, shade)
@@ -268,7 +269,7 @@ def _apron(
 
 _Drawn = Callable[[Trunk, Garment, int, Pen, tuple[Joints, Joints], bool], None]
 
-#: What is drawn over trunk and legs, by slot.
+#: Garments that are drawn over trunk and legs, by slot.
 DRAWN_GARMENTS: dict[str, _Drawn] = {
     "bottom": _bottom,
     "top": _top,

@@ -18,7 +18,7 @@ SKINS: tuple[Colour, ...] = (
     (118, 76, 56),
 )
 
-#: What captions call a hair colour, and how it looks.
+#: Hair colours in captions, and their colours in pictures.
 HAIRS: dict[str, Colour] = {
     "blond": (232, 194, 116),
     "brown": (112, 72, 52),
@@ -221,7 +221,7 @@ def _wisp(pen: Pen, hair: Colour) -> None:
 
 _Painter = Callable[[Pen, Colour], None]
 
-#: Hair styles: what is painted before the body, and what over the face.
+#: Hair styles: the parts painted before the body, and over the face.
 STYLES: dict[str, tuple[_Painter, _Painter]] = {
     "short": (_nothing, _short),
     "tousled": (_nothing, _tousled),

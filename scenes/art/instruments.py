@@ -1,4 +1,4 @@
-"""Instruments and what stands about on a stage."""
+"""Instruments and other things on a stage."""
 
 from scenes.art.canvas import Pen
 from scenes.art.colours import INK, WHITE, Colour, darker, lighter

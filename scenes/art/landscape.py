@@ -1,4 +1,4 @@
-"""Sky, land and what grows on it. Units and origins as each says."""
+"""Sky, land and plants. Each docstring defines its unit and its origin."""
 
 from math import pi, sin
 from random import Random

@@ -1,4 +1,4 @@
-"""Things to play with and to hold. Each says what its unit and its origin are."""
+"""Toys and things to hold. Each docstring defines its unit and its origin."""
 
 from math import cos, pi, sin
 

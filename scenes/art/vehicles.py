@@ -7,7 +7,7 @@ GLASS: Colour = (186, 222, 234)
 TYRE: Colour = (52, 52, 62)
 _STEEL: Colour = (196, 202, 210)
 
-#: Where a rider meets a bicycle, in its own unit: saddle, handlebar and the two pedals.
+#: Positions of a rider on a bicycle, in its own unit: saddle, handlebar and the two pedals.
 SADDLE: Point = (-0.15, -0.60)
 HANDLEBAR: Point = (0.23, -0.66)
 PEDALS: tuple[Point, Point] = ((0.04, -0.10), (-0.09, -0.32))
@@ -82,7 +82,7 @@ def truck(pen: Pen, colour: Colour) -> None:
 
 
 def bicycle(pen: Pen, colour: Colour) -> None:
-    """A bicycle; see SADDLE, HANDLEBAR and PEDALS for where its rider goes."""
+    """A bicycle; SADDLE, HANDLEBAR and PEDALS are its rider's positions."""
     for x in (-0.31, 0.31):
         pen.ring(x, -0.19, 0.19, 0.026, TYRE)
         pen.ring(x, -0.19, 0.164, 0.010, _STEEL)

@@ -1,4 +1,4 @@
-"""What settings under the sky share: the sky itself, the floor, trees."""
+"""Common parts of outdoor settings: the sky, the floor, trees."""
 
 from functools import partial
 
@@ -45,14 +45,14 @@ def paint_sky(s: Stage, mood: str, horizon: float, *, clouds: bool = True) -> No
 
 
 def outside(s: Stage, weight: float = 0.5) -> None:
-    """Let captions say that it is outdoors; `weight` is how often, beside other places."""
+    """Let captions mention that it is outdoors; `weight` is how often, among other places."""
     s.place(f"{s.notion('outside', 'outdoors', scene=True)}", weight)
 
 
 def plant_trees(
     s: Stage, horizon: float, leaves: tuple[Colour, ...], count: int, *, low: float, high: float
 ) -> list[Entity]:
-    """Broad-leaved trees along the back of the floor, apart from each other."""
+    """Draw broad-leaved trees along the back of the floor, at a distance from each other."""
     trees = []
     slots = [(k + 0.5) / count for k in range(count)]
     for slot in slots:
@@ -73,7 +73,7 @@ def plant_trees(
 
 
 def mention_trees(s: Stage, trees: list[Entity]) -> None:
-    """Let captions speak of the trees: one of it, several as a group."""
+    """Let captions mention the trees: one of them, several as a group."""
     if len(trees) == 1:
         s.around.append(f"near {trees[0]}")
         s.backdrops.append(f"with {trees[0]} in the background")

@@ -1,9 +1,9 @@
-"""The tables of Hodosh et al. 2013, computed again from Flickr8k's published files.
+"""The tables of Hodosh et al. 2013, recomputed from Flickr8k's published files.
 
     python -m studies.hodosh FLICKR8K [--json | --csv | --latex]
 
-The folder holds Flickr8k's captions, as written and lemmatised, and both files of judgments. Every cell
-stands beside what was printed. docs/reproduction.md says which conventions make it come out.
+The folder contains Flickr8k's captions, raw and lemmatised, and both files of judgments. Every cell is shown
+beside the printed one. docs/reproduction.md lists the conventions that reproduce them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from studies.hodosh.texts import reproduced_table, reproduced_text
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Compute and print; exits with one line where a file cannot be read."""
+    """Compute and print; exit with one line if a file cannot be read."""
     options = options_of("The tables of Hodosh et al. 2013", arguments)
     try:
         report = reproduce(Evidence.read(Path(options.folder)))

@@ -26,7 +26,7 @@ def tolerance(printed: float, unit: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCell:
-    """One printed figure. `ours` is None where it cannot be computed; `why` is the reason.
+    """One printed figure. `ours` is None if it cannot be computed; `why` is the reason.
 
     `family` groups the cells that one convention changes together; `note` is a remark on a cell with a
     figure. `again` names the cell that counts for this printed figure, if it is printed a second time or has
@@ -53,7 +53,7 @@ class PrintedCell:
 
     @property
     def within(self) -> bool | None:
-        """Whether ours is within the tolerance of the printed figure; None where it cannot be computed."""
+        """Whether ours is within the tolerance of the printed figure; None if it cannot be computed."""
         strain = self.strain
         return None if strain is None else strain <= 1 + _ROUNDING
 

@@ -1,7 +1,7 @@
-"""The conventions under which the printed figures come out, and the others that were tried.
+"""The conventions that reproduce the printed figures, and the alternatives that were tried.
 
-One `Conventions` serves all cells. Each alternative changes one of its fields; the second table of
-the report shows what that does to each family of cells.
+One `Conventions` is used for all cells. Each alternative changes one of its fields; the second table of the
+report shows the effect on each family of cells.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,15 @@ UnjudgedConvention = Literal["irrelevant", "left out", "originals relevant"]
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """What the paper leaves open, each as the real data decide.
+    """What the paper does not report, as determined by the real data.
 
-    Text: BLEU is of the words as written; ROUGE and BLEU_pre are of content words (`stop_words`
-    taken out, `stemmed`), unless `bleu_of_content`; `lemmatised` takes the authors' lemmatised
-    captions for content words. References: R1(other) is the caption numbered `other_reference`.
-    Comparisons are >=; `strict` makes them >. `header` is what the column of Table 8 that is headed
-    "BLEU >= 0.6" for R1(gold) is computed at. Pairs that the crowd did not judge: `unjudged_in_kappa`
-    for Table 10(a), which then covers all pairs of the experts, `unjudged_in_precision` for (b).
-    Qrels: `rule`, and whether originals are relevant unjudged (`originals`). `tau`: Kendall's tau-b
-    or tau-c, which count ties differently.
+    Text: BLEU uses the words as written; ROUGE and BLEU_pre use content words (without `stop_words`,
+    `stemmed`), unless `bleu_of_content`; `lemmatised` uses the authors' lemmatised captions for content
+    words. References: R1(other) is the caption numbered `other_reference`. Comparisons are >=; `strict` makes
+    them >. `header` is the threshold of the column of Table 8 with the heading "BLEU >= 0.6" for R1(gold).
+    Pairs that the crowd did not judge: `unjudged_in_kappa` for Table 10(a), which then covers all pairs of
+    the experts, `unjudged_in_precision` for (b). Qrels: `rule`, and whether originals are relevant unjudged
+    (`originals`). `tau`: Kendall's tau-b or tau-c, which count ties differently.
     """
 
     stop_words: bool = True
@@ -42,11 +41,11 @@ class Conventions:
 
     @property
     def qrels(self) -> QrelsSettings:
-        """The settings under which these conventions freeze qrels."""
+        """Return the settings of qrels under these conventions."""
         return QrelsSettings(rule=self.rule, originals=self.originals)
 
     def described(self) -> str:
-        """One sentence for those who read the tables."""
+        """Return one sentence for readers of the tables."""
         content = "lemmatised" if self.lemmatised else "as written"
         stemmed = "Porter-stemmed" if self.stemmed else "unstemmed"
         stop_words = "without the 127 stop words" if self.stop_words else "with all words"
@@ -61,7 +60,7 @@ class Conventions:
 
 CHOSEN_CONVENTIONS = Conventions()
 
-#: What was tried besides, one field changed each.
+#: Alternatives that were tried, with one field changed each.
 ALTERNATIVES: Mapping[str, Conventions] = {
     "no stop list": replace(CHOSEN_CONVENTIONS, stop_words=False),
     "no stemming": replace(CHOSEN_CONVENTIONS, stemmed=False),

@@ -25,15 +25,15 @@ from phrasebox.text.stopwords import STOP_WORDS
 from phrasebox.text_files import FormatError, short_repr
 from studies.hodosh.conventions import Conventions
 
-#: The number of the caption that stands for its image in the pool.
+#: The number of the caption that represents its image in the pool.
 POOL = 2
 LEMMAS = "Flickr8k.lemma.token.txt"
-#: What the references of an image are, by their printed name; R1(other) is a convention.
+#: The references of an image by their printed name; R1(other) is a convention.
 REFERENCES = {"R5": (0, 1, 2, 3, 4), "R1(gold)": (2,), "R4": (0, 1, 3, 4)}
 
 ExpertScores = NDArray[np.float64]
 _Integers = NDArray[np.int64]
-#: How captions are cut: ("words",), or ("content", order, stop words out, stemmed, lemmatised).
+#: How captions are split: ("words",), or ("content", order, stop words out, stemmed, lemmatised).
 _Kind = tuple[Any, ...]
 Texts = Sequence[Sequence[str]]
 
@@ -50,7 +50,7 @@ class _Judged:
 
 @dataclass
 class Evidence:
-    """What the folder holds: the test images with five captions each, as written and lemmatised.
+    """The content of the folder: the test images with five captions each, raw and lemmatised.
 
     `training_lemmas` are the lemmatised captions of the training images.
     """
@@ -72,9 +72,9 @@ class Evidence:
         experts: Iterable[JudgedPair] | None = None,
         crowd: Iterable[JudgedPair] | None = None,
     ) -> Evidence:
-        """Read Flickr8k's folder; raises FormatError naming what is missing or does not fit.
+        """Read Flickr8k's folder. Raises FormatError naming a missing or invalid file.
 
-        Judgments that are given take the place of the folder's own.
+        Judgments in the arguments replace the folder's own.
         """
         records = list(Flickr8k().read(folder))
         test = [record for record in records if record.split == "test"]
@@ -110,19 +110,20 @@ class Evidence:
 
     @cached_property
     def originals(self) -> Mapping[str, str]:
-        """Image -> its caption in the pool."""
+        """The caption of each image in the pool."""
         return _pool(self.images)
 
     @cached_property
     def lay(self) -> ExpertScores:
-        """The crowd's share of yes on each of the experts' pairs; NaN where the crowd did not judge."""
+        """Return the crowd's share of yes on each of the experts' pairs; NaN if the crowd did not judge
+        it."""
         shares = np.full((len(self.images), len(self.images)), np.nan)
         shares[self.crowd.images, self.crowd.captions] = self.crowd.means
         scores_of_pairs: ExpertScores = shares[self.experts.images, self.experts.captions]
         return scores_of_pairs
 
     def bleu_overlap(self, references: tuple[int, ...], conventions: Conventions) -> Overlap:
-        """The pool against references, over the words that BLEU counts."""
+        """Return the overlap of the pool with references, over the words that BLEU counts."""
         if conventions.bleu_of_content:
             return self.content_overlap(references, conventions)
         return self._overlap(("words",), references)
@@ -130,7 +131,7 @@ class Evidence:
     def content_overlap(
         self, references: tuple[int, ...], conventions: Conventions, *, order: int = 1
     ) -> Overlap:
-        """The same over runs of `order` content words, as ROUGE and BLEU_pre count them."""
+        """Return the overlap over n-grams of `order` content words, as in ROUGE and BLEU_pre."""
         how = (conventions.stop_words, conventions.stemmed, conventions.lemmatised)
         return self._overlap(("content", order, *how), references)
 
@@ -145,7 +146,7 @@ class Evidence:
         return self._overlaps[key]
 
     def _cut(self, kind: _Kind) -> list[list[Entries]]:
-        """The captions as words, or as runs of content words."""
+        """Return the captions as words, or as n-grams of content words."""
         if kind not in self._entries:
             if kind == ("words",):
                 entries: list[list[Entries]] = [
@@ -179,7 +180,7 @@ def _judged(
     images: Sequence[str],
     folder: Path,
 ) -> _Judged:
-    """The pairs, or what the folder holds, as columns; FormatError where one is not in the pool."""
+    """Return the pairs, by default the folder's, as columns. Raises FormatError if one is not in the pool."""
     pairs = reader.read(folder) if given_pairs is None else given_pairs
     source = folder / reader.file if given_pairs is None else f"the {reader.title} that were given"
     numbers = {image: number for number, image in enumerate(images)}

@@ -1,9 +1,8 @@
 """Figure 3 of Hodosh et al. 2013: the words most similar to "rider" and "swim", printed and ours.
 
-Four columns: alignment and distributional similarity are cosines (eq. 18) on the training captions, Lin's
-is eq. 22. The column on the British National Corpus stays empty: it has a licence of its own and is not
-among the data. Beside it stand the sizes of the vocabularies, section 3.5.3 and
-3.5.4.
+Four columns: alignment and distributional similarity are cosines (eq. 18) on the training captions, Lin's is
+eq. 22. The column on the British National Corpus stays empty: it has a licence of its own and is not among
+the data. The sizes of the vocabularies, section 3.5.3 and 3.5.4, are added.
 """
 
 from collections import Counter
@@ -23,7 +22,7 @@ TABLE = "Figure 3"
 ALIGNMENT, CAPTIONS, BNC, LIN = "alignment", "distributional, captions", "distributional, BNC", "Lin"
 NO_BNC = "the British National Corpus has a licence of its own and is not among the data"
 
-#: Column -> word -> its five most similar words with their similarities, as printed.
+#: By column and word, its five most similar words with their similarities, as printed.
 PRINTED_FIGURE3: dict[str, dict[str, dict[str, float]]] = {
     ALIGNMENT: {
         "rider": {"biker": 0.86, "bicyclist": 0.82, "cyclist": 0.79, "bmx": 0.75, "bicycler": 0.73},
@@ -42,7 +41,7 @@ PRINTED_FIGURE3: dict[str, dict[str, dict[str, float]]] = {
         "swim": {"bathe": 0.85, "sport": 0.85, "football": 0.77, "activity": 0.75, "soccer": 0.73},
     },
 }
-#: Words of frequency 5 or more, nouns, verbs, and what can be both.
+#: Numbers of words of frequency 5 or more, nouns, verbs, and words that can be both.
 PRINTED_SIZES = {
     "words of frequency 5 or more": 1928,
     "nouns": 1180,
@@ -50,7 +49,7 @@ PRINTED_SIZES = {
     "nouns that can be verbs": 11,
 }
 
-#: How far down our own list a printed word counts as found.
+#: Length of our own list in which a printed word must occur.
 SIMILAR_WORDS = 6
 
 Nearest = Callable[[str, int], tuple[tuple[str, float], ...]]
@@ -58,7 +57,7 @@ Nearest = Callable[[str, int], tuple[tuple[str, float], ...]]
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A printed word with both similarities, and its place in our list, counted from 1."""
+    """A printed word with both similarities, and its rank in our list, counted from 1."""
 
     cell: PrintedCell
     rank: int | None
@@ -75,11 +74,11 @@ class Figure3:
     images: int
 
     def within(self, column: str) -> int:
-        """Printed words whose similarity is within 0.02."""
+        """Return the number of printed words whose similarity is within 0.02."""
         return sum(bool(n.cell.within) for n in self.neighbours if n.cell.column == column)
 
     def count_listed(self, column: str) -> int:
-        """Printed words among our own first `SIMILAR_WORDS`."""
+        """Return the number of printed words among our own first `SIMILAR_WORDS`."""
         return sum(
             n.rank is not None and n.rank <= SIMILAR_WORDS for n in self.neighbours if n.cell.column == column
         )
@@ -88,7 +87,7 @@ class Figure3:
 def tagged(
     images: Iterable[tuple[ImageRecord, ImageRecord]], lemmatiser: Lemmatiser
 ) -> list[list[tuple[Word, ...]]]:
-    """The words of each image's captions, from its record as written and its record as lemmatised."""
+    """Return the words of each image's captions, from its raw and its lemmatised record."""
     return [
         [
             lemmatiser.words(caption.text, lemmas.text)
@@ -99,7 +98,8 @@ def tagged(
 
 
 def make_figure3(training: Tagged, wordnet: WordNet | None, *, why_no_wordnet: str = "no WordNet") -> Figure3:
-    """Figure 3 from the tagged training captions; without a WordNet its column is empty, and says why."""
+    """Return Figure 3 from the tagged training captions; without a WordNet its column is empty, with the
+    reason."""
     captions = [[word.lemma for word in caption] for image in training for caption in image]
     counts = Counter(lemma for caption in captions for lemma in caption)
     lin = Lin(wordnet, counts) if wordnet else None
@@ -148,7 +148,7 @@ def _of_kernel(kernel: WordKernel) -> tuple[Callable[[str, str], float | None], 
 
 
 def _of_lin(lin: Lin) -> tuple[Callable[[str, str], float | None], Nearest]:
-    """Lists are of all the captions' nouns: print has "traveler" and "horseman", which they hold once."""
+    """Lists use the nouns of all captions: the printed "traveler" and "horseman" occur only once."""
 
     def value(first: str, second: str) -> float | None:
         known = first in lin.senses and second in lin.senses

@@ -1,4 +1,4 @@
-"""What several tables share: scores of the experts' pairs, kappa against the experts, cells."""
+"""Common parts of the tables: scores of the experts' pairs, kappa against the experts, cells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from studies.hodosh.cells import PERCENT, PrintedCell
 from studies.hodosh.conventions import Conventions, UnjudgedConvention
 from studies.hodosh.evidence import REFERENCES, Evidence, ExpertScores
 
-#: Below every distance between two scores: keeps "=" at the top of a scale where comparisons are strict.
+#: Smaller than any difference of two scores: implements "=" at the top of a scale if comparisons are strict.
 _HAIR = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedFigure:
-    """A figure in print: table, row and column, value and unit, and the family that varies with it."""
+    """A printed figure: table, row and column, value and unit, and the family that varies with it."""
 
     table: str
     row: str
@@ -29,7 +29,7 @@ class PrintedFigure:
 
 
 def cell_of(estimate: Estimate, figure: PrintedFigure, *, note: str = "", again: str = "") -> PrintedCell:
-    """A cell from an estimate, in per cent where the unit says so."""
+    """Return a cell from an estimate, in per cent if that is the unit."""
     ours = None if estimate.value is None else estimate.value * (100 if figure.unit == PERCENT else 1)
     return PrintedCell(
         figure.table,
@@ -46,19 +46,19 @@ def cell_of(estimate: Estimate, figure: PrintedFigure, *, note: str = "", again:
 
 
 def expert_row(threshold: float) -> str:
-    """How the tables head a row."""
+    """Return the heading of a row in the tables."""
     return f"expert {'=' if threshold == printed.EXPERT[0] else '>='} {threshold:g}"
 
 
 def references_of(name: str, conventions: Conventions) -> tuple[int, ...]:
-    """The numbers of the captions that a set of references holds."""
+    """Return the numbers of the captions in a set of references."""
     return REFERENCES.get(name, (conventions.other_reference,))
 
 
 def bleu_and_rouge(
     evidence: Evidence, references: str, conventions: Conventions
 ) -> tuple[ExpertScores, ExpertScores]:
-    """Both scores of each pair that experts graded."""
+    """Return both scores of each pair that experts graded."""
     numbers = references_of(references, conventions)
     pairs = evidence.experts.images, evidence.experts.captions
     return (
@@ -68,21 +68,22 @@ def bleu_and_rouge(
 
 
 def top(threshold: float, conventions: Conventions) -> float:
-    """The threshold at the top of a scale, where print has "=" whatever the comparison is elsewhere."""
+    """Return the threshold at the top of a scale, where the paper has "=" in any convention."""
     return threshold - _HAIR if conventions.strict else threshold
 
 
 def against_experts(
     evidence: Evidence, scores: ExpertScores, columns: Sequence[float], conventions: Conventions
 ) -> tuple[tuple[Estimate, ...], ...]:
-    """Kappa of the experts' mean grades, a row for each of EXPERT, against `scores` cut at `columns`."""
+    """Return kappa of the experts' mean grades, a row for each of EXPERT, against `scores` cut at
+    `columns`."""
     rows = (top(printed.EXPERT[0], conventions), *printed.EXPERT[1:])
     swept = sweep(evidence.experts.means, scores, rows=rows, columns=columns, strict=conventions.strict)
     return swept.kappa
 
 
 def lay_scores(evidence: Evidence, unjudged: UnjudgedConvention) -> ExpertScores:
-    """The crowd's share of yes on the experts' pairs; NaN where a pair is to be left out."""
+    """Return the crowd's share of yes on the experts' pairs; NaN if a pair is skipped."""
     if unjudged == "left out":
         return evidence.lay
     original = evidence.experts.images == evidence.experts.captions
@@ -91,7 +92,8 @@ def lay_scores(evidence: Evidence, unjudged: UnjudgedConvention) -> ExpertScores
 
 
 def lay_against_experts(evidence: Evidence, threshold: float, conventions: Conventions) -> Retrieval:
-    """The crowd at 0.66 as a finder of what experts grade at least `threshold`."""
+    """Return precision and recall of the crowd at 0.66 for pairs with expert grades of at least
+    `threshold`."""
     return retrieval(
         lay_scores(evidence, conventions.unjudged_in_precision),
         evidence.experts.means,

@@ -1,6 +1,6 @@
-"""Tables 11 and 12 of Hodosh et al. 2013 as printed: thirty systems, each measured both ways.
+"""Tables 11 and 12 of Hodosh et al. 2013 as printed: thirty systems, both directions.
 
-Each line: a system, then annotation (images ask, captions answer), then search. TRI5SEM stands for
+Each line: a system, then annotation (images as queries, captions as results), then search. TRI5SEM stands for
 "TRI5, sqrt-idf, A, D_BNC+ic"; `histo` for the image kernel of histograms, all others have pyramids.
 """
 

@@ -1,4 +1,4 @@
-"""The cells of what Hodosh et al. 2013 print in their text: sections 3.5.3, 4.2.1, 4.2.2 and 4.3.2."""
+"""The figures in the text of Hodosh et al. 2013: sections 3.5.3, 4.2.1, 4.2.2 and 4.3.2."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ from studies.hodosh.measures import (
 )
 
 FEWEST = 5
-#: The level of the printed alpha, surely: grades from 1 to 4, of which means are taken.
+#: The level of the printed alpha, most likely: grades from 1 to 4, which are averaged.
 MEANT = "interval"
 
 
 def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """The frequent words of the lemmatised training captions, which show what the stop list is."""
+    """Yield the frequent words of the lemmatised training captions, which determine the stop list."""
     counts = Counter(
         word for captions in evidence.training_lemmas for text in captions for word in text.lower().split()
     )
@@ -50,9 +50,10 @@ def vocabulary(evidence: Evidence, conventions: Conventions) -> Iterator[Printed
 
 
 def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Krippendorff's alpha of the experts; print names no level, so each stands beside the one figure.
+    """Yield Krippendorff's alpha of the experts; the paper names no level, so each is compared with the one
+    figure.
 
-    It counts once, at the level that must be meant.
+    It counts once, at the most likely level.
     """
     ratings = as_ratings([pair.grades for pair in evidence.experts.pairs])
     for level in MEASUREMENT_LEVELS:
@@ -72,7 +73,7 @@ def alpha(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]
 
 
 def nonzero(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Section 4.2.2: pairs that share a word, and two words in a row."""
+    """Yield section 4.2.2: pairs that share a word, and two consecutive words."""
     for order, (name, value) in enumerate(printed.NONZERO.items(), start=1):
         overlap = evidence.content_overlap(REFERENCES["R5"], conventions, order=order)
         ours = 100 * float((overlap.all_precisions() > 0).mean())
@@ -82,7 +83,8 @@ def nonzero(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCel
 
 
 def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Section 4.2.2: the best agreement of each measure, as the text has it; most stand in Tables 8 and 9."""
+    """Yield section 4.2.2: the best agreement of each measure in the text; most are also in Tables 8 and
+    9."""
     for best in printed.BEST_KAPPAS:
         scores = bleu_and_rouge(evidence, best.references, conventions)[best.measure == "ROUGE"]
         cut = top(best.threshold, conventions) if best.threshold == 1 else best.threshold
@@ -102,7 +104,7 @@ def best_kappas(evidence: Evidence, conventions: Conventions) -> Iterator[Printe
 
 
 def _in_tables(best: printed.BestKappa) -> str:
-    """The table that prints the same figure, if one does."""
+    """Return the table with the same figure, if there is one."""
     for block in printed.BLOCKS:
         heads = block.rouge if best.measure == "ROUGE" else block.bleu
         if block.references == best.references and best.threshold in heads:
@@ -111,7 +113,7 @@ def _in_tables(best: printed.BestKappa) -> str:
 
 
 def filters(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Section 4.3.2: what cuts of BLEU_pre and BLEU remove, of all pairs and of good ones."""
+    """Yield section 4.3.2: what thresholds of BLEU_pre and BLEU remove, of all pairs and of good ones."""
     experts = evidence.experts
     for cut in printed.PRINTED_FILTERS:
         overlap_of = evidence.content_overlap if cut.preprocessed else evidence.bleu_overlap
@@ -131,7 +133,7 @@ def filters(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCel
 
 
 def crowd_section(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Section 4.3.2: how many pairs were judged, and the answers on those that the filter removed."""
+    """Yield section 4.3.2: the number of judged pairs, and the answers on those that the filter removed."""
     family, table, judged = "Section 4.3.2, crowd", "Section 4.3.2", evidence.crowd
     overlap = evidence.content_overlap(REFERENCES["R5"], conventions)
     scores, cut = overlap.precision(judged.images, judged.captions), printed.PRINTED_FILTERS[0].threshold
@@ -163,7 +165,8 @@ def crowd_section(evidence: Evidence, conventions: Conventions) -> Iterator[Prin
 
 
 def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Section 4.3.2: what the text says of lay judges at 0.66, all of which stands in Table 10."""
+    """Yield section 4.3.2: the figures of lay judges at 0.66 in the text, all of which are also in Table
+    10."""
     family, table = "Section 4.3.2, crowd against experts", "Section 4.3.2"
     lay = lay_scores(evidence, conventions.unjudged_in_kappa)
     kappas = against_experts(evidence, lay, [printed.LAY_RELEVANT], conventions)
@@ -187,10 +190,11 @@ def crowd_against_experts(evidence: Evidence, conventions: Conventions) -> Itera
 
 
 def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Section 4.3.2: relevant pairs, how many captions an image has, and images a caption.
+    """Yield section 4.3.2: relevant pairs, the number of captions of an image, and of images of a caption.
 
-    Print has three rules (at least 0.66, two of three judges, the majority), and no figure of one that
-    pairs with four and six answers tell apart: what the rules not chosen give is noted beside each cell.
+    The paper has three rules (at least 0.66, two of three judges, the majority), and no figure that
+    distinguishes them for pairs with four and six answers: the results of the other rules are noted beside
+    each cell.
     """
     family, table = "Section 4.3.2, relevant pairs", "Section 4.3.2"
     numbers_of = _relevance_counts(evidence, conventions.qrels)
@@ -225,7 +229,7 @@ def relevant_pairs(evidence: Evidence, conventions: Conventions) -> Iterator[Pri
 
 
 def _relevance_counts(evidence: Evidence, settings: QrelsSettings) -> dict[tuple[str, str], int]:
-    """The counts of `relevant_pairs` by row and column."""
+    """Return the counts of `relevant_pairs` by row and column."""
     qrels = freeze_pairs(
         evidence.crowd.pairs, name="flickr8k", settings=settings, originals=evidence.originals.items()
     )

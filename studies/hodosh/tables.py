@@ -22,7 +22,7 @@ from studies.hodosh.printed_systems import AUTOMATIC, COLUMN_OF_DIRECTION, HUMAN
 
 
 def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """The random row: a random caption scores what all pairs score on average."""
+    """Yield the random row: the score of a random caption is the mean over all pairs."""
     means = {
         "BLEU": evidence.bleu_overlap(REFERENCES["R5"], conventions).all_precisions().mean(),
         "ROUGE": evidence.content_overlap(REFERENCES["R5"], conventions).all_recalls().mean(),
@@ -36,9 +36,10 @@ def table_2(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCel
 
 
 def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Correlation of system rankings, from the printed Tables 11 and 12."""
+    """Yield correlations of system rankings, from the printed Tables 11 and 12."""
     halves = (
-        # Column of AUTOMATIC and of HUMAN within a direction: S@k faces R@k, R-precision all four.
+        # Column of AUTOMATIC and of HUMAN within a direction: S@k is compared with R@k, R-precision with all
+        # four.
         ("Table 7(a)", printed.TABLE_7A, [(0, 0), (1, 1), (2, 2)]),
         ("Table 7(b)", printed.TABLE_7B, [(0, 3), (1, 3), (2, 3), (3, 3)]),
     )
@@ -56,7 +57,7 @@ def table_7(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCel
 
 
 def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Kappa of BLEU and ROUGE against the experts, for four sets of references."""
+    """Yield kappa of BLEU and ROUGE against the experts, for four sets of references."""
     for block in printed.BLOCKS:
         bleu, rouge = bleu_and_rouge(evidence, block.references, conventions)
         for name, scores, headed, first in (("BLEU", bleu, block.bleu, 0), ("ROUGE", rouge, block.rouge, 3)):
@@ -85,13 +86,13 @@ def tables_8_and_9(evidence: Evidence, conventions: Conventions) -> Iterator[Pri
 
 
 def _used(references: str, name: str, headed: float, conventions: Conventions) -> float:
-    """The threshold that a column is computed at: its header, but for the misprinted one."""
+    """Return the threshold of a column: its heading, except for the misprinted one."""
     misprinted = (references, headed) == printed.MISPRINTED_HEADER and name == "BLEU"
     return conventions.header if misprinted else headed
 
 
 def table_10(evidence: Evidence, conventions: Conventions) -> Iterator[PrintedCell]:
-    """Lay judges against experts: (a) kappa, (b) precision, recall and F1."""
+    """Yield lay judges against experts: (a) kappa, (b) precision, recall and F1."""
     lay = lay_scores(evidence, conventions.unjudged_in_kappa)
     cut = [top(printed.LAY[0], conventions), *printed.LAY[1:]]
     kappas = against_experts(evidence, lay, cut, conventions)

@@ -1,4 +1,4 @@
-"""What the commands print: cells and words beside what was printed."""
+"""Output of the commands: cells and words beside the printed ones."""
 
 from itertools import groupby
 
@@ -18,7 +18,7 @@ WITHIN = {True: "yes", False: "no", None: ""}
 
 
 def similar_words_text(figure: Figure3) -> str:
-    """Sizes, how many words agree, our own lists, and each printed word beside ours."""
+    """Return sizes, the number of words that agree, our own lists, and each printed word beside ours."""
     sizes = text_table(
         ["vocabulary", "printed", "ours"],
         [[cell.row, int(cell.printed), int(cell.ours or 0)] for cell in figure.sizes],
@@ -38,7 +38,7 @@ def similar_words_text(figure: Figure3) -> str:
 
 
 def similar_words_table(figure: Figure3) -> Table:
-    """Each printed word beside ours."""
+    """Return each printed word beside ours."""
     head = ["similarity", "word", "similar", "printed", "ours", "within", "our rank", "remark"]
     rows: list[list[Cell]] = [
         [
@@ -63,13 +63,13 @@ def similar_words_table(figure: Figure3) -> Table:
 
 
 def reproduced_text(report: ReproductionReport) -> str:
-    """Every cell beside what was printed, and what other conventions would have given."""
+    """Return every cell beside the printed one, and the results of other conventions."""
     parts = (_cells(report), _summary(report), _not_within(report), _others(report), *_HODOSH.lines())
     return "\n\n".join(parts)
 
 
 def reproduced_table(report: ReproductionReport) -> Table:
-    """Every cell beside what was printed."""
+    """Return every cell beside the printed one."""
     head = ["table", "row", "column", "printed", "ours", "unit", "within", "remark"]
     rows: list[list[Cell]] = [
         [
@@ -82,7 +82,7 @@ def reproduced_table(report: ReproductionReport) -> Table:
 
 
 def _cells(report: ReproductionReport) -> str:
-    """Every cell, table by table."""
+    """Return every cell, table by table."""
     parts = []
     for name, cells in groupby(report.cells, key=lambda cell: cell.table):
         rows = [
@@ -94,7 +94,7 @@ def _cells(report: ReproductionReport) -> str:
 
 
 def _cell_text(value: float, unit: str) -> str:
-    """A figure with the places that make sense in its unit."""
+    """Return a figure with the digits of its unit."""
     if unit == COUNT:
         return f"{value:,.0f}"
     return f"{value:.2f}" if unit == KAPPA else f"{value:.1f} %"
@@ -131,7 +131,7 @@ def _summary(report: ReproductionReport) -> str:
 
 
 def _not_within(report: ReproductionReport) -> str:
-    """The cells outside tolerance once more, and those that cannot be had."""
+    """Return the cells outside tolerance once more, and those that cannot be computed."""
     outside = [cell for cell in report.counted if cell.within is False]
     missing = [cell for cell in report.cells if cell.ours is None]
     lines = [f"{len(outside)} cells outside:"]
@@ -146,7 +146,7 @@ def _not_within(report: ReproductionReport) -> str:
 
 
 def _others(report: ReproductionReport) -> str:
-    """What each family of cells does under other conventions."""
+    """Return the effect of other conventions on each family of cells."""
     head = [
         "convention",
         "family of cells",

@@ -1,12 +1,12 @@
-"""Whether somebody at a browser can tell control items from others.
+"""Measure whether a worker's browser can distinguish control items from others.
 
-`python -m tests.apart` lets watchers work, who look at every address that they may open, in between and
-later. It keeps everything that they see, and asks a learner which items were known ones. Known is what the
-database says; the learner sees only what went over the wire.
+`python -m tests.apart` runs watchers, who view every address that they may open, at several times, and stores
+everything that they receive. A learner then predicts which items were control items. The truth comes from the
+database; the learner only gets what was transferred.
 
 campaigns   campaigns with control items, and their workers
-watcher     a browser, and a program, that work and keep what they saw
-polls       every address, when it is looked at, and what it said as numbers
-features    what was seen, as numbers
-learner     boosted stumps, and the area under their curve on items of images they did not learn from
+watcher     a browser, and a program, that work and store what they receive
+polls       every address, when it is viewed, and its response as numbers
+features    the responses as numbers
+learner     boosted stumps, and the area under their curve on items of images outside their training data
 """

@@ -1,6 +1,6 @@
-"""`python -m tests.apart [--seeds 5] [--small]`: how well control items can be told from others.
+"""`python -m tests.apart [--seeds 5] [--small]`: how well control items can be distinguished from others.
 
-What watchers of a seed saw is stored in --keep: a run that ended early goes on there, and several can
+What watchers of a seed received is stored in --keep: an interrupted run resumes there, and several runs can
 share it.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Measure, on a database of its own."""
+    """Run the measurement, on a database of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=1, help="the first seed")

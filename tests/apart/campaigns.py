@@ -1,8 +1,9 @@
-"""Campaigns with control items: about chains, pages of pairs, graded pairs, tags. Half of the items are.
+"""Campaigns with control items: about chains, pages of pairs, graded pairs, tags. Half of the items are
+control items.
 
-What they ask about is one half of a corpus, what is known about the other half: images of the same sort,
-drawn by the same seed. The workers are careful ones of the simulator; helpers who never watch bring the
-chains on, so that every question comes up.
+Questions are about one half of a corpus, control items about the other half: images of the same sort, drawn
+by the same seed. The workers are careful simulated ones; helpers who never watch answer the chains'
+questions, so that every kind occurs.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ UNKNOWN_SPLIT, KNOWN = "train", "val"
 #: Kinds that have control items.
 CHAINS = (q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT, q.BOX_QUALITY, q.BOX_COVERAGE)
 
-#: How many captions of others an image is asked about, at most: single pairs are of many images.
+#: Maximum number of captions of others per image: single pairs are about many images.
 OTHERS = {"relevance": 19, "graded": 4, "tags": 19}
 
-#: How many questions of an image helpers answer, in the order in which they come up; some are left.
+#: Number of questions of an image that helpers answer, in order; some remain.
 ANSWERS_PER_IMAGE = {
     q.COREF_LINK: 15,
     q.CHAIN_VERIFICATION: 2.5,
@@ -57,8 +58,8 @@ ANSWERS_PER_IMAGE = {
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large a campaign is: images asked about and known ones, its workers, and items of each of them and
-    each kind, of which half are known."""
+    """The size of a campaign: regular and control images, workers, and items per worker and kind, half of
+    them control items."""
 
     unknown: int
     known: int
@@ -67,7 +68,7 @@ class Sizes:
 
 
 class WatchedCampaign:
-    """An open campaign, its workers' accounts, and what they answer."""
+    """An open campaign, its workers' accounts, and their answers."""
 
     def __init__(self, name: str, tasks: str, sizes: Sizes, *, seed: int, folder: Path) -> None:
         self.name, self.sizes, self.seed = name, sizes, seed
@@ -117,7 +118,7 @@ class WatchedCampaign:
         return Simulated(name, PRESETS["careful"], self.seed)
 
     def answer(self, worker: Simulated, assignment: int) -> Answer:
-        """What a careful worker answers to what they hold."""
+        """Return a careful worker's answer to a leased task."""
         row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
         if is_page(row.kind):
             page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
@@ -134,7 +135,7 @@ class WatchedCampaign:
         return Answer(*worker.answer(question_from(row.kind, key, content), self.truths[image]))
 
     def known(self, assignment: int) -> bool | list[bool]:
-        """Whether an item was a known one; of a page that of each image, in the order shown."""
+        """Return whether an item is a control item; for a page, whether each image is, in the order shown."""
         row = Assignment.objects.get(pk=assignment)
         if not is_page(row.kind):
             return row.control_id is not None
@@ -142,7 +143,7 @@ class WatchedCampaign:
         return [block.control is not None for block in page]
 
     def group(self, assignment: int) -> str | list[str]:
-        """The image of an item, by its key."""
+        """Return the image of an item, by its key."""
         row = Assignment.objects.select_related("task__image", "control").get(pk=assignment)
         if is_page(row.kind):
             page = relevance_pages.blocks(assignment, seed=self.campaign.seed, settings=self.settings)
@@ -153,7 +154,7 @@ class WatchedCampaign:
         return f"{self.name} {row.task.image.image_id}"
 
     def help(self, share: float) -> None:
-        """Let the helpers bring the chains on by a share of the images, so that no kind runs dry."""
+        """Let the helpers answer questions about a share of the images, so that no kind runs out."""
         for kind, item in ANSWERS_PER_IMAGE.items():
             for number in range(round(share * item * self.sizes.unknown)):
                 self._helps(self.helpers[number % len(self.helpers)], kind)
@@ -191,8 +192,8 @@ def _truths(campaign: Campaign) -> Mapping[int, Truth]:
 
 
 def _pairs(rows: list[Image], seed: int, most: int) -> list[Pair]:
-    """For each image one to three of its own captions, as a batch of rankings has them, and some others,
-    `most` at most."""
+    """Return for each image one to three of its own captions, like a batch of rankings, and at most `most`
+    others."""
     pairs = []
     names = [
         f"{key}#{number}"
@@ -215,7 +216,7 @@ def _pairs(rows: list[Image], seed: int, most: int) -> list[Pair]:
 
 
 def answer_fields(answer: Answer) -> dict[str, Any]:
-    """An answer as the API takes it."""
+    """Return an answer as the API's fields."""
     box = answer.box
     plain_value = [box.xmin, box.ymin, box.xmax, box.ymax] if box else None
     return json.loads(json.dumps({"answer": answer.answer, "box": plain_value, **(answer.content or {})}))

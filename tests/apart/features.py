@@ -1,7 +1,8 @@
-"""What a watcher saw, as numbers: every value of every answer, what changed between two of them, what recurs.
+"""Responses to a watcher as numbers: every value, the differences between two responses, and recurrences.
 
-Nothing here knows what the values mean. A number is itself, a text its length, a list its length; of
-each text also how often it was seen before, how long ago, and how often it stands in the same answer.
+Nothing here uses the meaning of values. A number stays a number, a text becomes its length, a list its
+length; for each text there is also how often it was seen before, how long ago, and how often it occurs in the
+same response.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import Any
 import numpy as np
 
 Numbers = dict[str, float]
-#: What a row lacks is far below everything.
+#: Missing values are far below all others.
 LACKS = -1e6
-#: A name that counts, as scene-000012 does.
+#: A name with a counter, such as scene-000012.
 _COUNTS = re.compile(r"\D*(\d{1,12})")
 
 
 def leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """(path, value) of each value of JSON; the elements of a list share a path."""
+    """Yield (path, value) of each value of JSON; the elements of a list share a path."""
     if isinstance(data, Mapping):
         for name, value in data.items():
             yield from leaves(value, f"{path}.{name}")
@@ -36,7 +37,7 @@ def leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def numbers_of(data: Any, path: str = "", *, at: float = 0.0) -> Numbers:
-    """Each path's values as numbers: the first, the mean, the least, the greatest, how many."""
+    """Return each path's values as numbers: the first, the mean, the minimum, the maximum, the count."""
     result: dict[str, list[float]] = defaultdict(list)
     for name, value in leaves(data, path):
         result[name].append(_number(value, at))
@@ -67,12 +68,12 @@ def _number(value: Any, at: float) -> float:
 
 
 def texts(data: Any) -> list[tuple[str, str]]:
-    """(path, text) of each text that may be a name of something."""
+    """Return (path, text) of each text that may be a name."""
     return [(path, value) for path, value in leaves(data) if isinstance(value, str) and value]
 
 
 def changes(before: Numbers, after: Numbers, name: str) -> Numbers:
-    """What two sets of numbers differ by."""
+    """Return the differences of two sets of numbers."""
     return {f"{name} {key}": after[key] - before[key] for key in before.keys() & after.keys()}
 
 
@@ -85,13 +86,14 @@ class Memory:
         self._item = 0
 
     def recurs(self, data: Any) -> Numbers:
-        """How often each text was seen before, how many turns ago, and how often it stands in `data`."""
+        """Return how often each text was seen before, how many turns ago, and how often it occurs in
+        `data`."""
         self._item += 1
         seen = texts(data)
         here = Counter(value for _, value in seen)
         numbers: dict[str, list[float]] = defaultdict(list)
         for path, value in seen:
-            # An address is signed again every quarter of an hour; its picture's name stays.
+            # An address is signed again every quarter of an hour; its picture's name is constant.
             name = (path, value.partition(":")[0])
             numbers[f"{path} before"].append(self._times[name])
             numbers[f"{path} ago"].append(self._item - self._last.get(name, self._item - 1000))
@@ -130,7 +132,7 @@ class _Tags(HTMLParser):
 
 
 def page(html: str) -> dict[str, list[Any]]:
-    """A page as data: tags by their class, attributes, texts, in their order."""
+    """Return a page as data: tags by their class, attributes, texts, in order."""
     parser = _Tags()
     parser.feed(html)
     result: dict[str, list[Any]] = defaultdict(list)
@@ -140,7 +142,7 @@ def page(html: str) -> dict[str, list[Any]]:
 
 
 def table(rows: Sequence[Numbers]) -> tuple[list[str], Any]:
-    """Names of the columns, and a matrix."""
+    """Return names of the columns, and a matrix."""
     names = sorted({name for row in rows for name in row})
     numbers = {name: number for number, name in enumerate(names)}
     matrix = np.full((len(rows), len(names)), LACKS, np.float32)
@@ -151,7 +153,7 @@ def table(rows: Sequence[Numbers]) -> tuple[list[str], Any]:
 
 
 def joined(tables: Sequence[tuple[list[str], Any]]) -> tuple[list[str], Any]:
-    """Tables below each other, without the columns in which nothing varies."""
+    """Concatenate tables, without constant columns."""
     names = sorted({name for columns, _ in tables for name in columns})
     numbers = {name: number for number, name in enumerate(names)}
     matrix = np.full((sum(len(rows) for _, rows in tables), len(names)), LACKS, np.float32)

@@ -1,4 +1,4 @@
-"""Boosted stumps over binned numbers, and the area under the curve on items that they did not learn from."""
+"""Boosted stumps over binned numbers, and the area under the curve on items outside the training data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Numbers = NDArray[np.float64]
 BINS = 16
 ROUNDS, RATE = 60, 0.3
 FOLDS = 3
-#: Draws of images, for the interval.
+#: Number of draws of images for the interval.
 DRAWS = 400
 
 
 def auc(scores: Numbers, known: NDArray[np.bool_]) -> float:
-    """The chance that a control item scores higher than another one; ties count half."""
+    """Return the probability that a control item scores higher than another one; ties count half."""
     _, index, times = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2)[index]
     positives = int(known.sum())
@@ -35,11 +35,12 @@ def separation(
     *,
     seed: int,
 ) -> Told:
-    """How well known rows are told from others.
+    """Return how well control items are distinguished from others.
 
-    Rows are tried by what was learned of others: of other `seeds`, whose corpora are drawn anew, where there
-    are several; else of other images and other workers of the same one. There, what was not learned is
-    slightly less like what was (the known ones of a bin are used up), so that noise comes out below 0.5.
+    Rows are tested with a model of other rows: of other `seeds`, whose corpora are drawn independently, if
+    there are several; else of other images and other workers of the same seed. Within a seed, test rows
+    differ slightly from training rows (the control items of a bin are used up), so that noise results in less
+    than 0.5.
     """
     rng = np.random.default_rng(seed)
     parts: list[Part] = []
@@ -57,8 +58,8 @@ def separation(
 
 
 class Told(NamedTuple):
-    """The area under the curve: the mean of all parts, by their rows; in what interval it lies in 95 of 100
-    draws of images; that of each part; and the columns that told most."""
+    """The area under the curve: the mean of all parts, weighted by rows; its 95 % interval over draws of
+    images; that of each part; and the most informative columns."""
 
     area: float
     interval: tuple[float, float]
@@ -67,7 +68,7 @@ class Told(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Scores of rows that were not learned from, what they were, and a number for the image of each."""
+    """Scores of test rows, their truth, and a number for the image of each."""
 
     scores: Numbers
     known: NDArray[np.bool_]
@@ -75,11 +76,11 @@ class Part(NamedTuple):
 
     @property
     def area(self) -> float:
-        """The area under the curve; 0.5 where all are known, or none."""
+        """Return the area under the curve; 0.5 if all are control items, or none."""
         return auc(self.scores, self.known) if len(np.unique(self.known)) == 2 else 0.5
 
     def drawn(self, rng: np.random.Generator) -> Part:
-        """As many images, drawn with replacement, with all rows of each."""
+        """Return as many images, drawn with replacement, with all rows of each."""
         images = self.image.max() + 1
         times = np.bincount(rng.integers(images, size=images), minlength=images)
         rows = np.repeat(np.arange(len(self.image)), times[self.image])
@@ -93,7 +94,7 @@ def _mean_area(parts: Sequence[Part]) -> float:
 def _divided(
     images: Sequence[str], workers: Sequence[str], seeds: Sequence[int], rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Which rows are learned from, and which are tried, part by part."""
+    """Yield which rows are for training, and which for testing, part by part."""
     of_seed = np.array(seeds)
     if len(set(seeds)) > 1:
         for number in sorted(set(seeds)):
@@ -106,17 +107,17 @@ def _divided(
 
 
 def _folds(names: Sequence[str], rng: np.random.Generator) -> NDArray[np.intp]:
-    """The fold of each row, one for all rows of a name."""
+    """Return the fold of each row, the same for all rows of a name."""
     distinct = sorted(set(names))
     fold = dict(zip(distinct, rng.permutation(len(distinct)) % FOLDS, strict=True))
     return np.array([fold[name] for name in names])
 
 
 def _boosted(table: Numbers, known: NDArray[np.bool_], tried: Numbers) -> tuple[Numbers, Numbers]:
-    """The scores of `tried`, and how much each column added to them."""
+    """Return the scores of `tried`, and how much each column contributed to them."""
     edges = [np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1])) for column in table.T]
     binned = _binned(table, edges)
-    # Many columns part the rows alike: one of them is enough.
+    # Many columns split the rows equally: one of them is enough.
     first = sorted({column.tobytes(): number for number, column in enumerate(binned.T)}.values())
     binned, others = binned[:, first], _binned(tried[:, first], [edges[number] for number in first])
     rows, columns = binned.shape

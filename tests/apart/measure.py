@@ -1,4 +1,4 @@
-"""Watchers work; a learner is asked what they could have known."""
+"""Run watchers, and the learner on what they received."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.apart.watcher import Seen, Watcher
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An item as its numbers; what it was, the image that it was about, and who saw it."""
+    """An item as its numbers; whether it is a control item, its image, and its worker."""
 
     kind: str
     known: bool
@@ -40,14 +40,14 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Rows:
-        """The rows, as little as can be: those of many seeds are many."""
+        """Return the rows in compact form, since many seeds have many."""
         return cls([replace(row, numbers={}) for row in rows], *features.table([row.numbers for row in rows]))
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well control items are told from others, in what interval that lies, and by each seed where there
-    are several; how many items there are of each side and seed; and what told most."""
+    """How well control items are distinguished from others, with its interval, and for each seed if there are
+    several; the number of items of each side and seed; and the most informative columns."""
 
     area: float
     interval: tuple[float, float]
@@ -56,9 +56,9 @@ class Separation:
     by: tuple[str, ...]
 
 
-#: What a line of the file of one's own answers says of time.
+#: Names of times in a line of the file of the worker's own answers.
 _TIMES = ("at", "seconds")
-#: Items of a worker and kind that are looked at, and items of each side that are compared.
+#: Items of a worker and kind that are considered, and items of each side that are compared.
 WARM_UP, EACH_SIDE = 30, 400
 FULL = {
     "entities": Sizes(unknown=330, known=150, workers=28, items=WARM_UP),
@@ -71,7 +71,7 @@ FULL = {
 def rows_of(
     tasks: str, sizes: Sizes, *, seed: int, timing: bool = True, watching: type[Watcher] = Watcher
 ) -> list[Row]:
-    """What watchers of one campaign see, in rows."""
+    """Return what watchers of one campaign received, as rows."""
     with tempfile.TemporaryDirectory() as folder:
         site = WatchedCampaign(f"{tasks}-{seed}", tasks, sizes, seed=seed, folder=Path(folder))
         watchers = [watching(site, person) for person in site.watchers]
@@ -88,7 +88,7 @@ def rows_of(
 
 
 def _all_work(site: WatchedCampaign, watchers: Sequence[Watcher], kinds: Sequence[str], items: int) -> None:
-    """By turns, some items of one kind after the other, until each has so many of every kind."""
+    """Let the watchers take turns, each with some items of one kind, until each has enough of every kind."""
     done: Counter[tuple[int, str]] = Counter()
     busy = True
     while busy:
@@ -105,7 +105,7 @@ def _all_work(site: WatchedCampaign, watchers: Sequence[Watcher], kinds: Sequenc
 
 
 def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timing: bool = True) -> list[Row]:
-    """The rows of what one watcher saw, in its order."""
+    """Yield the rows of what one watcher received, in order."""
     memory, filed, rows = Memory(), Memory(), []
     last: dict[str, Numbers] = {}
     near: dict[str, Polls] = defaultdict(Polls)
@@ -153,7 +153,7 @@ def rows_seen(site: WatchedCampaign, worker: str, seen: Sequence[Seen], *, timin
 
 
 def memory_of(seen: Sequence[Seen], until: Seen) -> list[dict[str, Any]]:
-    """The blocks of all pages before one."""
+    """Return the blocks of all pages before one."""
     blocks: list[dict[str, Any]] = []
     for row in seen:
         if row is until:
@@ -163,7 +163,7 @@ def memory_of(seen: Sequence[Seen], until: Seen) -> list[dict[str, Any]]:
 
 
 def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, Any]]) -> Numbers:
-    """How often a block's texts were in other blocks, and in the rest of the task."""
+    """Return how often a block's texts occurred in other blocks, and in the rest of the task."""
     here = Counter(value for _, value in features.texts(task))
     earlier = Counter(value for another in before for _, value in features.texts(another))
     numbers: dict[str, list[float]] = {}
@@ -179,7 +179,7 @@ def _recurs(task: dict[str, Any], block: dict[str, Any], before: list[dict[str, 
 
 
 def evened(rows: Sequence[Row], seed: int, most: int = EACH_SIDE) -> list[Row]:
-    """As many control items as others of each kind, drawn, `most` at most."""
+    """Return as many control items as others of each kind, drawn at random, at most `most`."""
     rng = np.random.default_rng(seed)
     chosen: list[Row] = []
     for kind in sorted({row.kind for row in rows}):
@@ -191,7 +191,7 @@ def evened(rows: Sequence[Row], seed: int, most: int = EACH_SIDE) -> list[Row]:
 
 
 def separation_by_learner(parts: Sequence[Rows], *, seed: int) -> Separation:
-    """What the learner makes of rows."""
+    """Return the learner's result for rows."""
     names, table = features.joined([(part.names, part.table) for part in parts])
     rows = [row for part in parts for row in part.rows]
     known = np.array([row.known for row in rows])

@@ -1,8 +1,9 @@
-"""What every address that a worker may open says of an item: in hand, once it is answered, and later.
+"""The responses of every address that a worker may open about an item: while it is leased, after its answer,
+and later.
 
 A poll is a whole response as numbers: status, size, headers, and the words of its text with names masked. A
-learner gets them as they are, with what has changed since the poll before, and with how they differ from
-those of the item before, of its kind and about its image, by the same worker.
+learner gets these, the changes since the previous poll, and the differences from those of the previous item,
+of its kind and about its image, by the same worker.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from tests.apart.features import Numbers, changes
 if TYPE_CHECKING:
     from tests.apart.watcher import Watcher
 
-#: When an item is polled: in hand, at once after its answer, after so many later answers of its kind, and
-#: when the time in which an answer may be changed is over.
+#: Times of polls: while the item is leased, directly after its answer, after a number of later answers of its
+#: kind, and when the time for changing an answer is over.
 HELD, AT_ONCE, LATE = "held", "at once", "late"
 LATER = (2, 3, 5)
 MOMENTS = (HELD, AT_ONCE, *(f"{number} later" for number in LATER), LATE)
-#: Moment -> the one at which the item before is polled at the same time.
+#: The time at which the previous item is polled simultaneously.
 AT_THE_SAME_TIME = {"2 later": "3 later"}
-#: Words are counted in so many heaps.
+#: Words are counted in this number of hash buckets.
 HEAPS = 16
-#: Of how many items one is polled at the addresses that are not about answers.
+#: One of this number of items is polled at the addresses that are not about answers.
 SELDOM = 60
-#: What names a thing, a session or a form: addresses of pictures, long words, names of images, numbers.
+#: Names of things, sessions and forms: addresses of pictures, long words, names of images, numbers.
 _NAMES = re.compile(r"/pictures/[^\s\"'<>]+|[A-Za-z0-9_+/=:.-]{20,}|\d+")
 _WORDS = re.compile(r"[\w'’]+|[^\w\s]+")
 
 
 class Response(NamedTuple):
-    """What came over the wire, and seconds that it took; None where nobody timed it."""
+    """A received response, and its seconds; None if it was not timed."""
 
     status: int
     headers: Mapping[str, str]
@@ -56,14 +57,14 @@ class Poll:
 
     @classmethod
     def of(cls, response: Response) -> Poll:
-        """The poll that a response is. Of a picture its bytes are no words."""
+        """Return the poll of a response. A picture's bytes are no words."""
         headers = {name.lower(): value for name, value in response.headers.items()}
         body = b"" if headers.get("content-type", "").startswith("image/") else response.body
         text = _NAMES.sub("0", body.decode("utf-8", "replace"))
         words = _WORDS.findall(text)
         heaps = Counter(f"heap {crc32(word.encode()) % HEAPS}" for word in words)
         numbers: Numbers = {"status": response.status, "size": len(response.body), "words": len(words)}
-        # Texts are as long as their captions are; what is between words is the page's alone.
+        # Texts are as long as their captions; what is between words belongs to the page.
         numbers["between words"] = len(text) - sum(map(len, words)) - len(words)
         numbers |= {heap: float(times) for heap, times in heaps.items()}
         for name, value in headers.items():
@@ -73,22 +74,23 @@ class Poll:
         return cls(numbers, crc32(text.encode()))
 
     def since(self, before: Poll, name: str) -> Numbers:
-        """What is another than in a poll before."""
+        """Return the differences from an earlier poll."""
         return changes(before.numbers, self.numbers, name) | {f"{name} text": self.text != before.text}
 
 
 @dataclass(slots=True)
 class Polls:
-    """The polls of one item: address -> moment -> poll."""
+    """The polls of one item, by address and time."""
 
     of: dict[str, dict[str, Poll]] = field(default_factory=dict)
 
     def add(self, address: str, moment: str, response: Response) -> None:
-        """Keep a response."""
+        """Add a response."""
         self.of.setdefault(address, {})[moment] = Poll.of(response)
 
     def numbers(self, near: Mapping[str, Polls], *, timing: bool = True) -> Numbers:
-        """All of it as one row; `near` are the last polls of items before, by what they have in common."""
+        """Return all of it as one row; `near` are the last polls of earlier items, by what they have in
+        common."""
         numbers: Numbers = {}
         for address, moments in self.of.items():
             last: Poll | None = None
@@ -107,13 +109,13 @@ class Polls:
         return {name: value for name, value in numbers.items() if timing or not name.endswith("seconds")}
 
     def update(self, polls: Polls) -> None:
-        """Take over the polls of a later item."""
+        """Add the polls of a later item."""
         for address, moments in polls.of.items():
             self.of[address] = self.of.get(address, {}) | moments
 
 
 class Item(NamedTuple):
-    """An item that is polled: its assignment and kind, and what was answered."""
+    """A polled item: its assignment and kind, and its answer."""
 
     id: int
     kind: str
@@ -125,7 +127,7 @@ Body = Callable[["Watcher", Item], Mapping[str, Any]]
 
 
 def _page(route: str, *names: str) -> tuple[str, Ask]:
-    """A page, or a call that a session reads, by its route and what its address has in it."""
+    """Return a page, or a call that a session reads, by its route and path arguments."""
 
     def ask(watcher: Watcher, item: Item) -> Response:
         return watcher.open(_address(route, names, watcher, item))
@@ -134,7 +136,7 @@ def _page(route: str, *names: str) -> tuple[str, Ask]:
 
 
 def _call(route: str, *names: str, body: Body | None = None, also: str = "") -> tuple[str, Ask]:
-    """A call of a program: by POST where it has a body. `also` tells several of one route apart."""
+    """Return a program's call: POST if it has a body. `also` distinguishes several of one route."""
 
     def ask(watcher: Watcher, item: Item) -> Response:
         address = _address(route, names, watcher, item)
@@ -170,16 +172,16 @@ def _test(watcher: Watcher, item: Item) -> Response:
 
 
 def _form(watcher: Watcher, item: Item) -> Response:
-    """A form that says nothing: it stores nothing, and comes back."""
+    """Send an empty form: it stores nothing, and is returned."""
     address = _address("task_answer_again", ("campaign", "kind", "assignment"), watcher, item)
     return watcher.send(address, {})
 
 
 class Turn(NamedTuple):
-    """What is done about one item of several in a row: each costs time.
+    """The polls of one item of several in sequence: each takes time.
 
-    `held`: route -> how it is asked while the item is in hand. `after`: as soon as it is answered. `later`:
-    `OF_ANSWERS` are, at every moment after it. `listed`: the list of tasks is, before, in hand and after.
+    `held`: requests by route while the item is leased. `after`: as soon as it is answered. `later`:
+    `OF_ANSWERS` at every later time. `listed`: the list of tasks before, during and after the lease.
     `altered`: the answer is changed, and changed back.
     """
 
@@ -190,7 +192,7 @@ class Turn(NamedTuple):
     altered: bool = False
 
 
-#: Route -> how it is asked about an answer.
+#: Requests about an answer by route.
 OF_ANSWERS = dict(
     [
         _page("task_answer_again", "campaign", "kind", "assignment"),
@@ -198,7 +200,7 @@ OF_ANSWERS = dict(
     ]
 )
 _HEARTBEAT = _call("api_heartbeat", "assignment", body=_nothing)
-#: Two neighbours are followed, so that they can be compared at one time.
+#: Two adjacent items are polled, so that they can be compared at the same time.
 TURNS = (
     Turn(later=True),
     Turn(later=True),
@@ -219,7 +221,7 @@ TURNS = (
     Turn(after=dict([_page("task_answers", "campaign", "kind"), _call("api_recent_answers", body=_of_kind)])),
     Turn(after={"POST task_answer_again": _form}),
 )
-#: Route -> how it is asked now and then: what it shows is not of this answer alone.
+#: Occasional requests by route: their content is not only about this answer.
 NOW_AND_THEN = dict(
     [
         *(_page(route) for route in ("earnings", "visit", "home", "account", "own_answers")),
@@ -241,7 +243,7 @@ WORK = ("POST api_next", "POST api_answer", "POST task", "POST task_instructions
 
 
 def other_answer(item: Item) -> dict[str, Any] | None:
-    """Another answer to the same question, of a word alone; None where there is none."""
+    """Return another answer to the same question, of a single word; None if there is none."""
     words = [word for word in kind_of(item.kind).answers if word not in kind_of(item.kind).with_content]
     others = [word for word in words if word not in (item.answer["answer"], "drawn")]
     return {"answer": others[0]} if others else None

@@ -1,4 +1,4 @@
-"""The figures as they are printed."""
+"""Print the figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.apart.measure import FULL, Rows, Separation, evened, rows_of, separat
 
 
 def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool, keep: Path) -> None:
-    """Print how well control items of each kind are told apart: a line each, a table, and as JSON."""
+    """Print how well control items of each kind are distinguished: a line each, a table, and as JSON."""
     parts: dict[str, list[Rows]] = defaultdict(list)
     for seed in seeds:
         for name in tasks or FULL:
@@ -30,7 +30,7 @@ def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timin
 
 
 def _seen(name: str, seed: int, *, small: bool, timing: bool, keep: Path) -> dict[str, Rows]:
-    """What watchers of one campaign saw, by kind, as many control items as others."""
+    """Return what watchers of one campaign received, by kind, as many control items as others."""
     path = keep / f"{name}-{seed}{'-small' if small else ''}{'' if timing else '-without-timing'}.pickle"
     if path.exists():
         return dict(pickle.loads(path.read_bytes()))
@@ -48,7 +48,7 @@ def _seen(name: str, seed: int, *, small: bool, timing: bool, keep: Path) -> dic
 
 
 def table(result: Mapping[str, Separation]) -> str:
-    """A line for each kind: items of each side and seed, the areas of all seeds, their mean and its
+    """Return a line for each kind: items of each side and seed, the areas of all seeds, their mean and its
     interval."""
     lines = ["| kind | items of each side | seeds | mean | 95 % |", "|---|---:|---|---:|---|"]
     for kind in (kind.key for kind in all_kinds()):

@@ -1,6 +1,6 @@
-"""What a worker's browser is told of a control item, it is told of any other: channel by channel.
+"""Responses to a worker's browser are the same for control items as for others: channel by channel.
 
-Each was open once. `python -m tests.apart` looks for those that nobody has thought of.
+Each of these channels was open once. `python -m tests.apart` searches for unknown ones.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ from tests.trust.scenes import crowd_works, scenes
 pytestmark = pytest.mark.django_db
 
 UNKNOWN, KNOWN = 24, 30
-#: Every other item is a known one, and there is no test.
+#: Every other item is a control item, and there is no test.
 HALF: dict[str, Any] = {"trust": {**TRUSTING["trust"], "warm_up_items": 2, "warm_up_known": 1}}
 PAGE = {"page": {"images": 4, "captions": 6}}
 
 
 def a_campaign(tasks: str, settings: dict[str, Any], *, item: int = 6) -> Campaign:
-    """An open campaign over some images of a corpus; the others are known, by their captions."""
+    """An open campaign over some images of a corpus; the others are control images, by their captions."""
     numbers = ("one", "two", "three", "four", "five")
     records = [
         an_image(
@@ -118,7 +118,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
 
 
 def items(program: Program, kind: str, answer: dict[str, Any], number: int) -> Iterator[tuple[bool, Any]]:
-    """So many items, one after the other: whether it was a known one, and all that was said on its way."""
+    """Process a number of items: return whether each is a control item, and all responses about it."""
     for index in range(number):
         before = offer(program, kind)
         task = program.take(kind)
@@ -295,7 +295,7 @@ def test_known_images_of_a_page_have_as_many_captions_as_those_beside_them():
         sizes = sizes_of(task)
         if row.task_id is None:
             only += 1
-            # One of a page's blocks is asked about twice: the place of the known image.
+            # One of a page's blocks occurs twice: the position of the control image.
             assert any(not set(page) - set(sizes) and len(sizes) == len(page) + 1 for page in counts)
         else:
             mixed += 1
@@ -330,16 +330,16 @@ def test_wrong_captions_of_control_items_are_those_that_the_campaign_asks_about(
 
 
 def own_answers(worker: Worker) -> list[dict[str, Any]]:
-    """The answers of the file that a worker may download."""
+    """Return the answers in the file that a worker may download."""
     account = Account.objects.get(identity__worker=worker)
     return list(json.loads("".join(own_data.own_data_json(account, worker)))["answers"])
 
 
 def makes_of(worker: Worker, corpus: Corpus) -> dict[str, dict[str, set[str]]]:
-    """Of each kind, by what an item was, of which make its lines of the file are: their fields in order, and
-    what sort of thing each holds.
+    """Return for each kind, by whether an item is a control item, the forms of its lines in the file: their
+    fields in order, with the type of each.
 
-    No line may name an image or a caption by its key, nor the digest that a question's key holds.
+    No line may name an image or a caption by its key, or contain the digest of a question's key.
     """
     keys = set(corpus.images.values_list("key", flat=True))
     keys |= {f"{key}#{number}" for key, number in corpus.images.values_list("key", "captions__number")}
@@ -370,7 +370,7 @@ def test_the_file_of_ones_own_answers_says_the_same_of_control_items_about_chain
     makes = makes_of(worker, world.corpus)
     for kind in set(q.QUESTIONS) - {q.BOX_DRAWING}:
         assert makes[kind]["known"] == makes[kind]["asked"] and len(makes[kind]["known"]) == 1
-    # A chain is named as its tasks name it: about boxes by the mention that stands for it.
+    # A chain has the name that its tasks use: for boxes, its representative mention.
     named: dict[str, set[int]] = {}
     for line in own_answers(worker):
         named.setdefault(line["kind"], set()).add(len(line["mentions"]))
@@ -397,7 +397,7 @@ def test_the_file_of_ones_own_answers_says_the_same_of_control_items_about_pairs
     makes = makes_of(worker, campaign.corpus)[kind]
     if tasks != "relevance":
         assert makes["known"] == makes["asked"] and len(makes["known"]) == 1
-    # What the tasks told stands there, and nothing else of it.
+    # The lines contain what the tasks showed, and nothing else.
     lines = own_answers(worker)
     for texts, line in zip(messages, lines, strict=True):
         assert texts == ([line["caption"]] if tasks == "graded" else [p["caption"] for p in line["pairs"]])
@@ -482,7 +482,7 @@ def test_pages_are_of_one_make_whatever_the_item():
         after = client.post(address, form, follow=True).content.decode()
         seen = [features.page(value) for value in (html, after, client.get("/tasks/").content.decode())]
         assert not [text for page in seen for text in features.texts(page) if text[1] in keys]
-        # What is there, and how often; not what it says. The first answer of a day brings its count.
+        # The structure without the content. The first answer of a day includes its count.
         make = json.dumps([{name: len(result) for name, result in page.items()} for page in seen])
         if index:
             makes[held.control_id is not None].add(make)

@@ -1,4 +1,4 @@
-"""A browser whose owner works through the API and keeps everything that comes over the wire."""
+"""A browser whose owner works through the API and stores everything that is transferred."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from django.middleware.csrf import CSRF_SECRET_LENGTH
 from django.test import Client
 from django.utils.crypto import get_random_string
 from django.utils.http import urlencode
-from rest_framework.authtoken.models import Token
 
 from annotation.common import database
 from annotation.models import Account
 from annotation.selectors.workers import own_data
 from annotation.simulation.workers import SimulatedWorker as Simulated
+from annotation.workers import api_tokens
 from config import single_thread_worker
 from config.wsgi import application
 from tests.apart.campaigns import WatchedCampaign, answer_fields
@@ -46,10 +46,10 @@ from tests.apart.polls import (
 
 
 class Clock:
-    """A clock that stands still while others have the processor, and goes on at once where one sleeps.
+    """A clock that excludes the time of other processes, and jumps ahead when a process sleeps.
 
-    What a call takes differs by less than what a busy machine makes of it; this is what a patient
-    program with many tries would make out.
+    Differences between calls are smaller than the noise of a busy machine; this is the precision of a patient
+    program with many attempts.
     """
 
     def __init__(self) -> None:
@@ -66,18 +66,17 @@ clock = Clock()
 vars(single_thread_worker)["time"] = SimpleNamespace(monotonic=clock, sleep=clock.sleep)
 
 
-#: How long an answer may be changed, as the docs say.
+#: How long an answer may be changed, according to the docs.
 CHANGEABLE_FOR = timedelta(minutes=10)
-#: What a line of the file repeats of the answer, which the worker knows.
+#: Fields of the file that repeat the answer, which the worker knows.
 _OF_ANSWER = ("answer", "box")
 
 
 @dataclass
 class Seen:
-    """One item: the task as it came, what the list of tasks said before, while it was in hand and after
-    the answer, what the answer brought, headers, and seconds that the two calls took; what all addresses that
-    its worker may open said then and later; at last, what the file of one's own answers says of it, without
-    what was answered."""
+    """One item: the task as received, the list of tasks before, during and after the lease, the response to
+    the answer, headers, and seconds of the two calls; the responses of all addresses that its worker may
+    open, then and later; and its line in the file of the worker's own answers, without the answer."""
 
     item: Item
     turn: Turn
@@ -99,7 +98,7 @@ class Seen:
 
 
 class Watcher:
-    """One worker at a browser, and with a program that calls under their token."""
+    """One worker with a browser, and with a program that uses their token."""
 
     def __init__(self, site: WatchedCampaign, person: Simulated) -> None:
         self.campaign, self.person = site, person
@@ -111,7 +110,7 @@ class Watcher:
             self.send(f"/tasks/{site.name}/{kind}/instructions/", {})
 
     def work(self, kind: str) -> bool:
-        """Take and answer one item; False where there is none."""
+        """Take and answer one item; return False if there is none."""
         turn = TURNS[len(self.seen) % len(TURNS)]
         before = self._list() if turn.listed else {}
         at = time.time()
@@ -151,7 +150,7 @@ class Watcher:
         return True
 
     def poll_late(self) -> None:
-        """Look at every answer once more, when the time in which it may be changed is over."""
+        """Poll every answer once more, when the time for changing it is over."""
         late = database.now() + CHANGEABLE_FOR + timedelta(minutes=1)
         with mock.patch.object(database, "now", lambda: late):
             for row in self.seen:
@@ -163,11 +162,12 @@ class Watcher:
             polls.add(address, moment, self._seen_by(ask(self, item), address, moment, item))
 
     def _seen_by(self, response: Response, address: str, moment: str, item: Item) -> Response:
-        """The response as it goes over the wire: a test puts a channel here."""
+        """Return the response as transferred: tests plant a channel here."""
         return response
 
     def _poll_earlier(self, kind: str) -> None:
-        """Look at answers of the kind that are so many answers old, the last of them changeable no more."""
+        """Poll answers of the kind that are a number of answers old, the last of them no longer
+        changeable."""
         rows = [row for row in self.seen if row.kind == kind]
         for number in LATER:
             if len(rows) > number and (row := rows[-1 - number]).turn.later:
@@ -182,7 +182,7 @@ class Watcher:
                 polls.add("a change", moment, self._seen_by(response, "a change", moment, item))
 
     def read_file(self) -> None:
-        """Download the file of one's own answers: a line for each item."""
+        """Download the file of the worker's own answers: a line for each item."""
         account = Account.objects.get(username=self.person.name)
         worker = own_data.worker_behind(account)
         assert worker is not None
@@ -193,15 +193,15 @@ class Watcher:
                 del pair["yes"]
 
     def open(self, address: str) -> Response:
-        """A page."""
+        """Return a page."""
         return self._browser.call("GET", address)
 
     def send(self, address: str, form: dict[str, str]) -> Response:
-        """What a page's form sends."""
+        """Send a page's form."""
         return self._browser.send(address, form)
 
     def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
-        """A call under the worker's token."""
+        """Make a call with the worker's token."""
         return self.program.call(method, path, data)
 
     def _list(self) -> dict[str, dict[str, Any]]:
@@ -215,9 +215,9 @@ class Watcher:
 
 
 class Program:
-    """What calls the server's WSGI application, with an account's token or its session.
+    """Calls the server's WSGI application, with an account's token or its session.
 
-    It times calls to the millisecond: a sleep is late by a part of one, a line of the network by more.
+    It times calls to the millisecond: a sleep is late by a part of one, a network by more.
     """
 
     def __init__(self, account: Account, *, browser: bool = False) -> None:
@@ -231,15 +231,14 @@ class Program:
             self._headers["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
             self._headers["HTTP_X_CSRFTOKEN"] = secret
         else:
-            token, _ = Token.objects.get_or_create(user=account)
-            self._headers["HTTP_AUTHORIZATION"] = f"Token {token.key}"
+            self._headers["HTTP_AUTHORIZATION"] = f"Token {api_tokens.make_worker_token(account)}"
 
     def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
-        """What is said to JSON, and seconds that it took."""
+        """Send JSON; return the response, and its seconds."""
         return self._asked(method, path, "application/json", json.dumps(data) if data is not None else "")
 
     def send(self, path: str, form: Mapping[str, str]) -> Response:
-        """What is said to a form."""
+        """Send a form; return the response."""
         return self._asked("POST", path, "application/x-www-form-urlencoded", urlencode(form))
 
     def _asked(self, method: str, path: str, content_type: str, content: str) -> Response:

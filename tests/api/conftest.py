@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
 from annotation import instructions
 from annotation.models import Account, Identity, Worker
+from annotation.workers import api_tokens
 from tests import worlds
 from tests.queue.world import World
 from tests.web import world as web
@@ -20,8 +20,8 @@ class Program:
     """A client that sends JSON under an account's token, and an answer as it came."""
 
     def __init__(self, account: Account) -> None:
-        self.token, _ = Token.objects.get_or_create(user=account)
-        self.client = Client(headers={"Authorization": f"Token {self.token.key}"}, enforce_csrf_checks=True)
+        self.secret = api_tokens.make_worker_token(account)
+        self.client = Client(headers={"Authorization": f"Token {self.secret}"}, enforce_csrf_checks=True)
 
     def get(self, path: str) -> tuple[int, Any]:
         answer = self.client.get(path)

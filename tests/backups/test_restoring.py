@@ -28,7 +28,7 @@ from annotation.datasets.exporting import export_dataset
 from annotation.images import withdrawn
 from annotation.images.pictures import picture_path
 from annotation.models import Account, AuditEntry, Corpus, Identity, Image, PeriodicRun, Worker
-from annotation.moderation.withdrawing import withdraw_picture
+from annotation.moderation.withdrawn_pictures import withdraw_picture
 from annotation.workers import pseudonyms
 from tests import emptying, launcher
 from tests.backups.forging import about_member, forged, room_for

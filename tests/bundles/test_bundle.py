@@ -20,7 +20,7 @@ from annotation.datasets.bundles import check
 from annotation.datasets.bundles.writing import BUNDLE_TABLES, write_bundle
 from annotation.datasets.exporting import export_dataset
 from annotation.models import Campaign, Control, Judgment, OpenImage, Worker
-from annotation.moderation import control_items, discarding, rulings
+from annotation.moderation import control_items, rulings, worker_status
 from annotation.protocol.questions import QUESTIONS
 from annotation.protocol.rulings import Closure, KeepApart
 from annotation.protocol.state import LINKING
@@ -62,7 +62,7 @@ class Eventful(Play):
         a_model(self.world, bad=1)
         with self.time():
             self.answer_for(40 * images)
-            discarding.discard_worker(campaign=self.campaign, worker=self.people[0])
+            worker_status.withdraw_worker_answers(campaign=self.campaign, worker=self.people[0])
             self.rule()
             while self.answer_for(10**6) or self.review():
                 pass

@@ -30,7 +30,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.moderation import control_items, trust_replay
-from annotation.moderation.withdrawing import withdraw_picture
+from annotation.moderation.withdrawn_pictures import withdraw_picture
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.contents import ruling_json

@@ -28,11 +28,11 @@ from tests.trust.scenes import crowd_works
 pytestmark = pytest.mark.django_db
 
 
-def test_before_work_begins_all_images_are_asked_about_by_what_was_learnt_from_a_layer() -> None:
+def test_before_work_begins_all_images_are_asked_about_by_what_was_learned_from_a_layer() -> None:
     world = World()
-    learnt = learn_links(campaign=world.campaign, corpus=world.corpus.name)
+    learned = learn_links(campaign=world.campaign, corpus=world.corpus.name)
     protocol = settings_of(world.campaign.settings).protocol
-    assert (learnt.images, learnt.change.version, learnt.change.reopened) == (2, 2, 2)
+    assert (learned.images, learned.change.version, learned.change.reopened) == (2, 2, 2)
     assert protocol.order == "learned"
     records = stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
     assert chances_from(protocol.saving.link_chances) == learn_chances(r.layer for r in records if r.layer)
@@ -43,7 +43,7 @@ def test_before_work_begins_all_images_are_asked_about_by_what_was_learnt_from_a
     assert learn_links(campaign=world.campaign, corpus=world.corpus.name).change.differences == ()
 
 
-def test_what_is_learnt_from_finished_images_leaves_open_images_as_they_are() -> None:
+def test_what_is_learned_from_finished_images_leaves_open_images_as_they_are() -> None:
     world = World()
     out = StringIO()
     with pytest.raises(
@@ -54,7 +54,7 @@ def test_what_is_learnt_from_finished_images_leaves_open_images_as_they_are() ->
     before = [state_of(image) for image in OpenImage.objects.order_by("pk")]
     assert all(state.complete for state in before)
     call_command("learn_links", "quay", stdout=out)
-    assert out.getvalue().startswith("learnt from 2 images: ")
+    assert out.getvalue().startswith("learned from 2 images: ")
     assert "version 2 of the settings holds for images that are not open yet" in out.getvalue()
     assert [state_of(image) for image in OpenImage.objects.order_by("pk")] == before
     for image in OpenImage.objects.filter(campaign=world.campaign):
@@ -83,10 +83,10 @@ def test_settings_saved_while_chances_are_counted_stay_in_force(monkeypatch: pyt
 
     with monkeypatch.context() as patch:
         patch.setattr(link_chances, "learn_chances", count_and_save)
-        learnt = learn_links(campaign=world.campaign, corpus=world.corpus.name)
+        learned = learn_links(campaign=world.campaign, corpus=world.corpus.name)
     settings = settings_of(world.campaign.settings)
-    assert {difference.name for difference in learnt.change.differences} == {"order", "saving.link_chances"}
-    assert learnt.change.version == 4 and settings.protocol.order == "learned"
+    assert {difference.name for difference in learned.change.differences} == {"order", "saving.link_chances"}
+    assert learned.change.version == 4 and settings.protocol.order == "learned"
     assert settings.protocol.saving.link_chances and settings.protocol.saving.coverage_by_count
     assert (settings.pay.basis, settings.pay.per_item["coref_link"]) == ("item", 0.05)
     assert settings.stop.budget == 5.0
@@ -130,7 +130,7 @@ def test_of_coverage_by_count_only_what_one_worker_settled_is_checked_twice() ->
     assert checked and checked <= alone and len(alone) < len(votes)
 
 
-def test_images_are_learnt_from_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_learned_from_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
 
     class Watched(LayerRecord):

@@ -84,7 +84,7 @@ def ann(way: str) -> tuple[World, Client]:
 
 
 def attack(way: str, who: str = ANN, submission: str = INVENTED) -> Client | None:
-    """Somebody with an address that they wrote themselves; None where they are not even let in."""
+    """Somebody with an address that they wrote themselves; None if they are not even let in."""
     client = Client()
     answer = client.get(platform.address(who, submission))
     if way == LINKS:

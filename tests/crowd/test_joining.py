@@ -23,7 +23,7 @@ from annotation.models import (
     TrustState,
     Worker,
 )
-from annotation.moderation import discarding, trust_replay
+from annotation.moderation import trust_replay, worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.quality import qualification, worker_trust
@@ -103,7 +103,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     for _ in range(120):
         anything(world, rng, rng.choice((KNOWN, PROVISIONAL, PROVISIONAL, 2)))
     if seed % 3 == 2:
-        discarding.discard_worker(
+        worker_status.withdraw_worker_answers(
             campaign=world.campaign,
             worker=world.workers[rng.choice((KNOWN, PROVISIONAL))],
             kind=q.COREF_LINK,
@@ -157,7 +157,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     ]
     world.work()
     assert not any(violations(world.campaign).values()), violations(world.campaign)
-    discarding.restore_worker(campaign=world.campaign, worker=world.workers[KNOWN])
+    worker_status.restore_worker_answers(campaign=world.campaign, worker=world.workers[KNOWN])
     assert not violations(world.campaign)["answers set aside that count"]
 
 
@@ -280,7 +280,7 @@ def test_a_suspension_of_either_is_one_of_the_person(number: int):
     known, provisional = identified(world)
     for item in (KNOWN, PROVISIONAL):
         world.submit(item, world.held(item), then=False)
-    discarding.suspend_worker(
+    worker_status.suspend_worker(
         campaign=world.campaign, worker=world.workers[number], kind=q.COREF_LINK, reason="bots"
     )
     join(known, provisional)
@@ -293,7 +293,9 @@ def test_withdrawn_judgments_are_not_escaped_by_coming_again():
     known, provisional = identified(world)
     for item in (KNOWN, PROVISIONAL):
         world.submit(item, world.held(item), then=False)
-    discarding.discard_worker(campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK)
+    worker_status.withdraw_worker_answers(
+        campaign=world.campaign, worker=world.workers[KNOWN], kind=q.COREF_LINK
+    )
     join(known, provisional)
     assert set(Judgment.objects.values_list("withdrawn", flat=True)) == {True}
 

@@ -20,7 +20,7 @@ from annotation.models import (
     Visit,
     Worker,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import worker_trust
@@ -274,7 +274,7 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
     world.workers.append(visit().identity.worker_id)
     # Of what else is open they are taken off: without items for its test it would be open to them.
     for kind in q.QUESTIONS[1:]:
-        discarding.suspend_worker(campaign=world.campaign, worker=world.workers[-1], kind=kind)
+        worker_status.suspend_worker(campaign=world.campaign, worker=world.workers[-1], kind=kind)
     assert platform_visits.visit_progress(visit()).state == platform_visits.WORKING
     take_test(world, right=0, worker=-1)
     reached = platform_visits.visit_progress(visit())

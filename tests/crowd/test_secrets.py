@@ -13,11 +13,10 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import get_resolver, reverse
-from rest_framework.authtoken.models import Token
 
 from annotation.common.session_store import stored_key
 from annotation.models import Account
-from annotation.workers import invitations, sessions
+from annotation.workers import api_tokens, invitations, sessions
 from config.logs import Discreet, JsonFormatter, without_secrets
 from tests.queue.world import World
 from tests.web import desk
@@ -106,8 +105,7 @@ def test_ending_access_ends_sessions_tokens_and_addresses_of_pictures_at_once(dr
     again = Client()
     again.force_login(Account.objects.get(username="ann"))
     account = Account.objects.get(username="ann")
-    token = Token.objects.create(user=account)
-    program = Client(headers={"Authorization": f"Token {token.key}"})
+    program = Client(headers={"Authorization": f"Token {api_tokens.make_worker_token(account)}"})
     form_data = {"campaign": "quay", "kind": "coref_link"}
     held = program.post("/api/tasks/next", form_data, content_type="application/json").json()
     picture = held["image"]["picture"]

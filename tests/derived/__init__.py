@@ -1,1 +1,1 @@
-"""What is derived and kept is never read stale: docs/derived.md lists it."""
+"""Derived and stored data are never stale: docs/derived.md lists them."""

@@ -1,7 +1,7 @@
-"""Every figure of a batch, counted plainly from the judgments, leases and control items that are stored.
+"""Recount every figure of a batch from the stored judgments, leases and control items.
 
-Who counts, which answers do, what is collected and what is still to come is worked out from rows, in plain
-Python. What the filter loses is reckoned from counted pairs by the product's own function, which is checked
+Which judges and answers count, what is collected and what is still to come is computed from rows, in plain
+Python. The filter's loss is computed from counted pairs by the product's own function, which is tested
 elsewhere.
 """
 
@@ -40,16 +40,16 @@ JUDGES: int = world.SETTINGS["answers"]["relevance"]
 
 #: Ids of an image and a caption.
 Pair = tuple[int, int]
-#: Who said what about each pair, in the order in which it came.
+#: Answers by pair and judge, in order of arrival.
 AnswersByPair = dict[Pair, dict[str, int]]
-#: Task -> open image and key, by which judgments name it.
+#: Open image and key of each task, by which judgments refer to it.
 Pages = dict[int, tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class Person:
-    """A judge of one campaign: control items met and right, why they do not count, answers that stand, how
-    many of them came before they were reinstated, and whether those count."""
+    """A judge of one campaign: seen and right control items, why they do not count, valid answers, the number
+    from before they were reinstated, and whether those count."""
 
     known: int
     right: int
@@ -75,9 +75,9 @@ class Person:
 
 
 class Places:
-    """What never changes once it is there: images and captions, pages, and sets of judgments.
+    """Constant data: images and captions, pages, and sets of judgments.
 
-    Images are numbered as in `batch_world`; `image` and `number` lead from numbers to ids and back.
+    Images are numbered as in `batch_world`; `image` and `number` convert numbers to ids and back.
     """
 
     def __init__(self) -> None:
@@ -92,11 +92,11 @@ class Places:
         self._held: dict[int, dict[Pair, list[tuple[str, int]]]] = {}
 
     def pairs(self, numbers: Collection[tuple[int, int]]) -> set[Pair]:
-        """Pairs of an image and the first caption of another, by their numbers."""
+        """Return pairs of an image and the first caption of another, by their numbers."""
         return {(self.image[n], self.captions[self.image[value]][0]) for n, value in numbers}
 
     def requested_by(self, campaign: Campaign) -> tuple[Pages, dict[str, set[Pair]]]:
-        """A campaign's pages, and the pairs on them by their role."""
+        """Return a campaign's pages, and the pairs on them by role."""
         if campaign.pk not in self._pages_of:
             pages: Pages = {}
             pairs: dict[str, set[Pair]] = {ROLE_WANTED: set(), ROLE_FILLER: set()}
@@ -111,7 +111,7 @@ class Places:
         return self._pages_of[campaign.pk]
 
     def held_by(self, judgments: JudgmentSet) -> dict[Pair, list[tuple[str, int]]]:
-        """What a set of judgments holds: who said what about each pair."""
+        """Return the judgments of a set by pair and judge."""
         if judgments.pk not in self._held:
             rows = PairAnswers.objects.filter(judgments=judgments)
             self._held[judgments.pk] = {
@@ -137,7 +137,7 @@ class Rows:
         self.graded: dict[tuple[int | None, int], bool | None] = {
             (a, c): right for a, c, right in page_controls.values_list("assignment", "control", "right")
         }
-        # Nothing is added to a page, nor taken from it, once it is asked about.
+        # Open pages never change.
         self.pages, self.pairs_by_role = places.requested_by(self.campaign)
 
     def people(self, by_name: Collection[str]) -> dict[str, Person]:
@@ -150,7 +150,7 @@ class Rows:
                 unused = f"{sum(rights)} of {len(rights)} control items right"
             withdrawn = row.withdrawn_at is not None
             values = [j for j in self.judgments if j.worker_id == row.worker_id and j.image_id is not None]
-            # A page is withdrawn with its judge, and never by itself.
+            # A page is only withdrawn together with its judge.
             assert all(j.withdrawn == withdrawn for j in values), [(j.pk, j.withdrawn) for j in values]
             people[row.worker.pseudonym] = Person(
                 known=len(rights),
@@ -164,7 +164,7 @@ class Rows:
         return people
 
     def _rights(self, row: TrustState) -> list[bool]:
-        """Whether each known image was answered rightly since the trust state was given, in order."""
+        """Return whether each control image was answered rightly since the trust state began, in order."""
         rights = []
         for judgment in self.judgments:
             if judgment.worker_id != row.worker_id or judgment.pk <= row.since:
@@ -174,7 +174,7 @@ class Rows:
                     continue
                 assert {PAGE_ROLES[role] for role in block["roles"]} == {KNOWN}
                 graded = self.graded[judgment.assignment_id, block["control"]]
-                if graded is None:  # somebody disowned the item
+                if graded is None:  # somebody retired the item as wrong
                     continue
                 item = self.known[block["control"]]
                 (own_block,) = item.content["blocks"]
@@ -185,7 +185,7 @@ class Rows:
         return rights
 
     def decided(self) -> tuple[Any, ...]:
-        """What people decided, or the rules did: nothing of it may be read late."""
+        """Return decisions of people and rules: no reader may be behind them."""
         return (
             self.campaign.state,
             tuple(
@@ -225,7 +225,7 @@ class Rows:
         return PAY * self.handed_in()
 
     def to_come(self) -> int | None:
-        """What the answers to come earn; None until anybody answered."""
+        """Return what the remaining answers will earn; None until anybody answered."""
         done = [lease for lease in self.leases if lease.state == Assignment.SUBMITTED]
         on_tasks = sum(lease.role != "control" for lease in done)
         if not self.wanting():
@@ -234,7 +234,7 @@ class Rows:
 
 
 def _suspended(rights: Sequence[bool]) -> bool:
-    """Whether the rules suspend somebody on the way: who is suspended stays so."""
+    """Return whether the rules suspend the judge at any time: suspensions stay."""
     for number in range(ENOUGH, len(rights) + 1):
         last = rights[:number][-WINDOW:]
         invalid = len(last) - sum(last)
@@ -244,10 +244,10 @@ def _suspended(rights: Sequence[bool]) -> bool:
 
 
 class Recount:
-    """A batch and those before it."""
+    """A batch and the ones before it."""
 
     def __init__(self, rows: Sequence[Rows], places: Places, by_name: Mapping[str, Sequence[str]]) -> None:
-        """`rows` of the batches until this one, `by_name` the judges whom each counts by name."""
+        """`rows` are of the batches up to this one, `by_name` the judges whom each counts by name."""
         self.newest = rows[-1]
         self.places = places
         self.batch = self.newest.batch
@@ -259,7 +259,7 @@ class Recount:
             self._take(row)
 
     def _take(self, rows: Rows) -> None:
-        """The answers of a campaign: of each judge the first about a pair."""
+        """Add the answers of a campaign: for each judge the first about a pair."""
         people = self.people[rows.batch.name]
         for judgment in rows.judgments:
             person = people.get(judgment.worker.pseudonym)
@@ -285,7 +285,7 @@ class Recount:
         return {pair for pair, provided in self.answers_by_pair.items() if len(provided) >= JUDGES}
 
     def relevant(self) -> set[Pair]:
-        """Pairs that more judges say yes to than no."""
+        """Return pairs with more yes than no."""
         return {
             pair
             for pair, provided in self.answers_by_pair.items()
@@ -299,7 +299,8 @@ class Recount:
         return len(self.newest.pairs_by_role[ROLE_WANTED] - self.enough())
 
     def reused(self) -> tuple[int, int]:
-        """Of the pairs that the runs contribute and nobody is asked about: judged enough, and not."""
+        """Return, of the pairs that the runs contribute and that are not asked, the numbers of those with
+        enough judgments, and without."""
         likely, _ = world.pooled(self.batch.depth)
         others = self.places.pairs(likely) - self.newest.pairs_by_role[ROLE_WANTED]
         return len(others & self.enough()), len(others - self.enough())
@@ -323,7 +324,7 @@ class Recount:
     # What judges make of it --------------------------------------------------------------------------
 
     def agreement(self) -> tuple[int, float | None]:
-        """Pairs asked that two judged, and Krippendorff's alpha of what they said."""
+        """Return the number of pairs with two judges, and Krippendorff's alpha of their answers."""
         twice = [
             g
             for pair, g in self.answers_by_pair.items()
@@ -359,7 +360,7 @@ class Recount:
         return sorted(s.withdrawn_reason for s in self.newest.trust_states if s.withdrawn_at is not None)
 
     def in_a_report(self) -> tuple[Any, ...]:
-        """All that a report tells of the batch and that may change."""
+        """Return everything in a report on the batch that may change."""
         return (
             self.newest.campaign.state,
             (self.judged(), self.short(), self.reused()[1]),

@@ -1,4 +1,5 @@
-"""A corpus of eight images, two systems that rank them, and an open batch: where a run of acts begins."""
+"""The initial state of a run of acts: a corpus of eight images, two systems that rank them, and an open
+batch."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tests.evaluation.database.conftest import matrix_file
 from tests.factories import a_corpus, an_image
 
 CORPUS = "little"
-#: Images that are asked about, and others, of which control items are made; two images show the same scene.
+#: Number of images with questions, and of others for control items; two images show the same scene.
 JUDGED, OTHERS, PER_SCENE, ACTS = 8, 6, 2, 4
 #: Of which each run ranks the first.
 CAPTIONS = 2
@@ -45,19 +46,19 @@ def scene(number: int) -> int:
 
 
 def words(number: int, caption: int) -> tuple[str, str]:
-    """What a caption says."""
+    """Return the words of a caption."""
     return f"thing{scene(number)}", f"act{(scene(number) + caption) % ACTS}"
 
 
 def scores(system: str) -> np.ndarray:
-    """How near a system finds each image and the first caption of each, shape (JUDGED, JUDGED)."""
+    """Return a system's scores of each image and the first caption of each, shape (JUDGED, JUDGED)."""
     scenes = np.arange(JUDGED) // PER_SCENE
     noise = np.random.default_rng(len(system)).standard_normal((JUDGED, JUDGED))
     return (scenes[:, None] == scenes[None, :]) + SYSTEMS[system] * noise
 
 
 def build() -> list[int]:
-    """Corpus, runs, the first batch, and the ids of four judges."""
+    """Create corpus, runs, and the first batch; return the ids of four judges."""
     a_corpus(
         CORPUS,
         [
@@ -100,8 +101,8 @@ def planned(batch: str) -> Plan:
 
 
 def pooled(depth: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """Pairs (number of the image, of the caption's image) among the best of some run, originals left out:
-    those that share a word, which are asked about, and those that do not."""
+    """Return pairs (number of the image, of the caption's image) among the best of any run, without
+    originals: those that share a word, which are asked, and those that do not."""
     result = set()
     for system in SYSTEMS:
         table = scores(system)

@@ -1,7 +1,7 @@
-"""Every figure of a campaign, counted plainly from the judgments, rulings and leases that are stored.
+"""Recount every figure of a campaign from the stored judgments, rulings and leases.
 
-The fold itself is checked elsewhere; here images are folded from all rows, and everything else that readers
-show is counted from that with plain Python.
+The fold itself is tested elsewhere; here images are folded from all rows, and all other displayed figures are
+counted from that in plain Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.rehearsal.play import _pure_state, by_first_mention
 
 @dataclass(frozen=True)
 class Image:
-    """An open image: its row, and what its judgments and rulings make of it."""
+    """An open image: its row, and the result of its judgments and rulings."""
 
     row: OpenImage
     state: ImageState
@@ -57,13 +57,13 @@ class Recount:
     # The layer ---------------------------------------------------------------------------------------
 
     def layer(self) -> dict[str, LayerRecord]:
-        """Key of each image that the layer covers -> its share."""
+        """Return the part of each image that the layer covers, by key."""
         if not any(image.begun for image in self.images):
             return {}
         return {i.row.image.key: by_first_mention(i.state.layer) for i in self.images if i.covered}
 
     def counted_layer(self) -> dict[str, LayerRecord]:
-        """As `layer`, without the chains that a reviewer excluded, and boxes of these alone."""
+        """Like `layer`, without the chains that a reviewer excluded, and their boxes."""
         counted_layer = {}
         for image in self.images:
             if (share := self.layer().get(image.row.image.key)) is None:
@@ -97,7 +97,7 @@ class Recount:
         }
 
     def open_tasks(self) -> dict[str, dict[str, int]]:
-        """Kind -> open questions, answers that somebody new may give, and answers in hand."""
+        """Return by kind the open questions, answers that a new worker may give, and leased ones."""
         result = {
             kind: dict.fromkeys(("open", "wanting", "in_hand", "double_checks"), 0) for kind in q.QUESTIONS
         }
@@ -141,7 +141,7 @@ class Recount:
     # Money -------------------------------------------------------------------------------------------
 
     def earned(self) -> dict[tuple[int, str, str], tuple[int, int]]:
-        """(worker, kind, role) -> answers handed in, and what they earned."""
+        """Return by (worker, kind, role) the submitted answers, and what they earned."""
         result: dict[tuple[int, str, str], list[int]] = defaultdict(lambda: [0, 0])
         for lease in self.leases:
             if lease.state == Assignment.SUBMITTED:
@@ -168,7 +168,7 @@ class Recount:
         return round(answers * earned / on_tasks) if on_tasks else None
 
     def cost(self) -> dict[str, Any]:
-        """What the answers cost, as a layer's cost says it."""
+        """Return the cost of the answers, in the form of a layer's cost."""
         result: dict[str, Counter[str]] = {
             name: Counter() for name in ("judgments", "controls", "double_checks")
         }
@@ -182,7 +182,7 @@ class Recount:
     # Agreement and control items -----------------------------------------------------------------------
 
     def agreement(self) -> dict[str, tuple[int, list[AnswerPair]]]:
-        """Kind -> how many questions were drawn, and the first two answers of people to each."""
+        """Return by kind the number of drawn questions, and the first two answers of people to each."""
         drawn: dict[str, int] = defaultdict(int)
         pairs: dict[str, list[AnswerPair]] = defaultdict(list)
         task_of: dict[int | None, int | None] = {lease.pk: lease.task_id for lease in self.leases}
@@ -203,7 +203,8 @@ class Recount:
         return {kind: (number, pairs[kind]) for kind, number in drawn.items()}
 
     def wrong_items(self) -> list[str]:
-        """Active control items that rest on this campaign's answers and that these do not bear out."""
+        """Return active control items that are based on this campaign's answers and that these do not
+        support."""
         result = []
         for item in Control.objects.filter(active=True, campaign=self.campaign, source="promoted"):
             (image,) = [i for i in self.images if i.row.image_id == item.image_id]

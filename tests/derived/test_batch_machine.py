@@ -1,5 +1,5 @@
-"""Whatever judges and staff do, in any order: after each step a batch, its qrels and its reports say what a
-plain recount says."""
+"""After each of any acts of judges and staff, in any order, a batch, its qrels and its reports equal a plain
+recount."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from annotation import campaigns
 from annotation.common.operations import OperationContext
 from annotation.models import Control, PageControl, TrustState
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol.campaign_settings import settings_of
 from annotation.quality import controls
 from annotation.queue import leases, submission
@@ -56,9 +56,9 @@ pytestmark = pytest.mark.django_db
 #: A run is 30 steps; the recount after each is slow.
 STEPS, RUNS = 30, sized(2, 300)
 PEOPLE = world.PEOPLE
-#: Who is mostly wrong, by their number.
+#: The number of the judge who is mostly wrong.
 CARELESS = 3
-#: What may happen, as often as it stands here. Closing ends the asking, so it is rare.
+#: Possible acts, with their frequencies. Closing ends all questions, so it is rare.
 ACTS = (
     *(["answer"] * 6 + ["work"] * 5 + ["take", "err", "second", "second"]),
     *("withdraw", "restore", "suspend", "reinstate", "reinstate", "top_up"),
@@ -69,7 +69,7 @@ _names = count()
 
 
 def ranked_images(batch: Batch, names: CorpusNames) -> set[str]:
-    """The images that the runs of a batch rank captions for, and those whose caption they rank images for."""
+    """Return the images for which the runs of a batch rank captions, and those whose caption is a query."""
     rankings = Ranking.objects.filter(run__batches__batch=batch)
     images = rankings.exclude(image=None).values_list("image", flat=True)
     captions = rankings.exclude(caption=None).values_list("caption__image", flat=True)
@@ -84,15 +84,15 @@ class Managed:
         self.places = Places()
         self.met: Counter[str] = Counter()
         self.tokens = count()
-        #: By name of a batch: what was decided when its figures were last kept, and what these said.
+        #: By name of a batch: the decisions when its figures were last stored, and these figures.
         self.seen: dict[str, tuple[Any, BatchState]] = {}
-        #: By name of a report: what it was built from.
+        #: By name of a report: its inputs.
         self.built: dict[str, Any] = {}
-        #: The batches that the last act was about.
+        #: The batches of the last act.
         self.about: set[str] = set()
         #: By name of a batch: the recount after the last act.
         self.now = self.recounts()
-        #: By name of qrels: the set that the newest version was frozen from.
+        #: By name of qrels: the set from which the newest version was frozen.
         self.frozen: dict[str, str] = {}
 
     def batch(self, step: int) -> Batch:
@@ -104,7 +104,7 @@ class Managed:
     # What may happen ---------------------------------------------------------------------------------
 
     def take(self, number: int, step: int) -> Lease | None:
-        """A page in hand."""
+        """Lease a page."""
         lease = leases.take_lease(
             worker=self.judges[number], campaign=self.batch(step).campaign, kind=RELEVANCE
         )
@@ -112,7 +112,7 @@ class Managed:
         return lease if isinstance(lease, Lease) else None
 
     def answer(self, number: int, step: int, *, invalid: bool = False) -> bool:
-        """A page, mostly rightly; the careless judge mostly wrongly."""
+        """Submit a page, mostly right; the careless judge's mostly wrong."""
         lease = self.take(number, step)
         if lease is None:
             return False
@@ -142,7 +142,7 @@ class Managed:
             self.answer((number + i) % PEOPLE, step)
 
     def err(self, number: int, step: int) -> None:
-        """A judge answers wrongly as long as there is anything for them."""
+        """Let a judge answer wrongly as long as there are pages."""
         while self.answer(number, step, invalid=True):
             pass
 
@@ -154,31 +154,33 @@ class Managed:
         self.met["answers reused"] += Batch.objects.get(name="second").numbers["known"] > 0
 
     def withdraw(self, number: int, step: int) -> None:
-        done = discarding.discard_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
+        done = worker_status.withdraw_worker_answers(
+            campaign=self.batch(step).campaign, worker=self.judges[number]
+        )
         self.met["withdrawn"] += bool(done.judgments)
 
     def restore(self, number: int, step: int) -> None:
-        """Whose answers were withdrawn comes first."""
+        """Prefer a judge with withdrawn answers."""
         campaign = self.batch(step).campaign
         gone = TrustState.objects.filter(campaign=campaign, withdrawn_at__isnull=False).order_by("worker")
         people = list(gone.values_list("worker", flat=True)) or self.judges
-        done = discarding.restore_worker(campaign=campaign, worker=people[number % len(people)])
+        done = worker_status.restore_worker_answers(campaign=campaign, worker=people[number % len(people)])
         self.met["restored"] += bool(done.judgments)
 
     def suspend(self, number: int, step: int) -> None:
-        changed = discarding.suspend_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
+        changed = worker_status.suspend_worker(campaign=self.batch(step).campaign, worker=self.judges[number])
         self.met["suspended"] += bool(changed)
 
     def reinstate(self, number: int, step: int) -> None:
-        """Whom the rules suspended comes first."""
+        """Prefer a judge whom the rules suspended."""
         campaign = self.batch(step).campaign
         out = TrustState.objects.filter(campaign=campaign, state="suspended").order_by("worker")
         people = list(out.values_list("worker", flat=True))
         by_rules = bool(people)
         people = people or self.judges
         try:
-            back = discarding.reinstate_worker(campaign=campaign, worker=people[number % len(people)])
-        except discarding.CannotDo:
+            back = worker_status.reinstate_worker(campaign=campaign, worker=people[number % len(people)])
+        except worker_status.CannotDo:
             return
         if back:
             self.met["reinstated after the rules" if by_rules else "reinstated"] += 1
@@ -206,11 +208,11 @@ class Managed:
             self.met["retired"] += 1
 
     def disown(self, number: int, step: int) -> None:
-        """A control item that somebody answered, the careless judge perhaps."""
+        """Retire an answered control item as wrong, perhaps one that the careless judge answered."""
         campaign = self.batch(step).campaign
         page_controls = PageControl.objects.filter(assignment__campaign=campaign, right__isnull=False)
         if met := list(page_controls.order_by("right", "pk").values_list("control", flat=True)):
-            changed = discarding.disown_control_item(campaign=campaign, control=met[number % len(met)])
+            changed = worker_status.disown_control_item(campaign=campaign, control=met[number % len(met)])
             self.met["disowned"] += 1
             self.met["trust states told again"] += bool(changed)
 
@@ -229,7 +231,7 @@ class Managed:
         self._collect(self.batch(step), None)
 
     def count(self, number: int, step: int) -> None:
-        """Of those who were let back after the rules suspended them, somebody counts in full; or nobody."""
+        """Count in full one of the judges who were reinstated after the rules suspended them; or none."""
         batch = self.batch(step)
         people = collecting.judges_of(batch)
         there = sorted(name for name, person in people.items() if person.before and not person.unused)
@@ -253,7 +255,7 @@ class Managed:
         self.met["collected"] += not done.unchanged
 
     def freeze(self, number: int, step: int) -> None:
-        """What was collected; or all that there is, which is collected first."""
+        """Freeze what was collected; or everything, which is collected first."""
         batch = self.batch(step)
         name = f"q-{batch.name}"
         if number % 2:
@@ -307,7 +309,7 @@ class Managed:
         )
 
     def export(self, number: int, step: int) -> None:
-        """The newest qrels of a batch, as a file."""
+        """Export the newest qrels of a batch."""
         batch = self.batch(step)
         if f"q-{batch.name}" not in self.frozen:
             return
@@ -332,7 +334,8 @@ class Managed:
     # What every reader says --------------------------------------------------------------------------
 
     def recounts(self, by_name: dict[str, list[str]] | None = None) -> dict[str, Recount]:
-        """The batches, counted again; `by_name` says whom one is to count, else its newest set does."""
+        """Recount the batches; `by_name` are the judges whom one counts in full, by default those of its
+        newest set."""
         rows = Batch.objects.select_related("campaign__corpus", "corpus", "judgments").order_by("pk")
         read = [Rows(batch, self.places) for batch in rows]
         who = {
@@ -346,7 +349,7 @@ class Managed:
         }
 
     def inputs_of(self, name: str) -> tuple[Any, ...]:
-        """What a report is made from, that may change."""
+        """Return the inputs of a report that may change."""
         batch = name.removeprefix("r-")
         newest = QrelsSnapshot.objects.filter(name=f"q-{batch}").order_by("-version")[0]
         return newest.version, self.now[batch].in_a_report()
@@ -354,11 +357,11 @@ class Managed:
     def check(self, step: int, *, both: bool) -> None:
         self.now = self.recounts()
         decided: list[Any] = []
-        # To read both each time takes twice as long; and nothing of the first batch rests on the second.
+        # Reading both each time takes twice as long; and nothing of the first batch depends on the second.
         second_choice = 1 if self.about == {"second"} else step % 2
         batch_states: dict[str, BatchState] = {}
         for number, (name, now) in enumerate(self.now.items()):
-            # The judges of the batches before it count, and whom these count by name.
+            # The judges of earlier batches count, and those whom these count by name.
             decided.append((now.newest.decided(), now.batch.judgments and now.batch.judgments.pk))
             if len(self.now) > 1 and not both and number != second_choice:
                 continue
@@ -441,7 +444,7 @@ class Managed:
         self.met["left out from before"] += any(not p.unused and p.excluded for p in seen.people.values())
 
     def _check_cached(self, now: Recount, seen: BatchState, decided: Any) -> None:
-        """What a page shows of a batch may miss answers, and nothing else."""
+        """Check that a page of a batch only lacks answers."""
         name = now.batch.name
         with mock.patch.object(batch_state, "batch_state", lambda name: seen):
             cached_batch_state = batch_state.cached_batch_state(now.batch)
@@ -454,7 +457,7 @@ class Managed:
         self.seen[name] = decided, cached_batch_state
 
     def _check_campaign(self, now: Recount) -> None:
-        """Its campaign's figures are the batch's."""
+        """Check that its campaign's figures are the batch's."""
         campaign = now.newest.campaign
         pay = settings_of(campaign.settings).pay
         reported = overview(campaign, pay, fresh=True)
@@ -468,7 +471,7 @@ class Managed:
         assert reported.cost.paid == now.newest.payouts
 
     def check_reports(self) -> None:
-        """What says that it is up to date stands as it is when it is built again, and nothing else does."""
+        """Check that a report that is up to date is unchanged when it is built again, and others are not."""
         for row in Report.objects.select_related("corpus", "qrels", "batch"):
             expected = self.report_request(Batch.objects.get(reports=row))
             if building.outdated(row):
@@ -479,7 +482,7 @@ class Managed:
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a function returns for the names of a corpus and runs, which never change, told once a run."""
+    """Cache a function's result for the names of a corpus and runs, which never change, for a run."""
     result: dict[tuple[str, ...], Any] = {}
 
     def remembered(corpus: str, of: Sequence[Run] = (), **also: Any) -> Any:
@@ -510,13 +513,13 @@ steps = st.lists(
 
 
 def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Managed:
-    """A run of acts, after each of which one batch is checked, or `both` are. Nothing of it stays."""
+    """Run acts, and check one batch, or `both`, after each; everything is rolled back."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         stack.enter_context(override_settings(DATA_DIR=Path(folder)))
         stack.enter_context(transaction.atomic())
         stack.callback(transaction.set_rollback, True)
-        # The rows of the next run have the ids of these.
+        # The rows of the next run have the same ids.
         stack.callback(cache.clear)
         stack.enter_context(mock.patch.object(batch_state, "pooled", once(batch_state.pooled)))
         for reader in (collecting, importing):
@@ -528,7 +531,7 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
             wrote = Wrote()
             with connection.execute_wrapper(wrote):
                 act(number, choice)
-            # What nothing was written for reads as it did.
+            # Without writes, reading gives the same.
             if wrote.anything or step == 0:
                 run.check(step, both=both)
         if acts[-1][2] % 3 == 0:
@@ -538,7 +541,7 @@ def managed(acts: list[tuple[str, int, int]], *, both: bool = THOROUGH) -> Manag
 
 @pytest.fixture(autouse=True)
 def cache_everything(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever may be kept is, however quickly it was counted; no figures are drawn, and no time is told."""
+    """Cache everything, however fast it is; draw no figures, and use no time."""
     monkeypatch.setattr(cached, "SLOW", 0.0)
     monkeypatch.setattr(building, "as_svg", lambda plot: "")
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"")
@@ -554,7 +557,7 @@ def test_a_batch_its_qrels_and_its_reports_say_what_a_recount_says(acts: list[tu
     managed(acts)
 
 
-#: What is collected at the end was collected before, and the page looked at then: found by the test above.
+#: What is collected at the end was collected and displayed before: an error that the test above discovered.
 COLLECTED_AGAIN = (
     *[("count", 0, 13), ("freeze", 0, 40), ("close", 0, 5), ("disown", 0, 20), ("take", 1, 36)],
     *[("answer", 0, 13), ("restore", 0, 0), ("answer", 3, 3), ("freeze", 0, 0), ("report", 0, 0)],
@@ -575,7 +578,7 @@ def test_a_page_says_what_was_collected_where_it_was_collected_before() -> None:
     managed(list(COLLECTED_AGAIN))
 
 
-#: Who does what, and when: all that can happen to batches.
+#: A scenario with all acts on batches.
 STORY = (
     *[("work", n % PEOPLE, 4 * n) for n in range(3)],
     *[("take", 0, 0), ("err", CARELESS, 0), ("collect", 0, 0), ("reinstate", 0, 0), ("count", 0, 1)],

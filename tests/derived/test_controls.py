@@ -12,7 +12,7 @@ from annotation import campaigns
 from annotation.datasets import layers
 from annotation.models import Campaign, Control, OpenImage
 from annotation.moderation import control_items, rulings
-from annotation.moderation.discarding import discard_worker, restore_worker
+from annotation.moderation.worker_status import restore_worker_answers, withdraw_worker_answers
 from annotation.protocol import questions as q
 from annotation.protocol.gold import Truth
 from annotation.protocol.questions import Answer
@@ -85,7 +85,7 @@ def test_a_promoted_item_of_a_duplicated_campaign_is_not_held_against_its_own_an
     ruled = rulings.make_ruling(image=again.images()[0].pk, ruling=Boxes((HAT,), (Box(*HAT_BOX),)))
     assert not ruled.retired
     answer(again, q.CHAIN_VERIFICATION, "false", worker=1)
-    discard_worker(campaign=again.campaign, worker=again.workers[0])
+    withdraw_worker_answers(campaign=again.campaign, worker=again.workers[0])
     copied = Control.objects.get(campaign=again.campaign)
     assert (copied.active, copied.source) == (True, "copied")
     assert Control.objects.get(campaign=first).source == "promoted"
@@ -145,7 +145,9 @@ def own_layer(world: World) -> Any:
 
 def test_items_are_made_from_what_the_layer_is_now_and_of_finished_images_alone(people_world: World):
     layer = own_layer(people_world)
-    discard_worker(campaign=people_world.campaign, worker=people_world.workers[0], kind=q.BOX_QUALITY)
+    withdraw_worker_answers(
+        campaign=people_world.campaign, worker=people_world.workers[0], kind=q.BOX_QUALITY
+    )
     unfinished = set(OpenImage.objects.filter(complete=False).values_list("image", flat=True))
     assert unfinished
     campaign = another(people_world)
@@ -162,7 +164,7 @@ def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: Worl
     campaign = another(people_world)
     control_items.from_gold(campaign=campaign, layer=own_layer(people_world))
     assert Control.objects.filter(active=True).count() > 10
-    done = discard_worker(campaign=people_world.campaign, worker=people_world.workers[0])
+    done = withdraw_worker_answers(campaign=people_world.campaign, worker=people_world.workers[0])
     for row in people_world.images():
         active = Control.objects.filter(image=row.image_id, active=True)
         row.refresh_from_db()
@@ -172,7 +174,7 @@ def test_items_whose_gold_is_taken_back_are_retired_and_named(people_world: Worl
     campaign.refresh_from_db()
     assert campaign.revision > 0  # every process sees it
     # Restored, the gold is as it was: nothing else goes, and what is added again comes back.
-    assert restore_worker(campaign=people_world.campaign, worker=people_world.workers[0]).retired == 0
+    assert restore_worker_answers(campaign=people_world.campaign, worker=people_world.workers[0]).retired == 0
     assert control_items.from_gold(campaign=campaign, layer=own_layer(people_world)).added == done.retired
     assert not Control.objects.filter(active=False).exists()
 
@@ -204,7 +206,7 @@ def test_a_worker_who_is_withdrawn_elsewhere_takes_no_items_along(people_world: 
     gold = people_world.corpus.layers.get(name="import")
     control_items.from_gold(campaign=campaign, layer=gold)
     before = Control.objects.filter(active=True).count()
-    discard_worker(campaign=people_world.campaign, worker=people_world.workers[0])
+    withdraw_worker_answers(campaign=people_world.campaign, worker=people_world.workers[0])
     assert Control.objects.filter(active=True).count() == before
 
 

@@ -16,7 +16,7 @@ from annotation.datasets import layers
 from annotation.datasets.exporting import ExportError, export_dataset
 from annotation.models import Image, Layer, LayerImage, OpenImage
 from annotation.moderation import rulings
-from annotation.moderation.discarding import discard_worker
+from annotation.moderation.worker_status import withdraw_worker_answers
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.rulings import Boxes, Closure
@@ -67,7 +67,7 @@ def stats(world: World) -> dict[str, Any]:
 def test_an_export_right_after_a_withdrawal_is_without_what_was_withdrawn(world: World, tmp_path: Path):
     before = out(world, tmp_path / "before")
     assert all(boxes(record) for record in before.values())
-    discard_worker(campaign=world.campaign, worker=world.workers[0])
+    withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     undone = OpenImage.objects.filter(complete=False).count()
     assert undone
     with pytest.raises(ExportError, match=f"{undone} images? (is|are) not done"):
@@ -102,7 +102,10 @@ def test_export_statistics_and_page_count_the_same_at_once(world: World, tmp_pat
     reader = people.signed_in("ada", "researcher")
     address = f"{reverse('corpus', args=[world.corpus.name])}?layer={world.campaign.name}"
     layer = None
-    for act in (lambda: None, lambda: discard_worker(campaign=world.campaign, worker=world.workers[1])):
+    for act in (
+        lambda: None,
+        lambda: withdraw_worker_answers(campaign=world.campaign, worker=world.workers[1]),
+    ):
         act()
         page = reader.get(address)
         layer = layer or Layer.objects.get(name=world.campaign.name)
@@ -160,7 +163,7 @@ def test_cost_and_number_of_images_are_counted_when_they_are_read():
     assert done["campaign"] == {"images": 4, "begun": 4, "complete": 4}
     assert done["cost"]["total"]["judgments"] == 2 * first["cost"]["total"]["judgments"]
     assert done["cost"]["total"]["per_image"] == first["cost"]["total"]["per_image"]
-    discard_worker(campaign=world.campaign, worker=world.workers[0])
+    withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     assert stats(world)["cost"] == done["cost"]  # what was withdrawn was paid
     assert answers_cost(world.campaign)["images"] == 4
 
@@ -171,7 +174,7 @@ def test_a_share_says_of_which_version_of_its_image_it_is(world: World):
     for row in world.images():
         assert LayerImage.objects.get(layer=layer, image=row.image_id).version == row.version
     version = layer.version
-    discard_worker(campaign=world.campaign, worker=world.workers[0])
+    withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     assert layers.count_images_behind(world.campaign) > 0
     again = layers.layer_to_read(world.corpus, world.campaign.name)
     assert again is not None and again.version > version and layers.count_images_behind(world.campaign) == 0
@@ -187,7 +190,7 @@ def test_a_layer_that_only_bears_the_name_of_a_campaign_is_left_alone(world: Wor
 def test_an_export_is_refused_whose_images_are_taken_back_while_it_is_written(world: World, tmp_path: Path):
     def withdrawing(records: Any) -> Any:
         for record in records:
-            discard_worker(campaign=world.campaign, worker=world.workers[0])
+            withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
             yield record
 
     with pytest.raises(ExportError, match="became unfinished while the export was written"):
@@ -233,7 +236,7 @@ def test_an_export_says_that_a_model_drew_a_box_which_a_reviewer_kept(tmp_path: 
 
 def test_what_is_finished_while_an_export_is_written_stays_out_of_it(world: World, tmp_path: Path):
     """As in a live campaign: its figures are those of the images that it holds."""
-    discard_worker(campaign=world.campaign, worker=world.workers[0])
+    withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     world.work(enough=OpenImage.objects.filter(complete=True).exists)
     undone = set(OpenImage.objects.filter(complete=False).values_list("image__key", flat=True))
     keys = [row.image.key for row in world.images()]

@@ -29,7 +29,7 @@ from annotation.models import (
     Ruling,
     TrustState,
 )
-from annotation.moderation import control_items, discarding, rulings, trust_replay
+from annotation.moderation import control_items, rulings, trust_replay, worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.agreement import measure_agreement
 from annotation.protocol.contents import mention_from
@@ -99,7 +99,7 @@ class Managed(Play):
                 self.met["reviewed"] += 1
 
     def withdraw(self, number: int, step: int) -> None:
-        done = discarding.discard_worker(campaign=self.campaign, worker=self.worker(number))
+        done = worker_status.withdraw_worker_answers(campaign=self.campaign, worker=self.worker(number))
         self.withdrawn = True
         self.met["withdrawn"] += bool(done.judgments)
         self.met["retired by a withdrawal"] += bool(done.retired)
@@ -108,20 +108,20 @@ class Managed(Play):
         self.met["changed"] += self.change(number, step)
 
     def restore(self, number: int, step: int) -> None:
-        done = discarding.restore_worker(campaign=self.campaign, worker=self.worker(number))
+        done = worker_status.restore_worker_answers(campaign=self.campaign, worker=self.worker(number))
         self.met["restored"] += bool(done.judgments)
 
     def suspend(self, number: int, step: int) -> None:
         self.met["suspended"] += bool(
-            discarding.suspend_worker(
+            worker_status.suspend_worker(
                 campaign=self.campaign, worker=self.worker(number), kind=q.QUESTIONS[step % 6]
             )
         )
 
     def reinstate(self, number: int, step: int) -> None:
         try:
-            back = discarding.reinstate_worker(campaign=self.campaign, worker=self.worker(number))
-        except discarding.CannotDo:
+            back = worker_status.reinstate_worker(campaign=self.campaign, worker=self.worker(number))
+        except worker_status.CannotDo:
             return
         self.met["reinstated"] += bool(back)
 

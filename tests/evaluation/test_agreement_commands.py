@@ -45,6 +45,14 @@ def test_agreement_within_a_file(judgments: Path) -> None:
     assert (result["fewest"], result["most"]) == (2, 2)
 
 
+def test_files_are_compared_by_a_reader(judgments: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("agreement_within", "agreement_between"):
+        monkeypatch.delattr(f"evaluation.formats.sent_files.{name}")
+    for more in ([], ["--against", judgments, "--thresholds", 0.5, "--against-thresholds", 0.5]):
+        result = json.loads(output_of("agreement", judgments, "--resamples", 0, "--json", *more))
+        assert result["between" if more else "within"]["pairs"] == 3
+
+
 def test_agreement_over_few_images_says_so_in_every_layout(judgments: Path) -> None:
     few = "a bootstrap of 2 images, fewer than 10: may be too narrow"
     for layout in ("--json", "--csv", "--latex", "--resamples=50"):

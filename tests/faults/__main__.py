@@ -1,9 +1,9 @@
 """Try faults: `python -m tests.faults [--seed 1] [--number 60]`, or `make test-faults ARGS="--seed 2"`.
 
-Each fault is put into a copy of the working tree, and the tests that run the changed line follow, the
-nearest first, until one fails. What the tests run is recorded first, by one whole run of them that must
-be green; `--reach FOLDER` takes such a record made before. Exit status 0 means that every fault was
-found, save those that `harmless.py` explains.
+Each fault is put into a copy of the working tree, and the tests that run the changed line are run, the
+nearest first, until one fails. Coverage by test is recorded first, by one whole run that must pass; `--reach
+FOLDER` uses an existing record. Exit status 0 means that every fault was found, except those explained in
+`harmless.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.run import POSTGRESQL, THREADS
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PASSED, NO_TESTS = 0, 5  # pytest's exit statuses
-#: Seconds without a word, at the end of a fault's time, after which its tests are taken to hang.
+#: Seconds without output, after the time limit of a fault, before its tests count as hanging.
 SILENCE = 60.0
 DETECTED, HANGS, NOT_FOUND, EXPLAINED = "found", "found: tests hang", "NOT FOUND", "harmless"
 
@@ -42,7 +42,7 @@ class Result:
     fault: Fault
     outcome: str
     by: str  # the test that found it, and in which lane; or why it is harmless
-    tried: int  # tests chosen, over all lanes that were needed
+    tried: int  # number of selected tests, over all lanes that were needed
     seconds: float
 
 
@@ -90,12 +90,12 @@ def main() -> int:
 
 
 def end_as_by_hand() -> None:
-    """Asked to end, do as on Ctrl-C: servers stop, folders go."""
+    """On a request to end, do the same as on Ctrl-C: stop servers, remove folders."""
     signal.signal(signal.SIGTERM, lambda number, frame: (_ for _ in ()).throw(KeyboardInterrupt()))
 
 
 def run_to_its_end(command: list[str], folder: Path) -> int:
-    """The exit status of a command that may start others; interrupted, it is asked to end before we do."""
+    """Return the exit status of a command that may start others; on an interrupt, end it first."""
     child = subprocess.Popen(command, cwd=folder, start_new_session=True)
     try:
         return child.wait()
@@ -144,7 +144,7 @@ def _try_all(drawn: list[Fault], reaches: list[Reach], *, workers: int, seconds:
 
 @contextlib.contextmanager
 def _working_copy() -> Iterator[WorkingCopy]:
-    """A copy of the working tree, and a PostgreSQL of its own where there is one."""
+    """Yield a copy of the working tree, with a PostgreSQL of its own if available."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phrasebox-fault-")))
         listed = subprocess.run(
@@ -165,7 +165,7 @@ def _working_copy() -> Iterator[WorkingCopy]:
 
 @dataclass
 class WorkingCopy:
-    """Where faults are tried, one after the other."""
+    """A copy in which faults are tried, one after the other."""
 
     folder: Path
     postgres: str | None
@@ -174,7 +174,7 @@ class WorkingCopy:
     def attempt(
         self, fault: Fault, reaches: list[Reach], breadths: dict[str, dict[str, int]], seconds: float
     ) -> Result:
-        """Put the fault in, run the nearest tests of each lane until one fails, take the fault out."""
+        """Put the fault in, run the nearest tests of each lane until one fails, remove the fault."""
         if fault.key in HARMLESS:
             return Result(fault, EXPLAINED, HARMLESS[fault.key], 0, 0.0)
         began, tried = time.monotonic(), 0
@@ -190,7 +190,7 @@ class WorkingCopy:
                     tried += len(tests)
                     if outcome == NOT_FOUND:
                         break
-                    # A test that fails without the fault too has found nothing.
+                    # A test that also fails without the fault has found nothing.
                     file.write_bytes(sound)
                     os.utime(file, ns=(dates.st_atime_ns, dates.st_mtime_ns))
                     until = tests[: tests.index(by) + 1] if by in tests else tests[:1]
@@ -205,7 +205,7 @@ class WorkingCopy:
             os.utime(file, ns=(dates.st_atime_ns, dates.st_mtime_ns))
 
     def _run(self, tests: list[str], *, on_postgres: bool, seconds: float) -> tuple[str, str]:
-        """Whether one of `tests` fails, and which."""
+        """Return whether one of `tests` fails, and which."""
         chosen, report, printed = (self.folder / f".fault-{name}" for name in ("chosen", "told", "printed"))
         chosen.write_text("\n".join(tests))
         report.write_text("")
@@ -213,7 +213,7 @@ class WorkingCopy:
         command += ["-p", "no:cacheprovider", "--nothing-left-out"]
         command += ["--chosen", str(chosen), "--tell", str(report)]
         environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-        # A file written twice within a second, as long as before, must not be taken for what was compiled.
+        # A file of the same size written twice within a second would be taken for the compiled one.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         environment["REAL_DATA_DIR"] = str(_real_data())
         environment |= {name: "1" for name in THREADS if name not in os.environ}
@@ -247,7 +247,7 @@ class WorkingCopy:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a run and whatever it has started that still runs."""
+    """End a run and the processes that it has started."""
     for number, patience in ((signal.SIGTERM, 20), (signal.SIGKILL, 20)):
         if child.poll() is None:
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""A plug-in of pytest's: run just the tests that a file lists, in its order (`--chosen FILE`)."""
+"""A pytest plug-in: run only the tests that a file lists, in its order (`--chosen FILE`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which faults are tried: as many from each area, over all operators, at random by a seed.
+"""Selection of faults: equally many from each area, over all operators, at random by a seed.
 
-A fault is known by its function's name and by what changes in it, not by its file or line: files may
-move, and functions within them, and a seed draws the same faults. AREAS follows such moves by hand.
+A fault is identified by its function's name and its change, not by its file or line: files and functions may
+move, and a seed still draws the same faults. AREAS must be updated by hand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.faults.operators import OPERATORS, Edit, Source, python_edits, template_edits
 
-#: Where each area's code lies. Patterns of pathlib, from the repository's root.
+#: Files of each area: patterns of pathlib, from the repository's root.
 AREAS: dict[str, tuple[str, ...]] = {
     "queue": (
         "annotation/queue/dispatch.py",
@@ -29,10 +29,10 @@ AREAS: dict[str, tuple[str, ...]] = {
         "annotation/quality/**/*.py",
         "annotation/moderation/worker_acts.py",
         "annotation/moderation/control_items/*.py",
-        "annotation/moderation/discarding.py",
+        "annotation/moderation/worker_status.py",
         "annotation/moderation/reopening.py",
         "annotation/moderation/trust_replay.py",
-        "annotation/moderation/withdrawing.py",
+        "annotation/moderation/withdrawn_pictures.py",
         "annotation/campaigns/**/*.py",
         "annotation/common/database.py",
         "annotation/common/locks.py",
@@ -81,7 +81,7 @@ AREAS: dict[str, tuple[str, ...]] = {
 class Fault:
     """One edit of one file. `function` is empty for a template."""
 
-    key: str  # what it is known by, hexadecimal
+    key: str  # its id, hexadecimal
     area: str
     path: str  # from the repository's root
     line: int
@@ -99,7 +99,7 @@ class Fault:
 
 
 def faults(repository: Path, area: str) -> Iterator[Fault]:
-    """Every fault that an area can have. ValueError where a pattern of the area fits no file."""
+    """Yield every possible fault of an area. Raises ValueError if a pattern of the area matches no file."""
     seen: Counter[tuple[str, ...]] = Counter()
     for pattern in AREAS[area]:
         files = sorted(repository.glob(pattern))
@@ -119,7 +119,7 @@ def faults(repository: Path, area: str) -> Iterator[Fault]:
 
 
 def draw(repository: Path, *, seed: int, number: int) -> list[Fault]:
-    """`number` faults, as many from each area, by operators in turn, no two of one function."""
+    """Return `number` faults, equally many from each area, by operators in turn, no two of one function."""
     chosen: list[Fault] = []
     for index, area in enumerate(AREAS):
         share = number // len(AREAS) + (index < number % len(AREAS))
@@ -150,7 +150,7 @@ def _lot(seed: int, fault: Fault) -> str:
 
 
 def _parses(fault: Fault, repository: Path) -> bool:
-    """Whether the file with the fault is still a program."""
+    """Return whether the file with the fault can be parsed."""
     if not fault.function:
         return True
     try:

@@ -1,7 +1,7 @@
-"""Faults that no test can find, because nothing that anybody could see changes: their key, and why.
+"""Faults that no test can find, because they have no visible effect: their key, and the reason.
 
-The key follows from the function's name and the change, so that it stays when files move. A fault that
-changes what a user, a file or another process can see does not belong here: it needs a test.
+The key depends on the function's name and the change, so that it is the same when files move. A fault that a
+user, a file or another process can notice does not belong here: it needs a test.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which tests run a line, the nearest first: read from what `tests.run --reach FOLDER` has recorded.
+"""Tests that run a line, the nearest first, from the records of `tests.run --reach FOLDER`.
 
-The folder holds two files for each lane of the run: `LANE.coverage`, the lines that each test ran
-(coverage.py's data file, with a context a test), and `LANE.json`, the seconds that each test took.
-Processes that tests start are not followed: a line that only they run has no tests here, and tests are
-then chosen by what they are called and speak of.
+The folder contains two files for each lane of the run: `LANE.coverage`, the lines that each test ran
+(coverage.py's data file, with a context per test), and `LANE.json`, the seconds of each test. Processes
+started by tests are not recorded: a line that only they run has no tests here, and tests are then selected by
+name and words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coverage.numbits import numbits_to_nums
 
 from tests.faults.draw import Fault
 
-#: Seconds of tests, as recorded, that are tried in one lane.
+#: Seconds of tests, as recorded, that are run in one lane.
 WORTH = 150.0
 #: Tests that read templates and code as text, which no recorded line leads to.
 HOUSE = "tests/house/"
@@ -28,14 +28,14 @@ HOUSE = "tests/house/"
 
 @dataclass(frozen=True)
 class Reach:
-    """What the tests of one lane run, and how long each takes."""
+    """The lines that the tests of one lane run, and their times."""
 
     lane: str
     data: Path
     seconds: dict[str, float]
 
     def lines_by_test(self, path: str) -> dict[str, set[int]]:
-        """The lines of a file that each test ran."""
+        """Return the lines of a file that each test ran."""
         with closing(sqlite3.connect(self.data)) as database:
             rows = database.execute(
                 "SELECT context.context, line_bits.numbits FROM line_bits"
@@ -47,7 +47,7 @@ class Reach:
         return {test: set(numbits_to_nums(bits)) for test, bits in rows if test in self.seconds}
 
     def breadth(self) -> dict[str, int]:
-        """How many files each test runs something of."""
+        """Return the number of files of which each test runs something."""
         with closing(sqlite3.connect(self.data)) as database:
             return dict(
                 database.execute(
@@ -58,7 +58,7 @@ class Reach:
 
 
 def read_reach(folder: Path) -> list[Reach]:
-    """The lanes recorded in `folder`, those on SQLite first."""
+    """Return the lanes recorded in `folder`, those on SQLite first."""
     lanes = []
     for file in folder.glob("*.json"):
         data = file.with_suffix(".coverage")
@@ -68,7 +68,7 @@ def read_reach(folder: Path) -> list[Reach]:
 
 
 def nearest(fault: Fault, reach: Reach, repository: Path, breadth: dict[str, int]) -> list[str]:
-    """The tests of a lane that may find `fault`, nearest first, worth `WORTH` seconds."""
+    """Return the tests of a lane that may find `fault`, nearest first, within `WORTH` seconds."""
     if fault.function:
         tests = _of_line(fault, reach, repository) or _by_words(fault, reach, repository)
     else:
@@ -93,8 +93,8 @@ def nearest(fault: Fault, reach: Reach, repository: Path, breadth: dict[str, int
 
 
 def _of_line(fault: Fault, reach: Reach, repository: Path) -> set[str]:
-    """Tests that run the statement, or where it has none of its own, the function. What a decorator lets
-    nobody into is not run by those whom it refuses: all tests of the files that get in count."""
+    """Return tests that run the statement, or if that is unknown, the function. A decorator that rejects a
+    request prevents recording of the function: then all tests of files that reach it are used."""
     tree = ast.parse((repository / fault.path).read_bytes())
     ran = reach.lines_by_test(fault.path)
     for lines in (_statement(tree, fault.line), _function(tree, fault.line)):
@@ -116,7 +116,8 @@ def _decorates(tree: ast.AST, line: int) -> bool:
 
 
 def _statement(tree: ast.AST, line: int) -> set[int]:
-    """The lines of the innermost statement around a line; of one with a body, those before the body."""
+    """Return the lines of the innermost statement around a line; for a compound one, those before its
+    body."""
     lines = {line}
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -129,7 +130,7 @@ def _statement(tree: ast.AST, line: int) -> set[int]:
 
 
 def _function(tree: ast.AST, line: int) -> set[int]:
-    """The lines of the body of the innermost function around a line."""
+    """Return the lines of the body of the innermost function around a line."""
     lines: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -140,7 +141,7 @@ def _function(tree: ast.AST, line: int) -> set[int]:
 
 
 def _of_template(fault: Fault, reach: Reach, repository: Path) -> set[str]:
-    """Tests that run what names the template, or a template that takes it in."""
+    """Return tests that run code with the template's name, or with that of a template that includes it."""
     texts = {
         path.relative_to(repository / "templates").as_posix(): path.read_text()
         for path in (repository / "templates").rglob("*.html")
@@ -166,7 +167,7 @@ def _of_template(fault: Fault, reach: Reach, repository: Path) -> set[str]:
 
 
 def _by_words(fault: Fault, reach: Reach, repository: Path) -> set[str]:
-    """Tests of the files that speak of the function, or are called as its module is."""
+    """Return tests in files that contain the function's name, or are named after its module."""
     words = {fault.function.split(".")[-1].strip("_"), Path(fault.path).stem}
     pattern = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b")
     speak: dict[str, bool] = {}

@@ -1,7 +1,7 @@
-"""What a fault may look like: small edits of a Python function or a template, found in its syntax tree.
+"""Mutation operators: small edits of a Python function or a template, from its syntax tree.
 
-Each operator yields edits: the span of the source that changes, and what takes its place. Inside an
-f-string only SQL is changed: Python before 3.12 does not say where the expressions of an f-string are.
+Each operator yields edits: the span of the source, and its replacement. Inside f-strings only SQL is changed:
+Python before 3.12 has no positions of an f-string's expressions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Edit:
 
 
 class Source:
-    """A file's bytes, and where the nodes of its syntax tree lie in them."""
+    """A file's bytes, and the positions of the nodes of its syntax tree."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
@@ -42,7 +42,7 @@ class Source:
         return self.text[self.start(node) : self.end(node)].decode()
 
     def line(self, offset: int) -> int:
-        """The line of a byte, counted from 1."""
+        """Return the line of a byte, counted from 1."""
         return self.text.count(b"\n", 0, offset) + 1
 
     def replaced(self, operator: str, node: ast.expr | ast.stmt, new: str) -> Edit:
@@ -64,7 +64,7 @@ FLIPPED = {
     ast.IsNot: "is",
 }
 WIDENED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
-#: Numbers that nobody's result depends on.
+#: Numbers without effect on results.
 TUNING = {"timeout", "maxsize", "max_length", "indent", "stacklevel", "dpi", "digest_size"}
 LOCKS = re.compile(r"\b(writing|atomic|_turn|alone|_alone|locked_folder|\w*lock\w*)\b")
 SQL = re.compile(r"\b(SELECT|UPDATE|DELETE|INSERT|WHERE|JOIN|ORDER BY|FOR NO KEY)\b")
@@ -81,7 +81,7 @@ ESCAPES = re.compile(r"(^|_)(escape|escaped|quote|quoted|urlencode|conditional_e
 
 
 def off_by_one(node: ast.AST, source: Source) -> Iterator[Edit]:
-    """A number one larger, or a bound that takes one value more or less."""
+    """Yield a number plus one, or a bound with one value more or less."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         yield source.replaced("off by one", node, str(node.value + 1))
     if isinstance(node, ast.Compare):
@@ -94,7 +94,7 @@ def flipped_comparison(node: ast.AST, source: Source) -> Iterator[Edit]:
 
 
 def dropped_lock(node: ast.AST, source: Source) -> Iterator[Edit]:
-    """Rows are read without locking them, or a block runs without its lock or transaction."""
+    """Yield queries without locking, and blocks without their lock or transaction."""
     name = "dropped lock"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr == "select_for_update":
@@ -113,7 +113,7 @@ def dropped_lock(node: ast.AST, source: Source) -> Iterator[Edit]:
 
 
 def dropped_condition(node: ast.AST, source: Source) -> Iterator[Edit]:
-    """One condition of a query, or of a comprehension, no longer counts."""
+    """Yield queries and comprehensions without one condition."""
     name = "dropped WHERE"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in ("filter", "exclude"):
@@ -131,7 +131,7 @@ def dropped_condition(node: ast.AST, source: Source) -> Iterator[Edit]:
 
 
 def swapped_direction(node: ast.AST, source: Source) -> Iterator[Edit]:
-    """The other way round: order, sign, first and last, two arguments."""
+    """Yield reversals: order, sign, first and last, two arguments."""
     name = "swapped direction"
     if isinstance(node, ast.Call):
         for keyword in node.keywords:
@@ -165,7 +165,7 @@ def swapped_direction(node: ast.AST, source: Source) -> Iterator[Edit]:
 
 
 def missing_permission(node: ast.AST, source: Source) -> Iterator[Edit]:
-    """A request that was refused is answered."""
+    """Yield requests without their permission check."""
     name = "missing permission check"
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         for decorator in node.decorator_list:
@@ -180,7 +180,7 @@ def missing_permission(node: ast.AST, source: Source) -> Iterator[Edit]:
 
 
 def missing_check(node: ast.AST, source: Source) -> Iterator[Edit]:
-    """What was refused with an error is taken."""
+    """Yield code without a check that raises an error."""
     if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
         only = node.body[0]
         if isinstance(only, ast.Raise) and not DENIALS.search(source.of(only)):
@@ -206,7 +206,8 @@ OPERATORS: dict[str, Operator] = {
 
 
 def python_edits(text: bytes) -> Iterator[tuple[str, Edit]]:
-    """(qualified name of the innermost function, edit) of all edits inside functions; a few do not parse."""
+    """Yield (qualified name of the innermost function, edit) for all edits inside functions; a few cannot be
+    parsed."""
     source = Source(text)
     for name, node in _inside_functions(ast.parse(text)):
         for operator in OPERATORS.values():
@@ -215,7 +216,7 @@ def python_edits(text: bytes) -> Iterator[tuple[str, Edit]]:
 
 
 def template_edits(text: bytes) -> Iterator[Edit]:
-    """Variables of a template that are no longer escaped."""
+    """Yield variables of a template that are no longer escaped."""
     for match in re.finditer(rb"\{\{ ([^}|]+(?:\|[^}]*)?) \}\}", text):
         variable = match.group(1)
         if b"safe" not in variable and not variable.startswith((b"form", b"block.", b"field")):
@@ -225,7 +226,7 @@ def template_edits(text: bytes) -> Iterator[Edit]:
 def _inside_functions(
     tree: ast.AST, outer: tuple[str, ...] = (), inside: bool = False
 ) -> Iterator[tuple[str, ast.AST]]:
-    """Every node of every function, outside annotations and f-strings, with the function's name."""
+    """Yield every node of every function, outside annotations and f-strings, with the function's name."""
     for node in _children(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names = (*outer, node.name)
@@ -258,14 +259,14 @@ def _comparison(
     for operation, right in zip(node.ops, node.comparators, strict=True):
         if (replacement := others.get(type(operation))) is not None:
             between = source.text[source.end(left) : source.start(right)]
-            # What lies between may hold brackets and line breaks, which stay.
+            # The text between may contain brackets and line breaks, which stay.
             if re.fullmatch(rb"\s*(<=|>=|==|!=|<|>|not\s+in|in|is\s+not|is)\s*", between):
                 yield Edit(name, source.end(left), source.start(right), f" {replacement} ")
         left = right
 
 
 def _sql(node: ast.AST, source: Source) -> Iterator[tuple[int, str]]:
-    """(where it begins, its source) of a literal that is SQL."""
+    """Yield (start, source) of a literal that is SQL."""
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         text = source.of(node)
         if SQL.search(text):
@@ -273,7 +274,7 @@ def _sql(node: ast.AST, source: Source) -> Iterator[tuple[int, str]]:
 
 
 def _condition(text: str, start: int) -> str:
-    """The condition of SQL that begins at `start`: up to what ends it at the same depth of brackets."""
+    """Return the condition of SQL that begins at `start`, up to its end at the same depth of brackets."""
     depth, offset = 0, start
     while True:
         match = CONDITION_ENDS.search(text, offset)

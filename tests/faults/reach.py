@@ -1,6 +1,6 @@
-"""A plug-in of pytest's: record which lines each test runs (`--reach FILE`), for `nearest` to read.
+"""A pytest plug-in: record which lines each test runs (`--reach FILE`), for `nearest`.
 
-It writes FILE.coverage, coverage.py's data with a context a test, and FILE.json, each test's seconds.
+It writes FILE.coverage, coverage.py's data with a context per test, and FILE.json, each test's seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Begin before the first import of what is recorded."""
+    """Begin before the first import of recorded modules."""
     if (file := early_config.known_args_namespace.reach) is not None:
         early_config.pluginmanager.register(Recorder(file), "reach-recorder")
 
@@ -33,7 +33,7 @@ class Recorder:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._seconds: dict[str, float] = {}
-        # Python 3.12's cheaper way of measuring cannot tell tests apart.
+        # Python 3.12's faster measurement cannot distinguish tests.
         self._coverage = coverage.Coverage(
             data_file=str(file.with_name(f"{file.name}.coverage")), config_file=False, source=PACKAGES
         )

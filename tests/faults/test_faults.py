@@ -1,4 +1,4 @@
-"""Each kind of fault is found in code where it can be made, and a fault is known by its function."""
+"""Each kind of fault is generated for suitable code, and a fault is identified by its function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
 
 def mutants(code: str, operator: str) -> list[str]:
-    """What the body of a function becomes by each fault of one kind."""
+    """Return the body of a function with each fault of one kind."""
     text = f"def f():\n    {code}\n".encode()
     edits = [edit for _, edit in python_edits(text) if edit.operator == operator]
     changed = [text[: e.start] + e.new.encode() + text[e.end :] for e in edits]
@@ -93,7 +93,7 @@ def test_moving_a_file_changes_no_fault(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.slow  # `make test-faults` draws them each time
 def test_every_area_has_files_and_sixty_faults_are_drawn_alike_each_time(monkeypatch: pytest.MonkeyPatch):
-    # To find all that can be wrong takes seconds; which are drawn of them is what is asked here.
+    # Generating all faults takes seconds; the subject is which are drawn.
     every = {area: list(faults(REPOSITORY, area)) for area in AREAS}
     monkeypatch.setattr(draw, "faults", lambda repository, area: every[area])
     drawn = draw.draw(REPOSITORY, seed=1, number=60)
@@ -109,7 +109,7 @@ def test_a_pattern_that_fits_no_file_is_named(tmp_path: Path, monkeypatch: pytes
 
 
 def recorded(folder: Path, ran: dict[str, list[int]], seconds: dict[str, float]) -> Reach:
-    """The lines of `rooms.py` that each test ran; a wide one runs something of twenty more files."""
+    """Record the lines of `rooms.py` that each test ran; a wide test runs something of twenty more files."""
     import coverage
 
     data = coverage.CoverageData(str(folder / "SQLite.coverage"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from annotation.common.reader_server import MOST_VALUES
 from phrasebox.formats.arrays import open_arrays
 from phrasebox.text_files import FormatError
 
@@ -54,6 +55,22 @@ def dying(path: Path) -> None:
 def held(path: Path) -> Iterator[bytes]:
     while True:
         yield bytes(10**5)
+
+
+def hollow(path: Path) -> list[Any]:
+    """Two bytes each in a message."""
+    return [[] for _ in range(MOST_VALUES)]
+
+
+def hollow_in_parts(path: Path) -> Iterator[list[Any]]:
+    """Small ones first, so that many come at once."""
+    for number in range(2_000):
+        yield [[] for _ in range(1_000)] if number > 1_000 else []
+
+
+def hollow_at_last(path: Path) -> Iterator[list[Any]]:
+    yield []
+    yield hollow(path)
 
 
 def code() -> Any:

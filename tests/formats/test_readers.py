@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from annotation.common.readers import pool, read, readers_have_no_network, stream
+from evaluation.formats.sent_files import read_json_lines
 from phrasebox.text_files import FormatError
 from tests.formats import read_there
 
@@ -63,6 +64,36 @@ def test_a_reader_that_waits_ends_too(file: Path):
 def test_a_reader_that_dies_is_a_problem_of_the_file(file: Path):
     with pytest.raises(FormatError, match="it ends the program that reads it; expected a complete file"):
         read(read_there.dying, file)
+
+
+def test_an_entry_of_too_many_values_is_refused_where_it_is_read(tmp_path: Path):
+    for result in (
+        lambda: read(read_there.hollow, tmp_path),
+        lambda: [*stream(read_there.hollow_at_last, tmp_path)],
+    ):
+        with pytest.raises(FormatError, match="holds an entry of more than 16.0 MB or 400,000 values"):
+            result()
+
+
+def test_a_line_of_json_of_too_many_values_is_refused_where_it_is_read(tmp_path: Path):
+    path = tmp_path / "sent.jsonl"
+    path.write_text('{"boxes": [' + ", ".join(400_000 * ["[]"]) + "]}\n")
+    with pytest.raises(FormatError, match="400,000 values"):
+        list(stream(read_json_lines, path, "a phrase"))
+
+
+def test_entries_come_in_parts_of_so_many_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    sizes = []
+    understood = pool._understood
+
+    def noted(data: bytes, arguments: Any) -> Any:
+        answer = understood(data, arguments)
+        sizes.append(sum(map(len, answer)) if isinstance(answer, list) else 0)
+        return answer
+
+    monkeypatch.setattr(pool, "_understood", noted)
+    assert sum(1 for _ in stream(read_there.hollow_in_parts, tmp_path)) == 2_000
+    assert sum(sizes) == 999_000 and max(sizes) <= 400_000
 
 
 def test_an_answer_that_could_run_code_is_refused():

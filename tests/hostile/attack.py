@@ -1,8 +1,7 @@
-"""Thousands of calls by one visitor, well made and spoilt: what the product answered, and what broke it.
+"""Thousands of valid and spoilt calls by one visitor: the responses, and errors.
 
-The visitor's session is kept alive. What calls change stays for an episode, then the world is as it was
-built: else nothing would be left to be done after a while. All is drawn from a seed, so that a run can be
-repeated.
+The visitor's session is kept alive. Changes by calls stay for an episode, then the world is reset: otherwise
+nothing would be left to do after a while. All is drawn from a seed, so that a run can be repeated.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ from tests.hostile.calls import Call, spoilt
 from tests.hostile.operations import OPERATIONS, STRANGER, At, Operation
 from tests.web.world import confirm
 
-#: Calls of an episode, at most; the share of calls that are spoilt, and of those that are others' to make.
+#: Maximum number of calls of an episode; the share of spoilt calls, and of those that belong to other roles.
 EPISODE, SPOILT, OTHERS = 80, 0.5, 0.05
 CSRF = "c" * 32
 
-#: An operation, and what is done to its call before that is sent; None leaves it as it is.
+#: An operation, and how its call is spoilt before it is sent; None leaves it unchanged.
 Step = tuple[Operation, Callable[[Call, Random], Call] | None]
 
 
@@ -61,7 +60,7 @@ class Door(ClientHandler):
 
 
 class Visitor(Client):
-    """A browser that is told of what broke as others are, and whose forms carry what they need."""
+    """A browser that gets error responses like others, and whose forms have the required tokens."""
 
     def __init__(self) -> None:
         super().__init__(enforce_csrf_checks=True, raise_request_exception=False)
@@ -71,7 +70,7 @@ class Visitor(Client):
 
 @dataclass
 class Outcome:
-    """What came of an attack: statuses, how often each operation succeeded, and what broke."""
+    """The result of an attack: statuses, number of successes per operation, and errors."""
 
     role: str
     statuses: Counter[int] = field(default_factory=Counter)
@@ -87,7 +86,7 @@ class Outcome:
         return sum(number for status, number in self.statuses.items() if 200 <= status < 400)
 
     def never(self) -> set[str]:
-        """Operations of the role that did not succeed once."""
+        """Return operations of the role that never succeeded."""
         return {item.name for item in operations_of(self.role)} - self.done.keys()
 
     def __str__(self) -> str:
@@ -103,14 +102,14 @@ class Outcome:
 
 
 def operations_of(role: str) -> list[Operation]:
-    """What a role may do."""
+    """Return the operations of a role."""
     return [operations for operations in OPERATIONS if role in operations.roles]
 
 
 def attack(role: str, calls: int, *, seed: int, data: Path, in_order: bool = True) -> Outcome:
-    """Make `calls` calls as `role`; `data` is DATA_DIR, put back with the database after every episode.
+    """Make `calls` calls as `role`; `data` is DATA_DIR, reset with the database after every episode.
 
-    First each of the role's operations once, well made, unless not `in_order`.
+    First each of the role's operations once, valid, unless not `in_order`.
     """
     rng, outcome = Random(f"{role} {seed}"), Outcome(role)
     _attack(outcome, islice(_turns(role, rng, in_order), calls), rng, data)
@@ -118,8 +117,8 @@ def attack(role: str, calls: int, *, seed: int, data: Path, in_order: bool = Tru
 
 
 def sweep(role: str, *, data: Path) -> Outcome:
-    """Put everything that nobody means into every place of the operations whose first role it is,
-    one at a time."""
+    """Put each hostile value into every field of the operations of which this is the first role, one at a
+    time."""
     rng, outcome = Random(role), Outcome(role)
     _attack(outcome, _sweeping(role, rng), rng, data)
     return outcome
@@ -138,7 +137,7 @@ def _attack(outcome: Outcome, turns: Iterator[Step], rng: Random, data: Path) ->
 
 
 def _turns(role: str, rng: Random, in_order: bool) -> Iterator[Step]:
-    """Operations without end, and what is done to their calls."""
+    """Yield operations without end, and how their calls are spoilt."""
     mine, others = operations_of(role), [item for item in OPERATIONS if role not in item.roles]
     for item in rng.sample(mine, len(mine)) if in_order else ():
         yield item, None
@@ -164,7 +163,7 @@ def _with(index: calls.Slot, another: Any, call: Call, rng: Random) -> Call:
 
 
 def _episode(outcome: Outcome, turns: Iterator[Step], rng: Random) -> bool:
-    """So many calls by one session, or as many as it lives; whether there are more."""
+    """Make the calls of one session; return whether more are left."""
     client = Visitor()
     if outcome.role != STRANGER:
         client.force_login(Account.objects.get(username=outcome.role))
@@ -210,7 +209,8 @@ def _send(outcome: Outcome, client: Client, operation: Operation, call: Call, *,
 
 
 def _is_refusal(answer: Any) -> bool:
-    """Whether an answer leads to the sign-in page, or to one that says why nothing was done."""
+    """Return whether a response redirects to the sign-in page, or to one with the reason why nothing was
+    done."""
     if answer.status_code == 302 and answer["Location"].startswith("/sign-in/?"):
         return True
     message = getattr(answer.wsgi_request, "_messages", None)
@@ -219,7 +219,7 @@ def _is_refusal(answer: Any) -> bool:
 
 @contextmanager
 def _undone() -> Iterator[None]:
-    """Whatever is written here is taken back."""
+    """Roll back everything that is written in the context."""
     quiet = logging.getLogger("django.request"), logging.getLogger("django.security")
     before = [log.level for log in quiet]
     for log in quiet:
@@ -234,7 +234,7 @@ def _undone() -> Iterator[None]:
 
 
 def _forget() -> None:
-    """What processes remember of rows that are not there any more."""
+    """Clear caches of rows that do not exist any more."""
     cache.clear()
     control_pool.cache_clear()
     displayed_image.cache_clear()

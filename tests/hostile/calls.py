@@ -1,4 +1,4 @@
-"""Calls, and how they are spoilt: what is sent, as it is before it becomes bytes."""
+"""Calls, and how they are spoilt, before they become bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 BOUNDARY = "a-line-between-parts"
 FORM, JSON, MULTIPART = "application/x-www-form-urlencoded", "application/json", "multipart/form-data"
 
-#: What nobody means to write into a field.
+#: Hostile texts for fields.
 TEXTS = (
     *(
         "",
@@ -88,7 +88,7 @@ TEXTS = (
         "own:99999999999999999999",
     ),
 )
-#: What nobody means to write where JSON has a value.
+#: Hostile values for JSON.
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 2**31, 2**63, -(2**63) - 1, 10**30, 10**400, 0.5, 1e308, 1e-320),
     *(
@@ -106,7 +106,7 @@ VALUES: tuple[Any, ...] = (
     ),
     *(["\ud800"], {"\ud800": 1}, {"text": "\udc00"}, {"\0": "\0"}, [[True]] * 200, [{"box": [1, 2, 3, 4]}]),
 )
-#: Bodies that are none.
+#: Invalid bodies.
 BODIES = (
     *(
         b"",
@@ -185,7 +185,7 @@ HEADERS: tuple[tuple[str, str], ...] = (
     *(("X-HTTP-Method-Override", "DELETE"), ("Transfer-Encoding", "chunked"), ("X-Timestamp", "9" * 10)),
 )
 METHODS = ("GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get")
-#: What stands in addresses where a name or a number should.
+#: Hostile path arguments instead of a name or a number.
 PLACES = (
     "",
     ".",
@@ -206,7 +206,7 @@ PLACES = (
 
 @dataclass
 class Call:
-    """One call. Of `json`, `fields` with `files`, and `body` it carries the first that is there."""
+    """One call. Its body is the first that is set of `json`, `fields` with `files`, and `body`."""
 
     method: str
     path: str
@@ -223,7 +223,7 @@ class Call:
         return self.path + (f"?{urlencode(held)}" if held else "")
 
     def content(self) -> tuple[bytes, str]:
-        """The body, and what it is said to be."""
+        """Return the body, and its content type."""
         kind, body = FORM, b""
         if self.json is not None:
             kind, body = JSON, json.dumps(self.json).encode()
@@ -253,15 +253,15 @@ class Call:
 
 
 class Slot(NamedTuple):
-    """One thing about a call that may be another: a field, a value asked for or of the JSON, a part of the
-    address; and its place among them."""
+    """A replaceable part of a call: a field, a query parameter, a value of the JSON, a path argument; and its
+    index among them."""
 
     of: str
     key: Any
 
 
 def slots(call: Call) -> list[Slot]:
-    """All that a call holds, one by one."""
+    """Return all replaceable parts of a call."""
     held = [Slot("query", index) for index in range(len(call.query))]
     held += [Slot("fields", index) for index in range(len(call.fields))]
     held += [Slot("json", name) for name in call.json] if isinstance(call.json, dict) else []
@@ -269,12 +269,12 @@ def slots(call: Call) -> list[Slot]:
 
 
 def others(slot: Slot) -> Sequence[Any]:
-    """What may stand there and nobody means."""
+    """Return hostile values for a part."""
     return {"json": (*VALUES, *TEXTS), "path": PLACES}.get(slot.of, TEXTS)
 
 
 def put(call: Call, slot: Slot, value: Any) -> None:
-    """Let `value` stand there, as far as a call of this kind has such a place."""
+    """Replace a part by `value`, if a call of this kind has it."""
     if slot.of == "json":
         call.json[slot.key] = value
         return
@@ -289,7 +289,7 @@ def put(call: Call, slot: Slot, value: Any) -> None:
 
 
 def spoilt(call: Call, rng: Random) -> Call:
-    """`call` with one to three things about it wrong."""
+    """Return `call` with one to three errors."""
     created = copy.deepcopy(call)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         rng.choice(_WAYS)(created, rng)
@@ -297,7 +297,7 @@ def spoilt(call: Call, rng: Random) -> Call:
 
 
 def _field(call: Call, rng: Random) -> None:
-    """A field, a value of the JSON, or what the address asks for is another, is missing, or comes twice."""
+    """Replace, remove or repeat a field, a value of the JSON, or a query parameter."""
     if call.json is not None:
         call.json = _another_value(call.json, rng)
         return
@@ -323,7 +323,7 @@ def _field(call: Call, rng: Random) -> None:
 
 
 def _another_value(value: Any, rng: Random) -> Any:
-    """`value` with something in it replaced."""
+    """Return `value` with a part replaced."""
     if isinstance(value, dict) and value and rng.random() < 0.85:
         name = rng.choice(sorted(value))
         if rng.random() < 0.15:
@@ -336,7 +336,7 @@ def _another_value(value: Any, rng: Random) -> Any:
 
 
 def _file(call: Call, rng: Random) -> None:
-    """A file is cut, another, of an odd name, or comes where none is asked for."""
+    """Truncate, replace, rename or add a file."""
     if not call.files:
         call.files.append(
             (rng.choice(("file", "text", "name", "act")), 'filename="x.csv"', rng.choice(BODIES)[:5000])
@@ -402,14 +402,14 @@ def _method(call: Call, rng: Random) -> None:
 
 
 def _spoil_address(call: Call, rng: Random) -> None:
-    """One part of the address is another."""
+    """Replace one path argument."""
     parts = call.path.split("/")
     parts[rng.randrange(1, len(parts))] = rng.choice((*PLACES, quote(_bytes(rng.choice(TEXTS))[:400])))
     call.path = "/".join(parts)
 
 
 def _multipart(call: Call, rng: Random) -> None:
-    """What should be JSON or a plain form comes as parts."""
+    """Send JSON or a plain form as multipart."""
     if call.json is not None:
         call.fields = (
             [(str(name), str(value)) for name, value in call.json.items()]
@@ -429,5 +429,5 @@ _WAYS: tuple[Callable[[Call, Random], None], ...] = (
 
 
 def _bytes(text: str) -> bytes:
-    """Lone surrogates too, as they come from those who mean harm."""
+    """Encode a text, including lone surrogates, which attackers send."""
     return text.encode("utf-8", "surrogatepass")

@@ -1,7 +1,7 @@
-"""Calls of the pages of declared operations, by the valid calls of the API (`tests.api.v1.valid`).
+"""Calls of the pages of declared operations, from the valid calls of the API (`tests.api.v1.valid`).
 
-Importing this enters among `operations.OPERATIONS` each operation with a page of its own that has no call
-there yet. What the API does not offer is here in full.
+Importing this adds to `operations.OPERATIONS` each operation with a page of its own that has no call there
+yet. Operations without an API are complete here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from annotation.models import Account, Corpus, SignInRules
 from annotation.workers import api_tokens
 from annotation.workers.accounts import granting, inviting
 from tests.api.v1.valid import VALID
-from tests.hostile import paying  # noqa: F401 (enters its operations, which come first)
+from tests.hostile import paying  # noqa: F401 (adds its operations, which come first)
 from tests.hostile.calls import Call
 from tests.hostile.operations import (
     ADMIN,
@@ -36,14 +36,14 @@ from tests.hostile.operations import (
 
 
 def _somebody(at: At) -> str:
-    """An account of nobody who calls."""
+    """Return an account of somebody who never calls."""
     name = at.new("somebody")
     Account.objects.create_user(name, email=f"{name}@example.org")
     return name
 
 
 def _reviewer(at: At) -> str:
-    """An account that reviews the corpus quay."""
+    """Return an account that reviews the corpus quay."""
     name = _somebody(at)
     granting.grant(
         account=Account.objects.get(username=name), role=REVIEWER, corpus=Corpus.objects.get(name="quay")
@@ -52,12 +52,12 @@ def _reviewer(at: At) -> str:
 
 
 def _invitation(at: At) -> int:
-    """An invitation of staff that nobody has taken."""
+    """Return an unused staff invitation."""
     return inviting.invite_staff(email=f"{at.new()}@example.org", role=RESEARCHER).pk
 
 
 def _token(at: At) -> int:
-    """A token of the caller."""
+    """Return a token of the caller."""
     token = api_tokens.make_api_token(account=at.account, name=at.new("to go"), days=1, writes=False)
     return token.token.pk
 
@@ -88,7 +88,7 @@ post(
 
 
 def _roles(declared: Declared) -> tuple[str, ...]:
-    """Who may have it done, as calls name them."""
+    """Return the permitted roles, by their names in calls."""
     if not declared.permission.roles:
         return SIGNED_IN
     if REVIEWER in declared.permission.roles:
@@ -97,7 +97,7 @@ def _roles(declared: Declared) -> tuple[str, ...]:
 
 
 def _send(declared: Declared, name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """A field as its form sends it."""
+    """Yield a field in the form's encoding."""
     if isinstance(value, bool):
         yield name, "true" if value else "false"
     elif isinstance(value, list) and request_fields(declared.request)[name].lines > 1:
@@ -108,7 +108,8 @@ def _send(declared: Declared, name: str, value: Any) -> Iterator[tuple[str, str]
 
 
 def _call(declared: Declared) -> Callable[[At], Call]:
-    """What makes its valid call; the form without fields where an earlier call took what that needs."""
+    """Return a function that makes its valid call; the form without fields if an earlier call used up what it
+    needs."""
 
     def make(at: At) -> Call:
         call = Call("POST", reverse("operation", args=[declared.name]))

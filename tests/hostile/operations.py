@@ -1,7 +1,7 @@
-"""Every operation of the product, as a valid call of it: what is spoilt, and what must succeed as it is.
+"""A valid call of every operation of the product: to be spoilt, and to succeed unchanged.
 
-One file knows all forms and the API, so that an operation which nobody attacks is found (`unknown`). Rows are
-looked up when a call is made: earlier calls have changed them.
+One file contains all forms and the API, so that operations without an attack are detected (`unattacked`).
+Rows are queried when a call is made, since earlier calls have changed them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from PIL import Image as Pillow
-from rest_framework.authtoken.models import Token
 
 from annotation import campaigns, instructions
 from annotation.campaigns.drafts import keeping, posing
@@ -64,7 +63,7 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.workers import invitations
+from annotation.workers import api_tokens, invitations
 from annotation.workers.accounts import inviting, second_factor
 from annotation.workers.picture_addresses import signed_picture_address
 from evaluation.models import System
@@ -81,7 +80,7 @@ from tests.web import world as web
 STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN = "stranger", "annotator", "reviewer", "researcher", "admin"
 ALL = (STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN)
 SIGNED_IN, READERS, RUNNERS = ALL[1:], ALL[2:], ALL[3:]
-#: A campaign of every kind of question, and the question.
+#: A campaign for every kind of question.
 REQUESTS = {
     "quay": q.COREF_LINK,
     "relevance": RELEVANCE,
@@ -105,13 +104,13 @@ KNOWN = (
     "kind,purpose,image,mentions,boxes,pending,known,explanation\nbox_requirement,control,man,0:3-5,,,box,\n"
 )
 SETTINGS = "[trust]\nqualification = false\n"
-#: Grades of pairs, as a file that is sent.
+#: Grades of pairs, as an uploaded file.
 GRADES, TABLE = 'filename="x.csv"', b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n"
 
 
 @dataclass
 class At:
-    """Who makes a call, from where; chance says the rest."""
+    """The caller and client of a call; the rest is random."""
 
     role: str
     client: Client
@@ -122,13 +121,13 @@ class At:
         return self.rng.choice(values)
 
     def new(self, what: str = "x") -> str:
-        """A name that nothing has yet."""
+        """Return an unused name."""
         self.count += 1
         return f"{what}-{self.count}-{self.rng.randrange(10**6)}"
 
     @property
     def account(self) -> Account:
-        """The caller; for a stranger, whose call it would be."""
+        """Return the caller; for a stranger, the account that the call is about."""
         return Account.objects.get(username=ANNOTATOR if self.role == STRANGER else self.role)
 
     @property
@@ -141,7 +140,7 @@ Make = Callable[[At], Call]
 
 @dataclass(frozen=True)
 class Operation:
-    """A route by a method, and perhaps one of several things that it does; `roles` may do it."""
+    """A route with a method, and perhaps one of several acts; `roles` may use it."""
 
     name: str
     route: str
@@ -159,12 +158,12 @@ def _register(route: str, called: str, roles: Iterable[str], make: Make) -> None
 
 
 def _text_of(args: Iterable[Any]) -> str:
-    """The last of the arguments that is said outright."""
+    """Return the last constant argument."""
     return next((arg for arg in reversed(list(args)) if isinstance(arg, str)), "")
 
 
 def get(route: str, roles: Iterable[str], *args: Any, called: str = "", **query: Any) -> None:
-    """A page; values may be functions of `At`."""
+    """Add a page; values may be functions of `At`."""
 
     def make(at: At) -> Call:
         questions = [(name.rstrip("_"), str(_of(value, at))) for name, value in query.items()]
@@ -174,7 +173,7 @@ def get(route: str, roles: Iterable[str], *args: Any, called: str = "", **query:
 
 
 def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **fields: Any) -> None:
-    """A form; a value may be a function of `At`, a list is sent as so many fields, bytes as a file."""
+    """Add a form; a value may be a function of `At`, a list is sent as several fields, bytes as a file."""
 
     def make(at: At) -> Call:
         call = Call("POST", reverse(route, args=[_of(arg, at) for arg in args]))
@@ -192,21 +191,20 @@ def post(route: str, roles: Iterable[str], *args: Any, called: str = "", **field
 
 
 def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], method: str = "POST") -> None:
-    """A call of the API, by the session or by the account's token."""
+    """Add a call of the API, by the session or by the account's token."""
 
     def created(at: At) -> Call:
         args, data = make(at)
         call = Call(method, reverse(route, args=args), json=data if method == "POST" else None)
         if at.role != STRANGER and at.rng.random() < 0.4:
-            token, _ = Token.objects.get_or_create(user=at.account)
-            call.headers["Authorization"] = f"Token {token.key}"
+            call.headers["Authorization"] = f"Token {api_tokens.make_worker_token(at.account)}"
         return call
 
     _register(route, called, SIGNED_IN, created)
 
 
 def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
-    """An operation whose call a function makes."""
+    """Add an operation whose call a function makes."""
 
     def store(make: Make) -> Make:
         _register(route, called, roles, make)
@@ -216,8 +214,8 @@ def by(route: str, called: str, roles: Iterable[str]) -> Callable[[Make], Make]:
 
 
 def unattacked() -> set[str]:
-    """Names of routes that no operation is of. Those of the REST API are attacked from its OpenAPI document
-    (`tests/api/v1/test_schemathesis.py`)."""
+    """Return names of routes without an operation. Those of the REST API are attacked from its OpenAPI
+    document (`tests/api/v1/test_schemathesis.py`)."""
     names = {route for route in _routes(get_resolver().url_patterns) if not route.startswith("v1_")}
     return names - {operations.route for operations in OPERATIONS}
 
@@ -250,15 +248,15 @@ post(
 
 
 def _give_factor(account: Account) -> pyotp.TOTP:
-    """Give an account a second factor; its app."""
+    """Give an account a second factor; return its app."""
     app = pyotp.TOTP(second_factor.begin_second_factor(account))
     second_factor.confirm_second_factor(account=account, code=app.now())
     return app
 
 
 def _password_accepted(at: At) -> str:
-    """Give the password of an account that has a second factor, where nobody is signed in; the code that its
-    app shows next."""
+    """Enter the password of an account with a second factor, without a session; return the next code of its
+    app."""
     account = web.account(at.new("factor"), ANNOTATOR)
     app = _give_factor(account)
     if at.role == STRANGER:
@@ -301,7 +299,7 @@ def followed(at: At) -> Call:
 @by("password_reset_confirm", "set", ALL)
 def password_set(at: At) -> Call:
     number, token = _letter(at)
-    # The link puts its token into the session, and leads on.
+    # The link stores its token in the session, and redirects.
     at.client.get(reverse("password_reset_confirm", args=[number, token]))
     address = reverse("password_reset_confirm", args=[number, "set-password"])
     return Call("POST", address, fields=list(PASSWORD.items()))
@@ -347,7 +345,7 @@ def come_by_link(at: At) -> Call:
 def described(at: At) -> Call:
     about = {"event_type": "submission.status.change", "resource_id": platform.FIRST}
     about |= {"participant_id": platform.ANN, "status": at.choice("RETURNED", "APPROVED", "x")}
-    # Signed as it is sent: what is spoilt then is no secret of theirs, what comes spoilt signed is below.
+    # Signed after spoiling: spoilt signatures are below.
     if at.rng.random() < 0.5:
         about[at.choice(*about)] = at.choice("\ud800", "\0", 1, None, "x" * 41, ["a"])
     body, stamp = json.dumps(about).encode(), str(int(time.time()))
@@ -378,7 +376,7 @@ by("readyz", "seen", ALL)(lambda at: Call("GET", "/readyz"))
 
 
 def _answer(lease: Lease) -> dict[str, Any]:
-    """Something that the question takes."""
+    """Return a valid answer to the question."""
     match lease.kind:
         case q.COREF_LINK:
             return {"answer": "no"}
@@ -394,7 +392,7 @@ def _answer(lease: Lease) -> dict[str, Any]:
 
 
 def _form(lease: Lease) -> dict[str, str]:
-    """The same as a page's form sends it."""
+    """Return it in a page's form."""
     value = _answer(lease)
     form = {"answer": value["answer"], **({"text": value["text"]} if "text" in value else {})}
     if "ticked" in value:
@@ -407,7 +405,7 @@ def _form(lease: Lease) -> dict[str, str]:
 
 
 def _held(at: At, name: str) -> Lease | None:
-    """A task in the caller's hands, None where nothing is left."""
+    """Return a leased task of the caller, None if nothing is left."""
     campaign = Campaign.objects.get(name=name)
     lease = leases.take_lease(worker=at.worker, campaign=campaign, kind=REQUESTS[name])
     return lease if isinstance(lease, Lease) else None
@@ -455,7 +453,7 @@ for _name, _request in REQUESTS.items():
 
 
 def _value_of(at: At) -> int:
-    """An answer to change, made now."""
+    """Return an answer that may be changed, given now."""
     lease = _held(at, "quay")
     if lease is not None:
         assignment = Assignment.objects.get(pk=lease.id)
@@ -606,17 +604,17 @@ def _mine(model: Any) -> Callable[[At], int]:
 
 
 def _settings(at: At) -> int:
-    """The version of the settings that is in force."""
+    """Return the current version of the settings."""
     return Campaign.objects.values_list("settings_version", flat=True).get(name="quay")
 
 
 def _text(kind: str) -> Callable[[At], int]:
-    """The version of a text that workers read now."""
+    """Return the current version of a text."""
     return lambda at: instructions.current_text(campaign=Campaign.objects.get(name="quay"), kind=kind).version
 
 
 def _chain(at: At) -> str:
-    """The mentions of the chain that waits for a reviewer."""
+    """Return the mentions of the chain that waits for a reviewer."""
     row = OpenImage.objects.get(campaign__name="review")
     return " ".join(next((c["m"] for c in row.state["chains"] if c["s"] == "REVIEW"), [MAN, THE_MAN]))
 
@@ -697,7 +695,7 @@ post(
 
 
 def _draft_of_caller(at: At) -> int:
-    """A draft of the caller."""
+    """Return a draft of the caller."""
     draft = CampaignDraft.objects.filter(owner=at.account).order_by("pk").first()
     quay = Corpus.objects.get(name="quay")
     return (draft or keeping.begin_draft(owner=at.account, corpus=quay)).pk
@@ -832,7 +830,7 @@ for _act in ("suspend_workers", "reinstate_workers", "withdraw_answers", "restor
 
 
 def _model_annotator(at: At) -> str:
-    """A model annotator of the campaign quay that may be trained, by its name."""
+    """Return the name of a model annotator of the campaign quay that may be trained."""
     return model_annotator_add(
         campaign=Campaign.objects.get(name="quay"), name=at.new("model_annotator")
     ).name
@@ -861,7 +859,7 @@ post("operation", RUNNERS, "add_controls_from_layer", campaign="quay", layer="im
 
 
 def _split_not_asked_about(at: At) -> str:
-    """A split of the corpus quay with an image that no campaign asks about."""
+    """Return a split of the corpus quay with an image in no campaign."""
     corpus = Corpus.objects.get(name="quay")
     key = at.new("further")
     image = Image.objects.create(
@@ -916,7 +914,8 @@ post("operation", RUNNERS, "refresh_layer", campaign="quay")
 
 
 def _draft_campaign(at: At) -> str:
-    """A campaign that is a draft, though its images were asked for: that job was cancelled."""
+    """Return a campaign in the state draft, though the opening of its images was requested: that job was
+    cancelled."""
     campaign = campaigns.create_campaign(name=at.new("waits"), corpus="quay", tasks="entities")
     form_data: dict[str, Any] = {"split": None, "images": 1, "tags": []}
     Job.objects.create(kind="open_images", campaign=campaign, arguments=form_data, state=Job.CANCELLED)
@@ -950,7 +949,7 @@ get("evaluation:system", RUNNERS, SYSTEM)
 
 
 def _system_for(predicts: str) -> Callable[[At], str]:
-    """A system whose recipe predicts this; nothing is learned."""
+    """Return a system whose recipe predicts this, without training."""
 
     def find(at: At) -> str:
         row = System.objects.get(name=SYSTEM)
@@ -1142,14 +1141,14 @@ get(
 
 
 def _of_staff(at: At) -> str:
-    """A fresh link for somebody who is to be staff."""
+    """Return a new staff invitation link."""
     return inviting.staff_invitation_token(
         inviting.invite_staff(email=f"{at.new()}@example.org", role=RESEARCHER)
     )
 
 
 def _draft(at: At) -> str:
-    """A campaign that nobody has come to."""
+    """Return a campaign without workers."""
     corpus = Campaign.objects.get(name="quay").corpus.name
     return campaigns.create_campaign(name=at.new("empty"), corpus=corpus, tasks="captions").name
 
@@ -1160,7 +1159,7 @@ get("roles", (ADMIN,))
 
 
 def _somebody_there(at: At) -> int:
-    """An account with an e-mail address and a second factor."""
+    """Return an account with an e-mail address and a second factor."""
     name = at.new("there")
     account = Account.objects.create_user(name, password=web.PASSWORD, email=f"{name}@example.org")
     _give_factor(account)
@@ -1179,7 +1178,7 @@ post(
     password1=PASSWORD["new_password1"],
     password2=PASSWORD["new_password1"],
 )
-# There is an account already, so that there is no such page: it may not break.
+# There is an account already, so this page does not exist: it must not raise an error.
 get("first_account", (), "guessed")
 post("first_account", (), "guessed", username="eve", password1=PASSWORD["new_password1"], password2=PASSWORD)
 
@@ -1191,7 +1190,7 @@ CAPTIONS = b"image,caption\na.jpg,A dog in the park .\n"
 
 
 def _upload(at: At, received: bytes = CAPTIONS) -> uploads.Upload:
-    """An upload of the caller, with what has come of its file."""
+    """Return an upload of the caller, with received data of its file."""
     for old in uploads.uploads_of(at.account):
         uploads.remove_upload(old)
     files = [("captions.csv", len(CAPTIONS))]
@@ -1202,7 +1201,7 @@ def _upload(at: At, received: bytes = CAPTIONS) -> uploads.Upload:
 
 
 def _checked(at: At) -> uploads.Upload:
-    """An upload that was looked at."""
+    """Return a checked upload."""
     upload = _upload(at)
     job = Job.objects.create(
         kind="check_upload",
@@ -1271,7 +1270,7 @@ def corpus_deleted(at: At) -> Call:
 
 
 def _spare_corpus(at: At) -> str:
-    """A corpus of one image, with a picture of its own, that nothing uses."""
+    """Return a corpus of one image, with a picture of its own, that nothing uses."""
     corpus = Corpus.objects.create(name=at.new("spare"), format="csv", source="x", published=True)
     file = Path(settings.DATA_DIR) / "work" / "spare.png"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -1285,7 +1284,7 @@ def _spare_corpus(at: At) -> str:
 
 
 def _code(at: At) -> str:
-    """What the caller's app shows now, while it is being set up in their session."""
+    """Return the current code of the caller's app, while it is being set up in their session."""
     at.client.get(reverse("set_up_second_factor"))
     seen = at.client.session.get("factor_begun", "")
     try:
@@ -1294,7 +1293,7 @@ def _code(at: At) -> str:
         return "123456"
 
 
-# Without a server to go to (OIDC_ISSUER) there is nobody to connect: tests/web/test_oidc.py has one.
+# Without another server (OIDC_ISSUER) there is nobody to connect: tests/web/test_oidc.py has one.
 post("oidc_sign_in", (), next="/tasks/")
 get("openid_connect_callback", (), "oidc-x", code="x", state="y")
 post("connect_oidc", ())
@@ -1304,7 +1303,7 @@ post("set_up_second_factor", SIGNED_IN, code=_code)
 
 
 def _factor_of_caller(at: At) -> None:
-    """The caller has a second factor."""
+    """Give the caller a second factor."""
     if not second_factor.has_second_factor(at.account):
         _give_factor(at.account)
 
@@ -1325,7 +1324,7 @@ get("own_tokens", READERS)
 
 
 def _webhook(at: At) -> Webhook:
-    """A webhook of the whole server."""
+    """Return a webhook of the whole server."""
     owner = Account.objects.get(username=RESEARCHER)
     return Webhook.objects.create(
         name=at.new("hook"),

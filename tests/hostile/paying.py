@@ -1,6 +1,6 @@
 """Calls of the pages of payments, of several workers at once, of messages, and of the dashboard.
 
-Importing this enters them among `operations.OPERATIONS`.
+Importing this adds them to `operations.OPERATIONS`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def _worker_id() -> int:
 
 
 def _payout(at: At) -> int:
-    """A payment that can be voided."""
+    """Return a payment that can be voided."""
     quay = Campaign.objects.get(name="quay")
     payout = Payout.objects.create(
         campaign=quay, worker_id=_worker_id(), amount=10_000, reference=at.new("paid")
@@ -27,20 +27,20 @@ def _payout(at: At) -> int:
 
 
 def _bonus(at: At) -> int:
-    """A bonus that nobody has been paid."""
+    """Return an unpaid bonus."""
     quay = Campaign.objects.get(name="quay")
     bonus = Bonus.objects.create(campaign=quay, worker_id=_worker_id(), amount=10_000, reason="=1+1")
     return bonus.pk
 
 
 def _amount(at: At) -> str:
-    """What is due to the worker, or something that nobody is paid."""
+    """Return the worker's amount due, or an invalid amount."""
     _bonus(at)
     return at.choice("0.01", "0.01", "0.01", "1e30", "1e999999", "-1", "x")
 
 
 def _message(at: At) -> int:
-    """A message to the caller, or to somebody else where they do not work."""
+    """Return a message to the caller, or to somebody else if they do not work."""
     quay = Campaign.objects.get(name="quay")
     worker = _worker_id() if at.role == STRANGER else at.worker
     return WorkerMessage.objects.create(campaign=quay, worker_id=worker, text="<b>Draw tighter.</b>").pk

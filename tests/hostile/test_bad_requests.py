@@ -1,5 +1,4 @@
-"""Requests that cannot be read are refused with 400, no matter who sends them, and nothing breaks behind
-that."""
+"""Unreadable requests from anybody are rejected with 400, without further errors."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ QUESTION = {"campaign": "quay", "kind": "coref_link"}
 
 @pytest.fixture
 def ann(work: World) -> Client:
-    """A page of ann's, with all checks on."""
+    """A client of ann's, with all checks enabled."""
     client = Visitor()
     client.force_login(Account.objects.get(username="ann"))
     return client
@@ -204,7 +203,7 @@ def test_runs_are_not_uploaded_without_a_name() -> None:
 
 
 class Endless(io.RawIOBase):
-    """A body that never ends; `taken` is how many bytes somebody has read of it."""
+    """An endless body; `taken` is the number of bytes read."""
 
     taken = 0
 
@@ -215,8 +214,8 @@ class Endless(io.RawIOBase):
 
 
 def raw_request(path: str, length: int | None, **headers: str) -> tuple[str, dict[str, str], bytes, int]:
-    """What becomes of a form with a file that says that it is `length` bytes long: status, headers, body, and
-    how many bytes of it were read."""
+    """Send a form with a file and a declared length of `length` bytes: return status, headers, body, and the
+    number of bytes read."""
     lines: list[tuple[str, dict[str, str]]] = []
     body = Endless()
     environ = {
@@ -231,7 +230,7 @@ def raw_request(path: str, length: int | None, **headers: str) -> tuple[str, dic
         **({"CONTENT_LENGTH": str(length)} if length is not None else {"HTTP_TRANSFER_ENCODING": "chunked"}),
         **headers,
     }
-    for signal in (request_started, request_finished):  # which end the connection that a test has
+    for signal in (request_started, request_finished):  # which close the connection of a test
         signal.disconnect(close_old_connections)
     try:
         answer: Any = application(environ, lambda status, value, *rest: lines.append((status, dict(value))))
@@ -244,7 +243,7 @@ def raw_request(path: str, length: int | None, **headers: str) -> tuple[str, dic
 
 
 def with_session() -> dict[str, str]:
-    """The header of a request in a session of somebody who is signed in."""
+    """Return the header of a request in a signed-in session."""
     return {"HTTP_COOKIE": f"session={people.signed_in('ada', 'researcher').session.session_key}"}
 
 

@@ -1,4 +1,4 @@
-"""No call, however it is made, breaks the product: it answers, or says what is wrong with the call."""
+"""No call breaks the product: it responds, or reports what is wrong with the call."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.hostile import attack, operations, world
 
 pytestmark = pytest.mark.django_db
 
-#: Calls of each role in the usual run, and in the thorough one. A sample for every day; what it draws changes
-#: with the operations, not from run to run.
+#: Calls of each role in the default run, and in the thorough one. A fixed sample: its draws depend on the
+#: operations, not on the run.
 SAMPLE, WHOLE = 20, 20_000
 
 
 @pytest.fixture
 def data(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The world, and where its files are; figures are drawn elsewhere."""
+    """Build the world, and return the folder of its files; figures are drawn elsewhere."""
     monkeypatch.setattr(building, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     settings.DATA_DIR = tmp_path / "data"

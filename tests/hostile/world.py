@@ -1,6 +1,6 @@
 """A world in which every operation can succeed: campaigns of all kinds, people, systems, a batch, a report.
 
-Small, since what is attacked is how calls are taken, not how much there is.
+It is small, since the subject is how calls are handled, not the amount of data.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ from tests.queue.world import TRUSTING, World
 from tests.review.world import THE_MAN, a_man, refuse, report, the_world
 from tests.web import world as web
 
-#: Images of the corpus that work is done on, `quay`; a third of them each of train, val and test.
+#: Number of images of the main corpus, `quay`; a third of them each of train, val and test.
 IMAGES = 6
-#: Campaigns of questions that are only counted, by what is asked.
+#: Campaigns of counted questions, by their tasks.
 COUNTED = ("relevance", "graded", "captions", "regions")
 MEASURES = ["R@1", "MRR"]
 
 
 def again(folder: Path) -> None:
-    """What `build` makes, built once: the rows are put back, and the files copied into DATA_DIR."""
+    """Restore the result of `build`, which runs once: rows are restored, and files copied into DATA_DIR."""
     stored = worlds.again("every operation can succeed", lambda: _stored(folder))
-    # Putting rows back may have made the folder, and files in it.
+    # Restoring rows may have created the folder, and files in it.
     shutil.copytree(stored, settings.DATA_DIR, dirs_exist_ok=True)
 
 
 def _stored(folder: Path) -> Path:
-    """Build, and keep a copy of the files that the rows name."""
+    """Build, and copy the files that the rows refer to."""
     build(folder)
     path = Path(tempfile.mkdtemp(prefix="world-", dir=Path(settings.DATA_DIR).parent)) / "data"
     shutil.copytree(settings.DATA_DIR, path)
@@ -73,7 +73,8 @@ def _stored(folder: Path) -> Path:
 
 
 def build(folder: Path) -> None:
-    """All of it. Accounts are called after their roles; each has `annotator` besides, but `reader`."""
+    """Build all of it. Accounts are named after their roles; each has `annotator` besides, except
+    `reader`."""
     folder.mkdir(parents=True, exist_ok=True)
     for role in ROLES:
         account = web.account(role, *{role, "annotator"})
@@ -101,14 +102,14 @@ def build(folder: Path) -> None:
 
 
 def numbers(rows: int = 3, columns: int = 3) -> bytes:
-    """A file of scores, or of vectors."""
+    """Return a file of scores, or of vectors."""
     out = io.BytesIO()
     np.save(out, np.eye(rows, columns))
     return out.getvalue()
 
 
 def _agreed(campaign: Campaign) -> None:
-    """Nobody has to agree to anything."""
+    """Remove the consent text."""
     instructions.publish_text(campaign=campaign, kind=instructions.CONSENT, text="")
 
 
@@ -117,7 +118,7 @@ def _counted(tasks: str) -> None:
         name=tasks, corpus="quay", tasks=tasks, settings=TRUSTING, open_to_all=True
     )
     if campaigns.asks_pairs(tasks):
-        # Those of `train` are left for control items.
+        # Those of `train` are for control items.
         questions = [n for n in range(IMAGES) if n % 3]
         pairs = [Pair(f"scene-{n}", f"scene-{m}#{k}") for n in questions for m in questions for k in range(2)]
         campaigns.open_pairs(campaign=campaign, pairs=pairs)
@@ -128,7 +129,7 @@ def _counted(tasks: str) -> None:
 
 
 def _tested() -> None:
-    """A campaign whose workers agree and pass a test before they begin, and one that is paused."""
+    """Create a campaign whose workers must consent and pass a test before they begin, and a paused one."""
     campaign = campaigns.create_campaign(
         name="tested", corpus="quay", tasks="entities", settings={}, open_to_all=True
     )
@@ -145,14 +146,14 @@ def _tested() -> None:
 
 
 def _reviewed() -> None:
-    """A campaign whose one image waits for a reviewer; something in it was reported."""
+    """Create a campaign whose one image waits for a reviewer, with a report."""
     result = the_world([a_man(picture=None)])
     report(result, q.COREF_LINK, worker=3, comment="=1+1", mention=THE_MAN)
     refuse(result)
 
 
 def _come(work: World) -> None:
-    """The ways in: an invitation, a study of each platform; nobody has come yet."""
+    """Create an invitation, and a study of each platform; nobody has come yet."""
     invitations.make_invitation(campaign=work.campaign, label="class")
     platform.prolific_study(work)
     platform.turk_study(work)
@@ -162,7 +163,7 @@ def _come(work: World) -> None:
 
 
 def _evaluated(folder: Path) -> None:
-    """A system that ranks, runs of two others, qrels, a batch that is asked about, a report."""
+    """Create a system that ranks, runs of two others, qrels, a batch with questions, a report."""
     images = [f"scene-{n}.png" for n in range(IMAGES)]
     captions = [f"{image}#0" for image in images]
     runs: list[str] = []
@@ -226,7 +227,7 @@ def _evaluated(folder: Path) -> None:
 
 
 def _collected(sources: Path) -> None:
-    """Files of the server with parses, a weak collection and its features; one collection is imported."""
+    """Create server files with parses, a weak collection and its features; one collection is imported."""
     for kind in ("collections", "features", "parses"):
         (sources / kind).mkdir(parents=True, exist_ok=True)
     (sources / "collections" / "weak.csv").write_text("id,title\nx,a boat\ny,a quay\n")
@@ -236,7 +237,7 @@ def _collected(sources: Path) -> None:
 
 
 def _exported(campaign: Campaign) -> None:
-    """An export that is done, one that waits, and a job of evaluation that waits."""
+    """Create a finished export, a waiting one, and a waiting job of evaluation."""
     arguments = {"corpus": "quay", "format": "jsonl", "layer": "import"}
     done = jobs.enqueue(kind="export_dataset", arguments=arguments, campaign=campaign)
     assert jobs.run_queued_job(done.pk) == Job.DONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 
 from django.apps import apps
@@ -26,6 +27,7 @@ _WRITERS = {
 }
 
 
+@cache
 def acts() -> dict[str, set[str]]:
     """The acts of each room: what is given as `act`, by name or by its place in a function that takes one."""
     result: dict[str, set[str]] = {room: set() for room in ROOMS}

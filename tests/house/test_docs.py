@@ -21,6 +21,12 @@ _FENCE = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.M | re.S)
 _CODE = re.compile(r"(`+).+?\1")
 _LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*\]\(([^()\s]+)\)|!\[[^\]]*\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.M)
+_TOP = "annotation|evaluation|models_core|config|phrasebox|scenes|studies|tests|templates|static"
+#: A file, a folder or a module of the product; a part in capitals stands for a name.
+_CODE_PATH = re.compile(rf"`((?:{_TOP})(?:[./][\w-]+)+)/?`")
+#: A name that stands for any, and a file of data.
+_VARIABLE = re.compile(r"\b[A-Z]{2,}\b|\.sqlite3$")
+_NAME_IN_CODE = re.compile(rf"`([\w.]+)` in `((?:{_TOP})(?:[./][\w-]+)+)`")
 
 
 def links(text: str) -> Iterator[str]:
@@ -52,6 +58,41 @@ def broken(page: Path) -> list[str]:
         if not target.exists() or (anchor and anchor not in anchors(target.read_text(encoding="utf-8"))):
             invalid.append(link)
     return invalid
+
+
+def exists(path: str) -> bool:
+    """Whether a path, a module, or a name in a module (`package.module.name`) is in the product."""
+    if "/" in path or "." not in path:
+        return (REPOSITORY / path).exists()
+    *folders, name = path.split(".")
+    within = REPOSITORY.joinpath(*folders)
+    if (within / name).is_dir() or (within / f"{name}.py").is_file():
+        return True
+    file = within / "__init__.py" if within.is_dir() else within.with_suffix(".py")
+    return file.is_file() and re.search(rf"\b{name}\b", file.read_text("utf-8")) is not None
+
+
+def missing_code(text: str) -> list[str]:
+    """The paths, modules and names of code in a text that do not exist."""
+    missing = [path for path in _CODE_PATH.findall(text) if not (_VARIABLE.search(path) or exists(path))]
+    for name, path in _NAME_IN_CODE.findall(text):
+        module = path.removesuffix(".py").replace("/", ".")
+        if name.isidentifier() and exists(path) and not exists(f"{module}.{name}"):
+            missing.append(f"{name} in {path}")
+    return missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_that_a_page_names_exists(page: Path) -> None:
+    assert missing_code(page.read_text(encoding="utf-8")) == []
+
+
+def test_missing_code_is_named() -> None:
+    text = "`annotation/protocol`, `annotation/formats/NAME.py`, `after_all` in `annotation.protocol.trust`"
+    assert missing_code(text + ", `annotation/queue/gone.py`") == [
+        "annotation/queue/gone.py",
+        "after_all in annotation.protocol.trust",
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -17,7 +17,10 @@ HOME = Table.__module__
 
 def calls_of(path: Path) -> Iterator[ast.Call]:
     """The calls in a file that make a table of figures."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    if HOME not in source:  # it imports no table
+        return
+    tree = ast.parse(source)
     names = {
         name.asname or name.name
         for node in ast.walk(tree)

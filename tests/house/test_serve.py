@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,16 @@ from tests.services import free_port
 
 #: Processes are looked at in /proc.
 linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Server]]:
+    """A folder and the server that runs there with its process of jobs, for tests that leave both as they
+    are: to start them takes five seconds of CPU."""
+    folder = tmp_path_factory.mktemp("embedded")
+    migrated(folder)
+    with serving(folder) as server:
+        yield folder, server
 
 
 def children(process: int) -> dict[int, str]:
@@ -109,17 +120,16 @@ def state_of_the_job(folder: Path) -> str:
     return str(state)
 
 
-def test_one_command_serves_and_does_the_jobs(tmp_path: Path) -> None:
-    migrated(tmp_path)
-    assert manage(tmp_path, "shell", "--no-imports", "-c", ASK).stderr == ""
-    with serving(tmp_path) as server:
-        deadline = time.monotonic() + PATIENCE
-        while (state := state_of_the_job(tmp_path)) != "failed":
-            assert time.monotonic() < deadline, state
-            time.sleep(0.2)
-        (job,) = json.loads(manage(tmp_path, "list_jobs", "--json").stdout)["results"]
-        assert job["error"] == "unknown corpus 'none'"
-        assert server.get("/readyz").status == 200
+def test_one_command_serves_and_does_the_jobs(embedded: tuple[Path, Server]) -> None:
+    folder, server = embedded
+    assert manage(folder, "shell", "--no-imports", "-c", ASK).stderr == ""
+    deadline = time.monotonic() + PATIENCE
+    while (state := state_of_the_job(folder)) != "failed":
+        assert time.monotonic() < deadline, state
+        time.sleep(0.2)
+    (job,) = json.loads(manage(folder, "list_jobs", "--json").stdout)["results"]
+    assert job["error"] == "unknown corpus 'none'"
+    assert server.get("/readyz").status == 200
 
 
 def test_a_taken_port_is_named_with_another_to_try(tmp_path: Path) -> None:
@@ -151,11 +161,10 @@ def test_unless_told_otherwise_only_this_machine_is_served() -> None:
     assert (options.host, options.port, options.workers) == ("127.0.0.1", 8000, 1)
 
 
-def test_static_files_are_served_from_where_they_lie(tmp_path: Path) -> None:
+def test_static_files_are_served_from_where_they_lie(embedded: tuple[Path, Server]) -> None:
     file = next((REPOSITORY / "static").rglob("*.css"))
-    with serving(tmp_path, REDIS_URL=NO_BROKER) as server:
-        answer = server.get(f"/static/{file.relative_to(REPOSITORY / 'static').as_posix()}")
-        assert (answer.status, answer.body) == (200, file.read_text())
+    answer = embedded[1].get(f"/static/{file.relative_to(REPOSITORY / 'static').as_posix()}")
+    assert (answer.status, answer.body) == (200, file.read_text())
 
 
 @pytest.mark.slow  # by default production serves pages, in `test_security`
@@ -179,25 +188,26 @@ def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(
         run_server(host, free_port())
 
 
-def test_somebody_who_sends_far_too_much_reads_why_and_is_cut_off(tmp_path: Path) -> None:
-    migrated(tmp_path)
-    with serving(tmp_path) as server:
-        head = (
-            f"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: {10**12}\r\n"
-            "Content-Type: multipart/form-data; boundary=b\r\n\r\n"
-        )
-        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
-            client.sendall(head.encode())
-            # As browsers do: they read once they have sent, or cannot.
-            payload, until = 0, time.monotonic() + PATIENCE
-            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
-                while time.monotonic() < until:
-                    payload += client.send(b"x" * 2**16)
-                    time.sleep(0.01)
-            assert payload > 2**20, "it was not heard out"
-            message = b""
-            with contextlib.suppress(ConnectionResetError):
-                while got := client.recv(2**16):
-                    message += got
-        assert message.startswith(b"HTTP/1.1 413 ") and b"Sign in, then send it again" in message
-        assert server.get("/healthz").status == 200
+def test_somebody_who_sends_far_too_much_reads_why_and_is_cut_off(
+    embedded: tuple[Path, Server],
+) -> None:
+    server = embedded[1]
+    head = (
+        f"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: {10**12}\r\n"
+        "Content-Type: multipart/form-data; boundary=b\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
+        client.sendall(head.encode())
+        # As browsers do: they read once they have sent, or cannot.
+        payload, until = 0, time.monotonic() + PATIENCE
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            while time.monotonic() < until:
+                payload += client.send(b"x" * 2**16)
+                time.sleep(0.01)
+        assert payload > 2**20, "it was not heard out"
+        message = b""
+        with contextlib.suppress(ConnectionResetError):
+            while got := client.recv(2**16):
+                message += got
+    assert message.startswith(b"HTTP/1.1 413 ") and b"Sign in, then send it again" in message
+    assert server.get("/healthz").status == 200

@@ -12,10 +12,10 @@ from annotation.protocol.trust import (
     TRUSTED,
     WARM_UP,
     ControlGraded,
-    Entered,
     Event,
-    Examined,
-    ItemDone,
+    QualificationTaken,
+    TaskAnswered,
+    WorkerJoined,
     replay,
     trust_after,
     why_not,
@@ -28,7 +28,7 @@ def test_who_entered_and_passed_the_test_is_in_warm_up():
     assert in_warm_up().state == WARM_UP
 
 
-@pytest.mark.parametrize("order", list(permutations([Entered(500, 0.95), Examined(8, 10)])))
+@pytest.mark.parametrize("order", list(permutations([WorkerJoined(500, 0.95), QualificationTaken(8, 10)])))
 def test_reputation_and_test_admit_in_either_order_and_exactly_at_the_bar(order):
     assert replay("coref_link", order, SETTINGS).state == WARM_UP
 
@@ -44,7 +44,7 @@ def test_reputation_and_test_admit_in_either_order_and_exactly_at_the_bar(order)
         ),
         (
             "coref_link",
-            [Entered(tasks=120, approved=0.99), Examined(10, 10)],
+            [WorkerJoined(tasks=120, approved=0.99), QualificationTaken(10, 10)],
             "too_few_tasks",
             (
                 "This task needs 500 finished tasks on your platform and you have 120: "
@@ -53,7 +53,7 @@ def test_reputation_and_test_admit_in_either_order_and_exactly_at_the_bar(order)
         ),
         (
             "coref_link",
-            [Entered(tasks=700, approved=0.9496)],
+            [WorkerJoined(tasks=700, approved=0.9496)],
             "too_few_approved",
             (
                 "This task needs an approval rate of 95 % on your platform, and yours is 94.96 %: come back "
@@ -62,13 +62,13 @@ def test_reputation_and_test_admit_in_either_order_and_exactly_at_the_bar(order)
         ),
         (
             "coref_link",
-            [Entered()],
+            [WorkerJoined()],
             "no_test",
             "This task begins with a short test, which you have not taken yet: take the test.",
         ),
         (
             "coref_link",
-            [Entered(), Examined(7, 10)],
+            [WorkerJoined(), QualificationTaken(7, 10)],
             "test_failed",
             (
                 "You had 7 of 10 right in the test and 8 are needed: "
@@ -77,7 +77,7 @@ def test_reputation_and_test_admit_in_either_order_and_exactly_at_the_bar(order)
         ),
         (
             "relevance",
-            [Entered(), Examined(4, 6)],
+            [WorkerJoined(), QualificationTaken(4, 6)],
             "test_failed",
             (
                 "You had 4 of 6 right in the test and 5 are needed: "
@@ -108,32 +108,39 @@ def test_nothing_is_refused_in_warm_up_or_when_trusted(answers):
 
 def test_a_test_failed_can_be_retaken_and_a_test_passed_is_never_lost():
     waiting = replay(
-        "coref_link", [Entered(10, 0.99), Examined(2, 10), Examined(9, 10), Examined(2, 10)], SETTINGS
+        "coref_link",
+        [
+            WorkerJoined(10, 0.99),
+            QualificationTaken(2, 10),
+            QualificationTaken(9, 10),
+            QualificationTaken(2, 10),
+        ],
+        SETTINGS,
     )
     assert waiting.state == QUALIFICATION
-    assert trust_after(waiting, Entered(600, 0.99), SETTINGS).state == WARM_UP
+    assert trust_after(waiting, WorkerJoined(600, 0.99), SETTINGS).state == WARM_UP
 
 
 def test_a_better_reputation_admits_and_a_worse_one_later_changes_nothing():
-    events: list[Event] = [Entered(499, 0.99), Examined(9, 10), Entered(500, 0.99)]
+    events: list[Event] = [WorkerJoined(499, 0.99), QualificationTaken(9, 10), WorkerJoined(500, 0.99)]
     assert replay("coref_link", events, SETTINGS).state == WARM_UP
-    assert replay("coref_link", [*events, Entered(500, 0.5)], SETTINGS).state == WARM_UP
+    assert replay("coref_link", [*events, WorkerJoined(500, 0.5)], SETTINGS).state == WARM_UP
 
 
 def test_without_a_qualification_entering_is_enough():
-    assert replay("coref_link", [Entered()], TrustSettings(qualification=False)).state == WARM_UP
+    assert replay("coref_link", [WorkerJoined()], TrustSettings(qualification=False)).state == WARM_UP
 
 
 def test_settings_relaxed_later_admit_at_the_next_event():
-    waiting = replay("coref_link", [Entered()], SETTINGS)
+    waiting = replay("coref_link", [WorkerJoined()], SETTINGS)
     relaxed = TrustSettings(qualification=False)
     assert why_not(waiting, relaxed) is None
-    assert trust_after(waiting, ItemDone(), relaxed).state == WARM_UP
+    assert trust_after(waiting, TaskAnswered(), relaxed).state == WARM_UP
 
 
 def test_writers_have_no_gold_answers_and_so_no_warm_up():
     assert in_warm_up("caption_writing").state == TRUSTED
-    assert replay("region_description", [Entered()], SETTINGS).state == TRUSTED
+    assert replay("region_description", [WorkerJoined()], SETTINGS).state == TRUSTED
 
 
 def test_what_nobody_can_grade_has_no_test():
@@ -146,4 +153,4 @@ def test_what_nobody_can_grade_has_no_test():
 @pytest.mark.parametrize(("right", "requested"), [(0, 0), (3, 2), (-1, 2)])
 def test_a_test_that_cannot_be_is_refused(right, requested):
     with pytest.raises(ValueError, match=f"{right} right of {requested}"):
-        Examined(right, requested)
+        QualificationTaken(right, requested)

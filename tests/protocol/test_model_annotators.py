@@ -164,7 +164,7 @@ def test_a_model_has_a_bar_of_its_own_and_no_test() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "finished", "learnt", "now"),
+    ("settings", "finished", "learned", "now"),
     [
         (ModelAnnotatorSettings(), 100, None, False),
         (ModelAnnotatorSettings(share=1.0), 14, None, False),
@@ -184,9 +184,9 @@ def test_a_model_has_a_bar_of_its_own_and_no_test() -> None:
     ],
 )
 def test_when_a_model_learns(
-    settings: ModelAnnotatorSettings, finished: int, learnt: int | None, now: bool
+    settings: ModelAnnotatorSettings, finished: int, learned: int | None, now: bool
 ) -> None:
-    assert learns_now(settings, finished=finished, learnt=learnt) is now
+    assert learns_now(settings, finished=finished, learned=learned) is now
 
 
 class Links(Play):

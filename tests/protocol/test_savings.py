@@ -36,15 +36,15 @@ def layer(*chains):
 
 def test_chances_are_counted_by_likeness_and_where_they_depart_from_it_by_head_nouns():
     a, b, c, d = mentions("a man/people, a dog/people", "a guy/people, a man/people")
-    learnt = learn_chances([layer([a, c], [b], [d])] * 3)
+    learned = learn_chances([layer([a, c], [b], [d])] * 3)
     # Of different heads: man-guy three times the same, dog-guy and dog-man never. Of one head: man-man never.
     # Each is smoothed by one yes and one no.
-    assert learnt.alike == {(True, 1): 0.2, (False, 0): round(4 / 11, 2)}
-    assert learnt.pairs[("guy", "man")] == round((3 + 2 * 4 / 11) / 5, 2)
-    assert learnt.pairs[("dog", "man")] == learnt.pairs[("dog", "guy")] == round(2 * 4 / 11 / 5, 2)
-    assert learnt.chance(a, c, (False, 0)) == learnt.pairs[("guy", "man")]
-    assert LinkChances(learnt.alike).chance(a, c, (False, 7)) == 0.5  # two shared words were never seen
-    assert chances_from(learnt.as_text()) == learnt
+    assert learned.alike == {(True, 1): 0.2, (False, 0): round(4 / 11, 2)}
+    assert learned.pairs[("guy", "man")] == round((3 + 2 * 4 / 11) / 5, 2)
+    assert learned.pairs[("dog", "man")] == learned.pairs[("dog", "guy")] == round(2 * 4 / 11 / 5, 2)
+    assert learned.chance(a, c, (False, 0)) == learned.pairs[("guy", "man")]
+    assert LinkChances(learned.alike).chance(a, c, (False, 7)) == 0.5  # two shared words were never seen
+    assert chances_from(learned.as_text()) == learned
     assert learn_chances([]) == LinkChances()
 
 
@@ -53,9 +53,9 @@ def test_a_table_keeps_the_pairs_that_change_most_questions():
     for number in range(MOST_HEAD_PAIRS + 5):
         a, b = mentions(f"a x{number:03d}/people", f"a y{number:03d}/people")
         chains += [layer([a, b])] * (2 if number < 5 else 1) + [layer([a], [b])] * (0 if number < 5 else 1)
-    learnt = learn_chances(chains)
-    assert len(learnt.pairs) == MOST_HEAD_PAIRS
-    assert {(f"x{n:03d}", f"y{n:03d}") for n in range(5)} <= set(learnt.pairs)
+    learned = learn_chances(chains)
+    assert len(learned.pairs) == MOST_HEAD_PAIRS
+    assert {(f"x{n:03d}", f"y{n:03d}") for n in range(5)} <= set(learned.pairs)
 
 
 def test_learned_order_asks_about_the_likely_chain_first_and_shows_its_likely_mention():

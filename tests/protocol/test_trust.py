@@ -19,9 +19,9 @@ from annotation.protocol.trust import (
     BoxJudged,
     ControlGraded,
     Event,
-    Examined,
     InvalidEvent,
-    ItemDone,
+    QualificationTaken,
+    TaskAnswered,
     WorkerTrust,
     replay,
     trust_after,
@@ -31,7 +31,7 @@ from studies.trust import drawers_markdown, fate, markdown, rows
 from tests.protocol.trust_states import ADMITTED, SETTINGS, answered, in_warm_up
 from tests.sizes import sized
 
-WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.booleans())), max_size=90)
+WORK = st.lists(st.one_of(st.just(TaskAnswered()), st.builds(ControlGraded, st.booleans())), max_size=90)
 
 
 # Events out of turn
@@ -40,9 +40,9 @@ WORK = st.lists(st.one_of(st.just(ItemDone()), st.builds(ControlGraded, st.boole
 @pytest.mark.parametrize(
     ("trust_state", "event", "words"),
     [
-        (WorkerTrust("coref_link"), ItemDone(), "nobody works before they are admitted"),
+        (WorkerTrust("coref_link"), TaskAnswered(), "nobody works before they are admitted"),
         (WorkerTrust("coref_link"), ControlGraded(True), "nobody works before they are admitted"),
-        (in_warm_up(), Examined(5, 5), "the test is behind them"),
+        (in_warm_up(), QualificationTaken(5, 5), "the test is behind them"),
         (in_warm_up(), BoxJudged(True), "measured on controls"),
         (in_warm_up("box_drawing"), ControlGraded(True), "measured on box quality verdicts"),
         (in_warm_up("caption_writing"), ControlGraded(True), "measured on nothing"),
@@ -78,7 +78,7 @@ def test_suspended_exactly_when_of_the_last_twenty_gold_answers_too_many_are_wro
 def test_where_ordinary_items_fall_among_the_known_ones_suspends_nobody(work, random):
     known = [event for event in work if isinstance(event, ControlGraded)]
     places = sorted(random.sample(range(len(work)), len(known)))
-    moved: list[ItemDone | ControlGraded] = [ItemDone()] * len(work)
+    moved: list[TaskAnswered | ControlGraded] = [TaskAnswered()] * len(work)
     for index, event in zip(places, known, strict=True):
         moved[index] = event
     assert replay("coref_link", [*ADMITTED, *moved], SETTINGS) == replay(
@@ -88,7 +88,7 @@ def test_where_ordinary_items_fall_among_the_known_ones_suspends_nobody(work, ra
 
 def test_there_is_no_verdict_on_eleven_gold_answers_however_wrong_and_however_many_items():
     trust_state = replay(
-        "coref_link", [*ADMITTED, *[ControlGraded(False)] * 11, *[ItemDone()] * 500], SETTINGS
+        "coref_link", [*ADMITTED, *[ControlGraded(False)] * 11, *[TaskAnswered()] * 500], SETTINGS
     )
     assert trust_state.state == WARM_UP
 
@@ -98,14 +98,14 @@ def test_there_is_no_verdict_on_eleven_gold_answers_however_wrong_and_however_ma
     [(17, 12, WARM_UP), (18, 12, TRUSTED), (100, 11, WARM_UP), (0, 30, TRUSTED)],
 )
 def test_trust_takes_thirty_items_and_twelve_gold_answers(items, known, state):
-    events: list[Event] = [*ADMITTED, *[ControlGraded(True)] * known, *[ItemDone()] * items]
+    events: list[Event] = [*ADMITTED, *[ControlGraded(True)] * known, *[TaskAnswered()] * items]
     assert replay("coref_link", events, SETTINGS).state == state
 
 
 def test_three_wrong_of_the_first_twelve_prolong_the_warm_up_until_it_is_clear():
     unlucky = answered("coref_link", [False] * 3 + [True] * 9)
     unlucky = replay(
-        "coref_link", [*ADMITTED, *map(ControlGraded, unlucky.last), *[ItemDone()] * 18], SETTINGS
+        "coref_link", [*ADMITTED, *map(ControlGraded, unlucky.last), *[TaskAnswered()] * 18], SETTINGS
     )
     assert (unlucky.items, unlucky.state) == (30, WARM_UP)
     for _ in range(3):
@@ -118,7 +118,7 @@ def test_three_wrong_of_the_first_twelve_prolong_the_warm_up_until_it_is_clear()
 def test_nobody_is_below_the_bar_without_verdict_once_the_window_is_full():
     for index in range(21):
         answers = [ControlGraded(answer) for answer in [True] * (20 - index) + [False] * index]
-        trust_state = replay("coref_link", [*ADMITTED, *answers, *[ItemDone()] * 10], SETTINGS)
+        trust_state = replay("coref_link", [*ADMITTED, *answers, *[TaskAnswered()] * 10], SETTINGS)
         assert trust_state.state == (TRUSTED if index <= 4 else SUSPENDED)
 
 
@@ -144,7 +144,7 @@ def test_relevance_has_the_lower_bar():
 
 
 def test_of_all_ways_to_click_through_twelve_gold_answers_79_in_4096_are_trusted_at_once():
-    ways = [replay("coref_link", [*ADMITTED, *[ItemDone()] * 18], SETTINGS)]
+    ways = [replay("coref_link", [*ADMITTED, *[TaskAnswered()] * 18], SETTINGS)]
     for _ in range(12):
         ways = [trust_after(way, ControlGraded(answer), SETTINGS) for way in ways for answer in (True, False)]
     assert (len(ways), sum(way.state == TRUSTED for way in ways)) == (4096, 79)
@@ -192,7 +192,7 @@ def test_clickers_are_suspended_within_sixty_items_as_often_as_the_table_says():
                 if not is_control_due(
                     SETTINGS, seed="s", worker=worker, kind="coref_link", state=trust_state.state, number=item
                 ):
-                    trust_state = trust_after(trust_state, ItemDone(), SETTINGS)
+                    trust_state = trust_after(trust_state, TaskAnswered(), SETTINGS)
                     continue
                 control = choose_control(pool, seed="s", worker=worker, kind="coref_link", seen=seen).control
                 assert control is not None

@@ -12,7 +12,7 @@ from annotation.protocol.trust import (
     WARM_UP,
     BoxJudged,
     Event,
-    ItemDone,
+    TaskAnswered,
     refuse_drawing_ahead,
     replay,
     trust_after,
@@ -22,7 +22,7 @@ from tests.protocol.trust_states import ADMITTED, SETTINGS, answered, in_warm_up
 
 
 def test_drawers_are_judged_by_the_boxes_that_pass_quality_whenever_the_verdicts_come():
-    drew = replay("box_drawing", [*ADMITTED, *[ItemDone()] * 40], SETTINGS)
+    drew = replay("box_drawing", [*ADMITTED, *[TaskAnswered()] * 40], SETTINGS)
     assert drew.state == WARM_UP
     good, bad = [BoxJudged(True)] * 20, [BoxJudged(False)] * 10
 
@@ -75,7 +75,7 @@ def test_a_drawer_in_warm_up_stops_at_twelve_boxes_that_nobody_has_looked_at():
 
 def test_nobody_but_a_drawer_in_warm_up_is_stopped_for_boxes():
     assert refuse_drawing_ahead(in_warm_up("box_quality"), 100, SETTINGS) is None
-    drawn: list[Event] = [ItemDone(), BoxJudged(True)]
+    drawn: list[Event] = [TaskAnswered(), BoxJudged(True)]
     done = [*ADMITTED, *drawn * 30]
     assert refuse_drawing_ahead(replay("box_drawing", done, SETTINGS), 100, SETTINGS) is None
     assert refuse_drawing_ahead(in_warm_up("box_drawing"), 100, TrustSettings(drawing_unjudged=0)) is None

@@ -12,8 +12,8 @@ from annotation.protocol.trust import (
     TRUSTED,
     UNCHECKED,
     WARM_UP,
-    Entered,
-    ItemDone,
+    TaskAnswered,
+    WorkerJoined,
     replay,
     trust_reading,
     why_not,
@@ -37,7 +37,7 @@ def test_where_everything_is_known_the_settings_are_in_force_as_they_stand():
 
 def test_without_items_for_a_test_somebody_who_comes_is_let_in_after_practice():
     rules = in_force(SETTINGS, GoldCoverage(False, True))
-    trust_state = replay(COREF_LINK, [Entered()], rules)
+    trust_state = replay(COREF_LINK, [WorkerJoined()], rules)
     assert trust_state.state == WARM_UP and why_not(trust_state, rules) is None
     assert practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(False, True))
     assert not practice_is_entry(COREF_LINK, SETTINGS, GoldCoverage(True, False))
@@ -46,14 +46,14 @@ def test_without_items_for_a_test_somebody_who_comes_is_let_in_after_practice():
 
 
 def test_reputation_is_asked_for_all_the_same():
-    error = why_not(replay(COREF_LINK, [Entered(3, 1.0)], in_force(SETTINGS, NOTHING_KNOWN)), SETTINGS)
+    error = why_not(replay(COREF_LINK, [WorkerJoined(3, 1.0)], in_force(SETTINGS, NOTHING_KNOWN)), SETTINGS)
     assert error is not None and error.code == "too_few_tasks"
 
 
 @pytest.mark.parametrize("kind", [COREF_LINK, BOX_DRAWING])
 def test_a_warm_up_that_nothing_can_end_reads_unchecked_and_is_one_again_with_control_items(kind):
     rules = in_force(SETTINGS, NOTHING_KNOWN)
-    trust_state = replay(kind, [Entered(), *[ItemDone()] * 500], rules)
+    trust_state = replay(kind, [WorkerJoined(), *[TaskAnswered()] * 500], rules)
     assert trust_state.items == 500
     assert trust_reading(kind, trust_state.state, NOTHING_KNOWN, examined=False) == UNCHECKED
     assert trust_reading(kind, trust_state.state, ALL_KNOWN, examined=False) == WARM_UP

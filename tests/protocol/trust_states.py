@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from annotation.protocol.trust import ControlGraded, Entered, Examined, WorkerTrust, replay
+from annotation.protocol.trust import ControlGraded, QualificationTaken, WorkerJoined, WorkerTrust, replay
 from annotation.protocol.trust_settings import TrustSettings
 
 SETTINGS = TrustSettings()
-ADMITTED = (Entered(), Examined(10, 10))
+ADMITTED = (WorkerJoined(), QualificationTaken(10, 10))
 
 
 def in_warm_up(kind: str = "coref_link") -> WorkerTrust:

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.campaigns import model_annotators
 from annotation.models import ModelAnnotator, Task, TrustState
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol import questions as q
 from annotation.queue.leases import Lease, NoTask
 from tests.queue.models_at_work import to_draw, turns
@@ -62,7 +62,7 @@ def test_who_may_not_judge_a_box_draws():
     world, _model = begun()
     world.take(JUDGE, q.BOX_QUALITY)
     assert waits(world, JUDGE)
-    discarding.suspend_worker(
+    worker_status.suspend_worker(
         campaign=world.campaign, worker=world.workers[JUDGE], kind=q.BOX_QUALITY, reason="slow"
     )
     assert not waits(world, JUDGE)

@@ -10,7 +10,7 @@ import pytest
 
 from annotation import campaigns
 from annotation.models import Campaign, Judgment, OpenImage, Task, Worker
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease, NoTask
 from annotation.queue.submission import Answer, BadJudgment
@@ -104,7 +104,7 @@ def test_answers_that_are_discarded_are_asked_of_others(tasks: str):
     work(campaign, crowd)
     before = Judgment.objects.count()
     lost = Judgment.objects.filter(worker=crowd[0]).count()
-    discarding.discard_worker(campaign=campaign, worker=crowd[0])
+    worker_status.withdraw_worker_answers(campaign=campaign, worker=crowd[0])
     assert OpenImage.objects.filter(complete=False).exists()
     assert work(campaign, [*crowd[1:], *more_workers(9)]) == lost
     assert Judgment.objects.count() == before + lost

@@ -23,7 +23,7 @@ from annotation.models import (
     TrustState,
     Worker,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import CampaignError, settings_of
 from annotation.protocol.image import Fold, fold
@@ -252,7 +252,7 @@ def test_discarding_a_model_gives_the_layer_of_people_alone() -> None:
     world = World(settings=WITH_MODEL)
     model_annotator = a_model(world)
     work(world)
-    done = discarding.discard_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    done = worker_status.withdraw_worker_answers(campaign=world.campaign, worker=model_annotator.worker.pk)
     assert (
         done.judgments == Judgment.objects.filter(worker=model_annotator.worker, withdrawn=True).count() > 0
     )
@@ -362,16 +362,18 @@ def test_the_newest_model_works_or_none() -> None:
     a_model(world)
     newest = model_annotators.model_annotator_add(campaign=world.campaign, name="newest")
     assert model_at_work(world.campaign.pk) == newest
-    # It has learnt nothing yet, and so nobody works.
+    # It has learned nothing yet, and so nobody works.
     assert not any(report.works for report in model_annotator_reports(world.campaign))
     page = words(
         people.signed_in("ada", "researcher").get(reverse("model_annotators", args=[world.campaign.name]))
     )
     assert "does not propose: the newest model annotator does" in page and "does not propose now" not in page
     # What it linked is no matter of what it draws.
-    discarding.discard_worker(campaign=world.campaign, worker=newest.worker.pk, kind=q.COREF_LINK)
+    worker_status.withdraw_worker_answers(campaign=world.campaign, worker=newest.worker.pk, kind=q.COREF_LINK)
     assert model_at_work(world.campaign.pk) == newest
-    discarding.discard_worker(campaign=world.campaign, worker=newest.worker.pk, kind=q.BOX_DRAWING)
+    worker_status.withdraw_worker_answers(
+        campaign=world.campaign, worker=newest.worker.pk, kind=q.BOX_DRAWING
+    )
     assert model_at_work(world.campaign.pk) is None and turns(world) == 0
     work(world)
     assert not Judgment.objects.filter(worker__kind=Worker.MODEL).exists()

@@ -10,7 +10,7 @@ from django.db import connection
 
 from annotation.campaigns import model_annotators
 from annotation.models import Judgment, OpenImage, Task, Worker
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.image import Fold
 from annotation.protocol.model_annotators import ProposedBox
@@ -126,10 +126,10 @@ def interleave(seed: int, steps: int) -> None:
             case "links":
                 model_links(world, model_annotator)
             case "withdraw" if withdrawn:
-                discarding.restore_worker(campaign=world.campaign, worker=model_annotator.pk)
+                worker_status.restore_worker_answers(campaign=world.campaign, worker=model_annotator.pk)
                 withdrawn, restored = False, True
             case "withdraw":
-                discarding.discard_worker(campaign=world.campaign, worker=model_annotator.pk)
+                worker_status.withdraw_worker_answers(campaign=world.campaign, worker=model_annotator.pk)
                 withdrawn = True
         if rng.random() < 0.1:
             holds_the_fold(world, counted=not restored)
@@ -138,7 +138,7 @@ def interleave(seed: int, steps: int) -> None:
         "yes",
         "drawn",
     }
-    discarding.discard_worker(campaign=world.campaign, worker=model_annotator.pk)
+    worker_status.withdraw_worker_answers(campaign=world.campaign, worker=model_annotator.pk)
     holds_the_fold(world, without=model_annotator.pk, counted=not restored)
     for image in world.images():
         state = image_state.state_of(image)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Judgment, ModelProposals, Task, Worker
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.moderation.reopening import change_answer
 from annotation.protocol import boxes as loop
 from annotation.protocol import questions as q
@@ -58,9 +58,9 @@ def test_a_model_proposes_another_box_where_one_was_refused(tries: int, invalid:
     assert bool(accepted) == (tries > invalid)
     layers = [image_state.state_of(image).layer for image in world.images()]
     # All of it is withdrawn with the model annotator, and comes back with it.
-    discarding.discard_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    worker_status.withdraw_worker_answers(campaign=world.campaign, worker=model_annotator.worker.pk)
     assert not Judgment.objects.filter(worker=model_annotator.worker, withdrawn=False).exists()
-    discarding.restore_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    worker_status.restore_worker_answers(campaign=world.campaign, worker=model_annotator.worker.pk)
     assert not Judgment.objects.filter(worker=model_annotator.worker, withdrawn=True).exists()
     assert [image_state.state_of(image).layer for image in world.images()] == layers
 

@@ -17,7 +17,7 @@ from annotation.models import (
     Task,
     TrustState,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.moderation.trust_replay import replay_rows
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
@@ -58,7 +58,7 @@ def test_a_bad_model_is_suspended_by_its_verdicts() -> None:
     assert (trust_state.state, trust_state.known) == ("warm_up", 0)
 
 
-def test_verdicts_on_what_a_model_drew_before_it_learnt_again_do_not_count() -> None:
+def test_verdicts_on_what_a_model_drew_before_it_learned_again_do_not_count() -> None:
     world, model_annotator = to_draw(4)
     drawn = turns(world)
     trust_state = TrustState.objects.filter(worker=model_annotator.worker, kind=q.BOX_DRAWING)
@@ -200,11 +200,11 @@ def test_a_model_that_is_suspended_tries_nothing(tries: list[object]) -> None:
 def test_a_model_that_is_reinstated_begins_again() -> None:
     world = World(settings=WITH_MODEL)
     model_annotator = a_model(world)
-    discarding.suspend_worker(campaign=world.campaign, worker=model_annotator.worker.pk, reason="look")
+    worker_status.suspend_worker(campaign=world.campaign, worker=model_annotator.worker.pk, reason="look")
     assert model_at_work(world.campaign.pk) is None
-    discarding.reinstate_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
+    worker_status.reinstate_worker(campaign=world.campaign, worker=model_annotator.worker.pk)
     assert model_at_work(world.campaign.pk) == model_annotator
-    with pytest.raises(discarding.CannotDo, match="a model annotator answers coref_link, box_drawing"):
-        discarding.suspend_worker(
+    with pytest.raises(worker_status.CannotDo, match="a model annotator answers coref_link, box_drawing"):
+        worker_status.suspend_worker(
             campaign=world.campaign, worker=model_annotator.worker.pk, kind=q.BOX_QUALITY
         )

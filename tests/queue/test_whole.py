@@ -23,7 +23,7 @@ from annotation.models import (
     Task,
 )
 from annotation.moderation import control_items
-from annotation.moderation import discarding as discard
+from annotation.moderation import worker_status as discard
 from annotation.protocol import questions as q
 from annotation.queue import image_rows, image_state, leases
 from annotation.workers import pseudonyms
@@ -84,12 +84,12 @@ def reinstating(world: World) -> Callable[[], object]:
 
 def discarding(world: World) -> Callable[[], object]:
     world.submit(0, world.held(0), then=False)
-    return lambda: discard.discard_worker(campaign=world.campaign, worker=world.workers[0])
+    return lambda: discard.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
 
 
 def restoring(world: World) -> Callable[[], object]:
     discarding(world)()
-    return lambda: discard.restore_worker(campaign=world.campaign, worker=world.workers[0])
+    return lambda: discard.restore_worker_answers(campaign=world.campaign, worker=world.workers[0])
 
 
 def pausing(world: World) -> Callable[[], object]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from annotation.campaigns import change_campaign_settings
 from annotation.models import Assignment, Item, Judgment, OpenImage, Task, TrustState
-from annotation.moderation import discarding, trust_replay
+from annotation.moderation import trust_replay, worker_status
 from annotation.protocol.campaign_settings import CampaignSettings, settings_of
 from annotation.protocol.contents import mention_from
 from annotation.quality import worker_trust
@@ -100,7 +100,9 @@ class Changing(Play):
     def withdraw(self, number: int, step: int) -> None:
         if number in self.people:
             self.withdrawn = True
-            discarding.discard_worker(campaign=self.campaign, worker=self.people[number], reason="tried")
+            worker_status.withdraw_worker_answers(
+                campaign=self.campaign, worker=self.people[number], reason="tried"
+            )
 
     def check(self) -> None:
         """What stands is what the versions say that were in force when it came."""

@@ -22,8 +22,8 @@ from annotation.images.pictures import PictureError, picture_path, small_copy_pa
 from annotation.jobs import schedule
 from annotation.jobs.kinds import export_dataset as export_job
 from annotation.models import Assignment, AuditEntry, Campaign, Control, Image, Item, Job, OpenImage, Task
-from annotation.moderation import control_items, withdrawing
-from annotation.moderation.withdrawing import withdraw_again, withdraw_picture
+from annotation.moderation import control_items, withdrawn_pictures
+from annotation.moderation.withdrawn_pictures import withdraw_again, withdraw_picture
 from annotation.protocol import questions as q
 from annotation.protocol.state import ImageState
 from annotation.queue import image_state, leases
@@ -153,9 +153,9 @@ def test_exports_that_may_hold_it_go(work: World, tmp_path: Path):
 def test_what_a_killed_withdrawal_left_is_finished(work: World, monkeypatch, killed_at: str):
     displayed, same, another = images(work)
     where = {
-        "exports": (withdrawing, "_remove_exports"),
+        "exports": (withdrawn_pictures, "_remove_exports"),
         "file": (pictures, "discard_picture"),
-        "rows": (withdrawing, "record"),
+        "rows": (withdrawn_pictures, "record"),
     }
 
     def die(*_: object, **__: object) -> None:
@@ -178,7 +178,7 @@ def test_an_image_opened_while_its_picture_is_withdrawn_asks_nothing_about_it(
     work: World, monkeypatch, at: str
 ):
     displayed, same, another = images(work)
-    where = withdrawing if at == "_remove_exports" else pictures
+    where = withdrawn_pictures if at == "_remove_exports" else pictures
     step = getattr(where, at)
     held: list[int] = []
 

@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.campaigns import close_campaign, monitoring, stored_sums
 from annotation.models import Assignment, Campaign, CampaignSums, OpenImage, Task
-from annotation.moderation import discarding, rulings
-from annotation.moderation.discarding import discard_worker, restore_worker
+from annotation.moderation import rulings, worker_status
+from annotation.moderation.worker_status import restore_worker_answers, withdraw_worker_answers
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
@@ -131,8 +131,8 @@ def test_what_is_to_come_stays_whatever_is_withdrawn_and_given_back(monkeypatch)
     assert before.answers and before.pay
     worker = world.workers[0]
     for _ in range(3):
-        discard_worker(campaign=world.campaign, worker=worker)
-        restore_worker(campaign=world.campaign, worker=worker)
+        withdraw_worker_answers(campaign=world.campaign, worker=worker)
+        restore_worker_answers(campaign=world.campaign, worker=worker)
     row = world.images()[-1]
     first, *_, last = (mention_from(mention).id for mention in row.mentions)
     for _ in range(3):
@@ -211,13 +211,13 @@ def test_after_a_second_answer_is_withdrawn_the_next_person_s_counts():
     world.submit(1, world.held(1), Answer("no"), then=False)
     apart = glance.agreement(world.campaign)[q.COREF_LINK].equal
     assert apart is not None and apart.value == 0.0
-    discarding.discard_worker(campaign=world.campaign, worker=world.workers[1])
+    worker_status.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[1])
     waits = glance.agreement(world.campaign, fresh=True)[q.COREF_LINK]
     assert (waits.pairs, waits.waiting) == (0, 1)
     world.submit(2, world.held(2), Answer("yes"), then=False)
     again = glance.agreement(world.campaign, fresh=True)[q.COREF_LINK].equal
     assert again is not None and again.value == 1.0
-    discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
+    worker_status.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     assert glance.agreement(world.campaign, fresh=True)[q.COREF_LINK].pairs == 0
 
 
@@ -302,7 +302,7 @@ def test_figures_that_are_slowly_counted_are_kept_until_somebody_acts_and_say_ho
     recounted = glance.overview(world.campaign, pay, fresh=True)
     assert recounted.funnel != before.funnel and recounted.since == 0
     world.submit(1, world.held(1), then=False)
-    discard_worker(campaign=world.campaign, worker=world.workers[0])
+    withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     assert progress.funnel(world.campaign).answers == 1
 
 

@@ -9,7 +9,6 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
 from annotation.common.operations import Invalid
 from annotation.common.roles import RESEARCHER
@@ -26,13 +25,13 @@ from annotation.models import (
     TrustState,
     Worker,
 )
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.moderation.reopening import CannotReopen, change_answer
 from annotation.protocol import questions as q
 from annotation.queue import leases
 from annotation.queue.image_state import state_of
 from annotation.queue.submission import Answer, NotYours
-from annotation.workers import bonuses, payments
+from annotation.workers import api_tokens, bonuses, payments
 from annotation.workers import pseudonyms as workers
 from annotation.workers.accounts import inviting
 from phrasebox.errors import PhraseboxError
@@ -129,7 +128,7 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
     client, other_client = Client(), Client()
     client.force_login(account)
     other_client.force_login(someone("ben"))
-    Token.objects.create(user=account)
+    api_tokens.make_worker_token(account)
     Account.objects.filter(pk=account.pk).update(email="anna@example.org")
     for to in ("Anna@example.org", "ben@example.org"):
         inviting.invite_staff(email=to, role=RESEARCHER)
@@ -139,7 +138,8 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
     assert worker.erased_at is not None and not Identity.objects.filter(worker=worker).exists()
     assert not Account.objects.filter(username="anna").exists()
     assert StaffInvitation.objects.get().email == "ben@example.org"
-    assert Session.objects.count() == 1 and not Token.objects.exists() and Flag.objects.get().comment == ""
+    assert Session.objects.count() == 1 and not account.worker_tokens.exists()
+    assert Flag.objects.get().comment == ""
     assert list(Judgment.objects.order_by("pk").values()) == judgments
     assert [state_of(image).layer for image in world.images()] == layers
     assert AuditEntry.objects.get(act="erase_worker").about["worker"] == worker.pseudonym
@@ -329,8 +329,8 @@ def test_what_staff_typed_about_somebody_goes_on_request_and_again_after_a_resto
     about: dict[str, Any] = {"campaign": world.campaign, "actor": None}
     (bonus,) = bonuses.give_bonus(workers=[worker.pk], amount=1_000_000, reason="As Anna asked", **about)
     bonuses.withdraw_bonus(bonus=bonus.pk, reason="Anna has it", **about)
-    discarding.suspend_worker(worker=worker.pk, reason="Anna is ill", **about)
-    discarding.discard_worker(worker=worker.pk, reason="Anna said so", **about)
+    worker_status.suspend_worker(worker=worker.pk, reason="Anna is ill", **about)
+    worker_status.withdraw_worker_answers(worker=worker.pk, reason="Anna said so", **about)
     payments.pay(worker=worker.pk, campaign=world.campaign, amount=500_000)
     assert workers.erase_worker(worker=worker).reasons == 0 and not anna_is_nowhere()
     # Offered on the worker's page as long as anything is left, and done once.

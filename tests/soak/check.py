@@ -114,7 +114,7 @@ def _acknowledged(
 def _contradiction(
     reported: Note, note: Note | None, stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> str:
-    """What is wrong with an acknowledged answer, "" where it is stored as it was sent."""
+    """What is wrong with an acknowledged answer, "" if it is stored as it was sent."""
     row = stored.assignments.get(reported.assignment)
     if row is None:
         return "there is no such assignment"
@@ -224,7 +224,7 @@ def _lives(notes: Iterable[Note]) -> dict[int, Life]:
 def _counts_towards_votes(
     row: Assignment, there: Sequence[Judgment], life: Life | None, steps: Sequence[Step]
 ) -> bool | None:
-    """Whether an assignment holds a place of its task's votes for good; None where nobody can tell."""
+    """Whether an assignment holds a place of its task's votes for good; None if nobody can tell."""
     if row.state == "leased":
         return row.role == "vote"
     if row.state != "submitted":
@@ -241,7 +241,7 @@ def _counts_towards_votes(
 
 
 def real(at: float, steps: Sequence[Step]) -> float | None:
-    """The moment of ours at which the product's clock showed `at`; None where it did so twice, or nearly."""
+    """The moment of ours at which the product's clock showed `at`; None if it did so twice, or nearly."""
     result = []
     for step in steps:
         begun, ended = step.begun + step.offset, step.ended + step.offset
@@ -261,7 +261,7 @@ def _most_at_once(
     lives: Mapping[int, Life],
     steps: Sequence[Step],
 ) -> int | None:
-    """How many held a place of the task at once, for HELD_UP seconds; None where it cannot be told."""
+    """How many held a place of the task at once, for HELD_UP seconds; None if it cannot be told."""
     moments: list[tuple[float, int]] = []
     for row in held:
         if row.role != "vote":

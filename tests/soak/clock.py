@@ -21,7 +21,7 @@ SOURCE = Path(__file__).with_name("clock.c")
 
 
 def library(folder: Path) -> Path | None:
-    """The library, compiled into `folder`; None where there is no compiler."""
+    """The library, compiled into `folder`; None if there is no compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None

@@ -121,7 +121,7 @@ class Worker:
         return self._taken(message.json())
 
     def _taken(self, result: Mapping[str, Any]) -> dict[str, Any] | None:
-        """A task that was handed to us, noted; None where there is nothing."""
+        """A task that was handed to us, noted; None if there is nothing."""
         if "id" in result:
             self.journal.note(ledger.LEASED, result["id"], kind=result["kind"])
             self.board.looked(True)
@@ -242,7 +242,7 @@ class Worker:
     # Insisting ------------------------------------------------------------------------------------
 
     def _insist(self, path: str, data: Mapping[str, Any]) -> Response | None:
-        """Send until there is an answer that is no fault of the server's; None where all is over."""
+        """Send until there is an answer that is no fault of the server's; None if all is over."""
         pause = AGAIN[0]
         while not self.board.give_up.is_set():
             try:

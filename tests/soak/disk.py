@@ -21,7 +21,7 @@ FILLER = "filler"
 
 
 def private() -> bool:
-    """Make mounts of this process, and of its children, its own; False where that is not allowed."""
+    """Make mounts of this process, and of its children, its own; False if that is not allowed."""
     if not sys.platform.startswith("linux"):
         return False
     libc = ctypes.CDLL(None, use_errno=True)

@@ -85,7 +85,7 @@ def test_the_rules_suspend_bad_workers_and_keep_careful_ones_as_the_results_say(
             counts = report.fates[preset, kind]
             assert counts["early"] >= 0.95 * counts["all"] > 0, (preset, kind)
     assert report.people["careful"]["ever"] <= 0.02 * report.people["careful"]["all"]
-    assert report.before.f1 < report.discarded.f1 and report.before.iou < report.discarded.iou
+    assert report.before.f1 < report.after.f1 and report.before.iou < report.after.iou
     assert report.same == report.images
     page = Path(__file__).parents[2] / "studies" / "RESULTS.md"
     assert bad_workers.markdown(report, good="careful") in page.read_text(encoding="utf-8")

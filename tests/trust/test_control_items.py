@@ -10,7 +10,7 @@ import pytest
 
 from annotation.common import database
 from annotation.models import Assignment, AuditEntry, Control, Judgment, TrustState
-from annotation.moderation import control_items, discarding, trust_replay
+from annotation.moderation import control_items, trust_replay, worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.terms import Box
 from annotation.protocol.trust_settings import TrustSettings
@@ -300,7 +300,7 @@ def test_the_first_gold_answers_are_balanced_whatever_becomes_of_the_items(seed)
             control_id = rng.choice(list(graded.all())).control_id
             assert control_id is not None
             if rng.random() < 0.5:
-                discarding.disown_control_item(campaign=world.campaign, control=control_id)
+                worker_status.disown_control_item(campaign=world.campaign, control=control_id)
             else:
                 controls.retire_control_items(campaign=world.campaign, controls=[control_id])
     answers = list(graded.values_list("control__stratum", flat=True))
@@ -318,7 +318,7 @@ def test_an_item_that_is_retired_in_hand_measures_nobody(world):
     add(world, item(mentions=("1:0-1", "0:3-4")))
     lease = world.held(0)
     assert lease.control is not None
-    discarding.disown_control_item(campaign=world.campaign, control=lease.control)
+    worker_status.disown_control_item(campaign=world.campaign, control=lease.control)
     assert world.submit(0, lease, Answer("no"), then=False).counted
     trust_state = world.campaign.trust_states.get(kind=q.COREF_LINK)
     assert (trust_state.items, trust_state.known) == (1, 0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from annotation.common import database
 from annotation.models import Assignment, Control
-from annotation.moderation import discarding, trust_replay
+from annotation.moderation import trust_replay, worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.controls import PooledControl as Item
@@ -337,7 +337,9 @@ def test_where_no_test_is_asked_for_none_can_be_begun():
 
 
 def test_who_is_taken_off_begins_no_test(world):
-    discarding.suspend_worker(campaign=world.campaign, worker=world.workers[0], reason="see the guidelines")
+    worker_status.suspend_worker(
+        campaign=world.campaign, worker=world.workers[0], reason="see the guidelines"
+    )
     result = begin(world)
     assert (
         reason_of_refusal(result) == "blocked"
@@ -349,7 +351,7 @@ def test_who_is_taken_off_begins_no_test(world):
 def test_who_failed_three_tests_may_try_again_when_a_researcher_says_so(world):
     for _ in range(TEST_ATTEMPTS):
         take_test(world, right=0)
-    assert discarding.reinstate_worker(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
+    assert worker_status.reinstate_worker(campaign=world.campaign, worker=world.workers[0]) == (q.COREF_LINK,)
     assert reason_of_refusal(world.take(0)) == "no_test"
     assert begin(world) == qualification.QualificationTest(4, 12, 0)
     for _ in range(12):

@@ -290,6 +290,14 @@ def test_too_many_ways_back_from_one_address_wait(
     assert answers == [302, 302, 302, 429]
 
 
+def test_a_request_has_no_say_in_where_the_way_back_leads(there: Elsewhere, ada: Account, settings: Any):
+    settings.ALLOWED_HOSTS = ["*"]
+    forged = {"HTTP_HOST": "evil.example", "HTTP_X_FORWARDED_HOST": "evil.example"}
+    location = Client(**forged).post(reverse("oidc_sign_in"))["Location"]
+    (back,) = parse_qs(urlsplit(location).query)["redirect_uri"]
+    assert back.startswith(f"{settings.SITE_URL}/sign-in/elsewhere/")
+
+
 def test_next_does_not_lead_off_this_host(there: Elsewhere, ada: Account):
     connect(ada, there)
     assert trip(Client(), there, next="https://elsewhere.example/")["Location"] == reverse("home")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
 
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import layer_rows
 from annotation.models import Campaign, Control, Corpus, Job
+from annotation.workers import api_tokens
 from annotation.workers.accounts import granting
 from tests.factories import a_corpus, some_images
 from tests.review.world import the_world
@@ -89,11 +89,11 @@ def test_control_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign)
 def test_whose_role_is_taken_away_is_out_at_once(campaign: Campaign):
     bob = somebody(RESEARCHER, corpus=campaign.corpus)
     account, corpus = people.Account.objects.get(username="bob"), Corpus.objects.get(pk=campaign.corpus_id)
-    Token.objects.create(user=account)
+    api_tokens.make_worker_token(account)
     address = reverse("campaign", args=[campaign.name])
     assert bob.get(address).status_code == 200
     assert granting.revoke_role(account=account, role=RESEARCHER, corpus=corpus)
     assert bob.get(address)["Location"].startswith(reverse("sign_in"))
-    assert not Token.objects.exists()
+    assert not account.worker_tokens.exists()
     bob.force_login(account)
     assert bob.get(address).status_code == 403

@@ -1,5 +1,5 @@
-"""What all operations of the REST API share, of every app: who calls, what is taken, how it is answered.
+"""The common parts of all operations of the REST API, in every app: authentication, parsing, responses.
 
-`endpoints` gives every declared operation its address, `access` lets callers in, `views` answers, and
+`endpoints` gives every declared operation its address, `access` checks callers, `views` responds, and
 `openapi` describes them. docs/api.md explains the API to its users.
 """

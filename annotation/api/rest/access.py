@@ -1,5 +1,4 @@
-"""Who calls the REST API, and whether the call is let in: by an account's token, or a session with a CSRF
-token, and only so often."""
+"""Authentication and rate limits of the REST API: by an account's token, or a session with a CSRF token."""
 
 import time
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from annotation.models import Account, ApiToken
 from annotation.workers import api_tokens, sessions
 from annotation.workers.rate_limit import Limit, Try, attempt
 
-#: How the header begins that carries a token.
+#: Prefix of the header with a token.
 SCHEME = "Bearer "
 #: Methods that change nothing.
 SAFE_METHODS = ("GET", "HEAD")
@@ -30,11 +29,11 @@ _MINUTE = 60
 class TokenOrSession(BaseAuthentication):
     """`Authorization: Bearer TOKEN`, without cookies; else a session, whose writes need the CSRF token.
 
-    A session that was opened by the address of a crowd platform may only work, and opens nothing here.
+    A session from the address of a crowd platform may only work, and has no access here.
     """
 
     def authenticate(self, request: Request) -> tuple[Account, ApiToken | None]:
-        """The account that calls, and the token by which. Raises Problem, never falls through to nobody."""
+        """Return the calling account, and its token. Raises Problem; never returns an anonymous caller."""
         header = request.headers.get("Authorization", "")
         if header:
             token = (
@@ -64,7 +63,7 @@ class TokenOrSession(BaseAuthentication):
         return account, None
 
     def authenticate_header(self, request: Request) -> str:
-        """The `WWW-Authenticate` header for a call without a token."""
+        """Return the `WWW-Authenticate` header for a call without a token."""
         return SCHEME.strip()
 
 
@@ -74,17 +73,17 @@ def _signed_out(detail: str) -> Problem:
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
-    """How the OpenAPI document tells of `TokenOrSession`."""
+    """Describes `TokenOrSession` in the OpenAPI document."""
 
     target_class = TokenOrSession
     name = ["token", "session"]
 
     def get_security_requirement(self, auto_schema: Any) -> list[dict[str, list[Any]]]:
-        """One of the two is enough."""
+        """Return that one of the two is enough."""
         return [{name: []} for name in self.name]
 
     def get_security_definition(self, auto_schema: Any) -> list[dict[str, str]]:
-        """A token, or the cookie of a session."""
+        """Return the definitions of a token and of the cookie of a session."""
         return [
             {"type": "http", "scheme": "bearer", "description": "A token of the page My account."},
             {
@@ -97,11 +96,11 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 def check_rate(account: int, *, reads: bool) -> None:
-    """Count a call of an account, all its tokens and sessions together; raises Problem (429) where it makes
-    too many in a minute.
+    """Count a call of an account, with all its tokens and sessions. Raises Problem (429) above the limit per
+    minute.
 
-    Writes are counted in the database, as whatever else is limited. Reads are counted in the memory of each
-    process: a count in the database would make a write of every read.
+    Writes are counted in the database, like other limits. Reads are counted in the memory of each process: a
+    count in the database would turn every read into a write.
     """
     if reads:
         now = int(time.time())
@@ -109,7 +108,7 @@ def check_rate(account: int, *, reads: bool) -> None:
         cache.add(key, 0, 2 * _MINUTE)
         try:
             calls = cache.incr(key)
-        except ValueError:  # the cache was full, and dropped it this very moment
+        except ValueError:  # the cache was full, and evicted it at this moment
             calls = 1
         wait = _MINUTE - now % _MINUTE if calls > settings.API_READS_A_MINUTE else 0
     else:
@@ -119,15 +118,16 @@ def check_rate(account: int, *, reads: bool) -> None:
 
 
 def check_path_arguments(path_arguments: Mapping[str, Any]) -> None:
-    """Raise Problem where an address holds what no row can: too large a number, a null character."""
+    """Raise Problem if an address contains a value that no row can have: too large a number, a null
+    character."""
     for value in path_arguments.values():
         if (isinstance(value, int) and value > LARGEST_ID) or (isinstance(value, str) and "\0" in value):
             raise missing(_("There is no such thing here."))
 
 
 def check_confirmed(request: Request) -> None:
-    """Raise Problem unless the call came by a token, which was made by a password, or by a session in which
-    the password was given within the last minutes."""
+    """Raise Problem unless the call came by a token, which needed a password, or by a session in which the
+    password was entered within the last minutes."""
     if request.auth is None and not sessions.recently_confirmed(request._request.session):
         detail = _("This asks for your password: give it on a page, or use a token.")
         raise Problem(HTTPStatus.FORBIDDEN, "not_confirmed", detail)

@@ -1,8 +1,8 @@
-"""Lists a page at a time: `{results, next}`, with a sealed cursor that is good for its own list alone.
+"""Pagination of lists: `{results, next}`, with a signed cursor that is valid only for its own list.
 
-A cursor holds the mark of the last row that was sent, so a page costs the same wherever it is, and rows that
-come meanwhile shift nothing. It is signed together with its list (the address, what is filtered by, and who
-asks): another list's cursor, or one that somebody made up, is refused.
+A cursor contains the mark of the last row that was sent, so that every page has the same cost, and new rows
+shift nothing. It is signed together with its list (the address, the filters, and the caller): another list's
+cursor, or a forged one, is rejected.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from pydantic import Field
 
 from annotation.api.problems import FieldProblem, Problem
 
-#: Rows on a page unless another number is asked for, and at most.
+#: Default and maximum number of rows on a page.
 USUAL_ROWS, MOST_LIST_ROWS = 50, 200
 _SALT = "annotation.api.cursor"
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorRequest:
-    """What every list can be asked for."""
+    """Parameters of every list."""
 
     limit: Annotated[int, Field(ge=1, le=MOST_LIST_ROWS, description="Rows on a page")] = USUAL_ROWS
     cursor: Annotated[
@@ -46,9 +46,9 @@ class CursorPage(NamedTuple):
 
 
 class ListRequest(NamedTuple):
-    """What a list is asked for: at most `limit` rows after `mark` (None: from the beginning).
+    """The request of a list: at most `limit` rows after `mark` (None: from the beginning).
 
-    `name` tells the list from every other.
+    `name` distinguishes the list from every other.
     """
 
     name: str
@@ -56,11 +56,11 @@ class ListRequest(NamedTuple):
     mark: Any
 
     def page(self, results: Iterable[Any], mark: Any) -> CursorPage:
-        """The page of these rows; `mark` is that of the last of them, None where no more follow."""
+        """Return the page of these rows; `mark` is that of the last one, None if it is the last page."""
         return CursorPage(list(results), None if mark is None else _sealed(self.name, mark))
 
     def of_rows(self, rows: QuerySet[M], by: str, to_dict: Callable[[M], Any]) -> CursorPage:
-        """The page of `rows` by the column `by` ("-pk": from the last), which no two rows share."""
+        """Return the page of `rows` by the unique column `by` ("-pk": descending)."""
         column, side = by.removeprefix("-"), "lt" if by.startswith("-") else "gt"
         if self.mark is not None:
             rows = rows.filter(**{f"{column}__{side}": self.mark})
@@ -72,7 +72,7 @@ class ListRequest(NamedTuple):
     def of_values(
         self, values: Iterable[T], key: Callable[[T], str], to_dict: Callable[[T], Any]
     ) -> CursorPage:
-        """The page of what is held in memory, by a text that no two share."""
+        """Return the page of values in memory, by a unique text."""
         ordered = sorted(values, key=key)
         if self.mark is not None:
             ordered = [value for value in ordered if key(value) > str(self.mark)]
@@ -83,7 +83,7 @@ class ListRequest(NamedTuple):
 def list_request(
     *, path: str, account: int, filters: Mapping[str, Any], cursor: CursorRequest
 ) -> ListRequest:
-    """What a call asks of the list at `path`. Raises Problem for a cursor of another list."""
+    """Return a call's request of the list at `path`. Raises Problem for a cursor of another list."""
     known = json.dumps([path, account, filters], sort_keys=True, default=str)
     name = hashlib.sha256(known.encode()).hexdigest()[:32]
     return ListRequest(name, cursor.limit, _opened(name, cursor.cursor) if cursor.cursor else None)

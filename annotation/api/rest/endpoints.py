@@ -1,8 +1,9 @@
-"""The addresses of the REST API: every operation that declares how it is served has one."""
+"""The addresses of the REST API: one for every operation that declares them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.urls import URLPattern, path
@@ -10,19 +11,18 @@ from django.urls import URLPattern, path
 from annotation.common.files import upload_fields
 from annotation.common.operations import File, Operation, Rest, all_operations
 
-#: How the name of every route of this API begins.
+#: Prefix of the name of every route of this API.
 ROUTE_PREFIX = "v1_"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Endpoint:
-    """An operation as the API serves it; what follows from its declaration is worked out once.
+    """An operation as served by the API; computed once from its declaration.
 
-    `name` is how the OpenAPI document calls it, and `route` names its address, which several methods may
-    share. It `reads` where it changes nothing, and `takes_key` where it is done once under a key: a file is
-    not, for no answer with a file is kept. `status` is that of its answer, `media_type` the type of the file
-    that it answers with, "" where it answers with none. `uploads` are the fields of a form that carry files;
-    where all of them can be left out, it `takes_json`.
+    `name` is its name in the OpenAPI document, and `route` that of its address, which several methods may
+    share. It `reads` if it changes nothing, and `takes_key` if an idempotency key is supported: not for
+    responses with a file, which are not stored. `status` is that of its response, `media_type` the type of
+    its file, "" without one.
     """
 
     operation: Operation
@@ -33,17 +33,25 @@ class Endpoint:
     takes_key: bool
     status: int
     media_type: str
-    uploads: tuple[str, ...]
-    takes_json: bool
+
+    @cached_property
+    def uploads(self) -> tuple[str, ...]:
+        """The form fields with files; computed on first use, since the fields of all requests take a third of
+        a server's start."""
+        return tuple(field.name for field in upload_fields(self.operation))
+
+    @cached_property
+    def takes_json(self) -> bool:
+        """Whether all files are optional."""
+        return not any(field.required for field in upload_fields(self.operation))
 
 
 def endpoints() -> list[Endpoint]:
-    """Every operation that the API serves, by name."""
+    """Return every operation that the API serves, by name."""
     return [_endpoint(operation, operation.rest) for operation in all_operations() if operation.rest]
 
 
 def _endpoint(operation: Operation, rest: Rest) -> Endpoint:
-    files = upload_fields(operation)
     media_type = operation.result.media_type if isinstance(operation.result, File) else ""
     return Endpoint(
         operation=operation,
@@ -54,15 +62,13 @@ def _endpoint(operation: Operation, rest: Rest) -> Endpoint:
         takes_key=rest.method == "POST" and not media_type,
         status=202 if operation.as_job else 201 if rest.creates else 200 if operation.result else 204,
         media_type=media_type,
-        uploads=tuple(field.name for field in files),
-        takes_json=not any(field.required for field in files),
     )
 
 
 def operation_patterns(
     view: Callable[[str, Mapping[str, Endpoint]], Any], served: Iterable[Endpoint]
 ) -> list[URLPattern]:
-    """The addresses of what is served; `view` makes what answers at a route, by method."""
+    """Return the URL patterns; `view` returns the view of a route, by method."""
     routes: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     for endpoint in served:
         methods = routes[endpoint.route]

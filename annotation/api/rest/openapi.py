@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of each operation, as drf-spectacular is told it."""
+"""Each operation's part of the OpenAPI document, for drf-spectacular."""
 
 import json
 import sys
@@ -19,15 +19,15 @@ from annotation.common.operations import json_schema
 from annotation.jobs.status import JobStatus
 from annotation.workers.repeated_calls import KEY_HEADER
 
-#: Where an app's folder `operations` keeps answers that the document shows as examples.
+#: File in an app's folder `operations` with example responses for the document.
 _ANSWERS_FILE = "answers.json"
-#: Where the OpenAPI document keeps a schema.
+#: Reference to a schema within the OpenAPI document.
 SCHEMA_REFERENCE = "#/components/schemas/{model}"
 _KEY_PATTERN = r"^[!-~]{1,100}$"
 
 
 def problem_codes(endpoint: Endpoint) -> list[int]:
-    """The statuses of errors that an operation may answer."""
+    """Return the statuses of an operation's errors."""
     codes = [400, 401, 403, 404, 409, 429, 503]
     if endpoint.operation.stale:
         codes.append(412)
@@ -51,7 +51,7 @@ _PROBLEMS = {
 
 
 def described_for_openapi(endpoint: Endpoint) -> Callable[[Any], Any]:
-    """What drf-spectacular is told of an operation, as its decorator."""
+    """Return the drf-spectacular decorator of an operation."""
     operation = endpoint.operation
     with translation.override("en"):
         title = str(operation.title)
@@ -68,7 +68,7 @@ def described_for_openapi(endpoint: Endpoint) -> Callable[[Any], Any]:
 
 
 def _declared_body(endpoint: Endpoint) -> Any:
-    """What the body of a declared operation holds: the fields of its request that its address has not."""
+    """Return the body of a declared operation: the fields of its request that are not in its address."""
     if endpoint.reads:
         return None
     schema = {**json_schema(endpoint.operation.request)}
@@ -143,7 +143,8 @@ def _declared_list(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def declared_schemas() -> dict[str, Any]:
-    """The schemas of what declared operations answer, and of all that these and requests refer to."""
+    """Return the schemas of declared operations' responses, and of everything that these and requests refer
+    to."""
     problem = TypeAdapter(ProblemDetails).json_schema(ref_template=SCHEMA_REFERENCE)
     schemas: dict[str, Any] = {**problem.pop("$defs"), ProblemDetails.__name__: problem}
     for endpoint in endpoints():
@@ -169,7 +170,7 @@ def _errors(endpoint: Endpoint) -> dict[Any, Any]:
 
 @cache
 def _recorded_answers(file: Path) -> dict[str, Any]:
-    """Operation -> an answer that it gave to a test, which recorded it (`tests.api.v1.recording`)."""
+    """Return, for each operation, a response that a test recorded (`tests.api.v1.recording`)."""
     answers: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return answers
 

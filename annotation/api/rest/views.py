@@ -1,4 +1,4 @@
-"""What answers at an address: the caller is found and let in, the call is read, and errors become
+"""Views of the REST API: authenticate the caller, parse the call, run the operation, turn errors into
 problems."""
 
 import hashlib
@@ -63,8 +63,8 @@ _JSON, _FORM = "application/json", "multipart/form-data"
 
 
 class ApiCall(NamedTuple):
-    """A call that was let in: who calls, what its address names, the values of its body or its query, and
-    what it asks of a list, where it is one."""
+    """A permitted call: the caller, path arguments, the values of its body or its query, and its list
+    request, if it is one."""
 
     request: HttpRequest
     account: Account
@@ -74,26 +74,26 @@ class ApiCall(NamedTuple):
 
 
 class Created(NamedTuple):
-    """What was made: its plain data, and the address under which it is found."""
+    """A created object: its plain data, and its address."""
 
     body: Any
     location: str
 
 
-#: What an operation answers: plain data, a page of a list, a job that was asked for, what was made, a file,
-#: or None where there is nothing to say.
+#: Result of an operation: plain data, a page of a list, an enqueued job, a created object, a file, or None.
 OperationAnswer = Mapping[str, Any] | CursorPage | Job | Created | HttpResponseBase | None
 
 
 class _OneType(BaseContentNegotiation):
-    """Answers are of one type, whatever a call would rather have."""
+    """Responses have one type, whatever the call accepts."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
-        """None: bodies are read by `_body_data`, and parsers only tell the OpenAPI document their type."""
+        """Return None: bodies are read by `_body_data`, and parsers only describe their type for the OpenAPI
+        document."""
         return None
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: Any = None) -> Any:
-        """The first."""
+        """Return the first."""
         return renderers[0], renderers[0].media_type
 
 
@@ -108,18 +108,18 @@ class OperationView(APIView):
     content_negotiation_class = _OneType
 
     def get_parsers(self) -> list[BaseParser]:
-        """JSON, or a form where the operation takes files."""
+        """Return JSON, or a form if the operation accepts files."""
         endpoint = self._endpoint()
         if endpoint is None or not endpoint.uploads:
             return [JSONParser()]
         return [MultiPartParser(), JSONParser()] if endpoint.takes_json else [MultiPartParser()]
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]
-        """What went wrong, as a problem; what is our fault is raised on."""
+        """Return an error as a problem; bugs are raised again."""
         return private(problem_of(exc, self._endpoint(), self.kwargs).response())
 
     def _endpoint(self) -> Endpoint | None:
-        # drf-spectacular asks before there is a request.
+        # drf-spectacular calls this without a request.
         method = getattr(self.request, "method", "") or ""
         return self.endpoints.get("GET" if method == "HEAD" else method)
 
@@ -152,7 +152,7 @@ class OperationView(APIView):
 
 
 def operation_view(route: str, methods: Mapping[str, Endpoint]) -> Any:
-    """What answers at the address of `route`."""
+    """Return the view of the address of `route`."""
 
     def answering() -> Any:
         def method(self: OperationView, request: Request, **path_arguments: Any) -> HttpResponseBase:
@@ -167,7 +167,7 @@ def operation_view(route: str, methods: Mapping[str, Endpoint]) -> Any:
 
 
 def _answer(endpoint: Endpoint, call: ApiCall) -> OperationAnswer:
-    """Have the operation done that a call asks for; its address holds some fields of the request."""
+    """Run the operation of a call; its address contains some fields of the request."""
     operation = endpoint.operation
     operation.authorize_named(call.path_arguments, call.account)
     for name in sorted(call.path_arguments.keys() & call.data.keys()):
@@ -215,8 +215,8 @@ def _page(listed: ListRequest, result: Listing | Pages) -> CursorPage:
 
 
 def address_values(request: Mapping[str, RequestField], query: Mapping[str, list[str]]) -> dict[str, Any]:
-    """What a query or a form says of a request's fields, as JSON has it; the others as they are, to be
-    refused."""
+    """Return a query's or a form's values of a request's fields in JSON form; others unchanged, to be
+    rejected."""
     fields = {name: field for name, field in request.items() if field.upload is None}
     data: dict[str, Any] = {}
     for name, texts in query.items():
@@ -226,7 +226,7 @@ def address_values(request: Mapping[str, RequestField], query: Mapping[str, list
 
 
 def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapping[str, Any]) -> Problem:
-    """An error of a call with these `path_arguments` as a problem; raises it again if it is a bug."""
+    """Return an error of a call with these `path_arguments` as a problem; raise it again if it is a bug."""
     match error:
         case Problem():
             return error
@@ -242,7 +242,7 @@ def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapp
             return no_role(*error.roles)
         case Invalid():
             for field_error in error.errors:
-                # A name in the address that nothing has is an address of nothing.
+                # An unknown name in the address means that the address does not exist.
                 if field_error.field in path_arguments and field_error.code != "extra_forbidden":
                     return missing(field_error.detail)
             return invalid_problem(error)
@@ -256,19 +256,19 @@ def problem_of(error: Exception, endpoint: Endpoint | None, path_arguments: Mapp
 
 
 def private(response: HttpResponseBase) -> HttpResponseBase:
-    """Nobody on the way keeps an answer."""
+    """Forbid caches to store the response."""
     response.headers.setdefault("Cache-Control", "no-store")
     return response
 
 
 def _body_data(endpoint: Endpoint, request: HttpRequest) -> Any:
-    """What a body says: JSON, {} where it is empty; or the fields of a form, but for its files."""
+    """Return the content of a body: JSON, {} if it is empty; or the fields of a form, except its files."""
     kind = (request.content_type or "").strip().lower()
     if endpoint.uploads and kind == _FORM:
         return request.POST
     if endpoint.uploads and not endpoint.takes_json:
         raise _bad_type(_FORM)
-    if kind.startswith("multipart/"):  # it was read as a form: there is no body any more
+    if kind.startswith("multipart/"):  # it was read as a form: the body is consumed
         raise _bad_type(_JSON)
     if not request.body:
         return {}
@@ -281,7 +281,7 @@ def _body_data(endpoint: Endpoint, request: HttpRequest) -> Any:
 
 
 def _read(endpoint: Endpoint, request: HttpRequest) -> dict[str, Any]:
-    """The raw values of the request's fields, and of a list's cursor, which are checked later."""
+    """Return the raw values of the request's fields, and of a list's cursor, which are checked later."""
     query, operation = dict(request.GET.lists()), endpoint.operation
     if endpoint.reads:
         cursor_fields = request_fields(CursorRequest) if operation.listed else {}
@@ -302,7 +302,7 @@ def _bad_type(kind: str) -> Problem:
 
 
 def _key_of(endpoint: Endpoint, account: Account, request: HttpRequest) -> CallKey | None:
-    """The call under the key that it was sent with; None without one. Raises Problem."""
+    """Return the call with its idempotency key; None without one. Raises Problem."""
     key = request.headers.get(KEY_HEADER)
     if key is None:
         return None
@@ -311,13 +311,13 @@ def _key_of(endpoint: Endpoint, account: Account, request: HttpRequest) -> CallK
         raise Problem(HTTPStatus.BAD_REQUEST, "bad_key", detail, field=KEY_HEADER)
     body = _form_as_bytes(request) if request.content_type == _FORM else request.body
     digest = digest_of_call(request.get_full_path(), body)
-    # What a token for one corpus or campaign may not do, it is not told the answer of either.
+    # A token for one corpus or campaign must not get the stored response to a call outside it.
     scope = "" if account.limit == WHOLE_SERVER else " {}:{}".format(*account.limit)
     return CallKey(account, f"{endpoint.rest.method} {endpoint.route}{scope}", key, digest)
 
 
 def _form_as_bytes(request: HttpRequest) -> bytes:
-    """A form and its files, as far as they tell two calls apart."""
+    """Return a form and its files as bytes, as far as they distinguish two calls."""
     parts: list[Any] = sorted(request.POST.lists())
     for name in sorted(request.FILES):
         for file in request.FILES.getlist(name):
@@ -330,7 +330,7 @@ def _form_as_bytes(request: HttpRequest) -> bytes:
 
 
 def _answered_once(key: CallKey, endpoint: Endpoint, call: ApiCall) -> HttpResponseBase:
-    """Do the work unless it was done under this key; answer as then."""
+    """Run the operation unless it was run under this key; return the stored response otherwise."""
     try:
         answer, before = done_once(
             key,
@@ -353,7 +353,7 @@ def _answered_once(key: CallKey, endpoint: Endpoint, call: ApiCall) -> HttpRespo
 
 
 def _call_answer(endpoint: Endpoint, answer: OperationAnswer) -> CallAnswer:
-    """An answer as it is stored and sent."""
+    """Return a response as it is stored and sent."""
     location = ""
     body: Any = answer
     match answer:

@@ -59,7 +59,7 @@ def _published(kind: str) -> AnswerTime:
 
 
 def _measured(lines: Mapping[int, tuple[int, float]]) -> AnswerTime | None:
-    """Return the mean over all answers, with its interval over workers; None where there are too few.
+    """Return the mean over all answers, with its interval over workers; None if there are too few.
 
     `lines`: worker -> answers and seconds, of all campaigns together.
     """

@@ -53,7 +53,7 @@ class Range:
 class DraftEstimate:
     """Answers, hours and money (currency units) for `images`, and for a pilot of `pilot` of them.
 
-    `sampled`: the number of images in the rehearsal, 0 where everything is counted; `guessed`: their chains
+    `sampled`: the number of images in the rehearsal, 0 if everything is counted; `guessed`: their chains
     were guessed from their captions; `whole`: no images remain. `by_kind`: answers of each kind.
     """
 
@@ -84,7 +84,7 @@ class EstimateTerms:
 
 
 def estimate_draft(plan: DraftPlan, *, pilot: int) -> DraftEstimate | None:
-    """Return the estimate of a draft; None where it has no image. Stores its intermediate results with the
+    """Return the estimate of a draft; None if it has no image. Stores its intermediate results with the
     draft."""
     images = plan.chosen_images().count()
     if not images or plan.corpus is None:

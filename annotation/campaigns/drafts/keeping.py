@@ -24,14 +24,14 @@ def drafts_of(account: Account) -> QuerySet[CampaignDraft]:
 def begin_draft(*, owner: Account, corpus: Corpus) -> CampaignDraft:
     """Create a draft for `corpus`, with an unused name and defaults for everything else.
 
-    Raises CampaignError where the account has the maximum number.
+    Raises CampaignError if the account has the maximum number.
     """
     return _created(owner, corpus=corpus, fields={"name": _free_name(corpus.name)})
 
 
 def duplicate_to_draft(*, campaign: Campaign, owner: Account) -> CampaignDraft:
     """Create a draft that copies a campaign: its corpus, tasks and settings; its texts and control items are
-    copied when it is opened. Raises CampaignError where the account has the maximum number."""
+    copied when it is opened. Raises CampaignError if the account has the maximum number."""
     return _created(
         owner,
         corpus=campaign.corpus,

@@ -56,7 +56,7 @@ def marks_of(plan: DraftPlan) -> dict[MarkKey, Mark]:
 def mark_for(plan: DraftPlan, posed: PosedQuestion, purpose: str, known: Any, *, done: bool = True) -> Mark:
     """Return the mark by which `known` is the answer to a question: its word, boxes, or ticks.
 
-    `done`: for a drawing, whether no further box is missing. Raises BadItem where it cannot be a control
+    `done`: for a drawing, whether no further box is missing. Raises BadItem if it cannot be a control
     item.
     """
     assert plan.corpus is not None
@@ -186,7 +186,7 @@ def strata_there(plan: DraftPlan) -> dict[tuple[str, str], Counter[str]]:
 
 
 def check_items(plan: DraftPlan, items: Iterable[MarkedItem]) -> None:
-    """Raise BadItem where one of the items cannot be a control item of the campaign; nothing is stored."""
+    """Raise BadItem if one of the items cannot be a control item of the campaign; nothing is stored."""
     assert plan.corpus is not None
     items = list(items)
     images = Images(plan.corpus.pk, {item.image for item in items})

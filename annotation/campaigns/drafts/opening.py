@@ -37,7 +37,7 @@ def open_draft(*, draft: CampaignDraft, enqueue: Enqueue) -> Campaign:
     """Create the campaign of a draft with its control items, queue the opening of its images, and delete the
     draft.
 
-    All or nothing. Raises CampaignError where anything is missing.
+    All or nothing. Raises CampaignError if anything is missing.
     """
     with database.writing():
         row = CampaignDraft.objects.select_for_update(of=("self",)).filter(pk=draft.pk).first()
@@ -120,7 +120,7 @@ def go_on_with_all(
     *, campaign: Campaign, enqueue: Callable[[Campaign, dict[str, Any]], _T], actor: Account | None = None
 ) -> _T:
     """Open the images that a pilot did not include; return the result of `enqueue`. Raises CampaignError
-    where there is no pilot any more."""
+    if there is no pilot any more."""
     with database.writing():
         row = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if row.pilot is None or row.state not in (Campaign.OPEN, Campaign.PAUSED):

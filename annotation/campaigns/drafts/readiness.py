@@ -102,7 +102,7 @@ def _of_corpus(plan: DraftPlan) -> list[ReadinessLine]:
 
 
 def _not_english(plan: DraftPlan) -> str:
-    """Return the consequence of captions that are not English; "" where they are, or where phrases were
+    """Return the consequence of captions that are not English; "" if they are, or where phrases were
     imported or marked."""
     assert plan.corpus is not None
     if plan.tasks == ENTITIES and gold_layer(plan.corpus) is not None:

@@ -32,7 +32,7 @@ PILOT_IMAGES = 20
 
 @dataclass(frozen=True, slots=True)
 class DraftPlan:
-    """The content of a draft. `corpus` is None where it was deleted, or is no longer visible to the owner;
+    """The content of a draft. `corpus` is None if it was deleted, or is no longer visible to the owner;
     the same holds for `like`, the campaign whose texts and items are copied.
 
     `known` names the layer, or the split, for the test. `problems`: errors by field. `answer_times`: how long

@@ -39,8 +39,8 @@ def _tasks() -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCampaignRequest:
-    """What is missing, and what it would take in hours and money, with intervals. Nothing is opened. Of
-    questions about chains the protocol is rehearsed on some images."""
+    """What is missing, and the estimated hours and money, with intervals. Nothing is opened. For questions
+    about chains, the protocol is rehearsed on some images."""
 
     name: Annotated[str, Named(), Help(_("Name"), _("Its layer gets the same name"))]
     corpus: Annotated[
@@ -142,7 +142,7 @@ class AmountRange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanEstimate:
     """The estimate of a campaign, with 95 % intervals. `sampled`: the number of images in the rehearsal, 0
-    where everything is counted; `guessed`: their chains were guessed from their captions. The test is not
+    if everything is counted; `guessed`: their chains were guessed from their captions. The test is not
     paid and not included."""
 
     images: int
@@ -207,7 +207,7 @@ def draft_plan(request: PlanCampaignRequest, context: OperationContext) -> Draft
 
 
 def check_plan(request: PlanCampaignRequest, plan: DraftPlan) -> None:
-    """Raise Invalid where the request names images or a source of the test that do not exist, or where some
+    """Raise Invalid if the request names images or a source of the test that do not exist, or if some
     kind would earn nothing without confirmation."""
     invalid_settings = {name: plan.problems[name] for name in _CHECKED if name in plan.problems}
     if invalid_settings:

@@ -34,9 +34,9 @@ class LearnedLinks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnLinksRequest(CampaignRequest):
-    """Count from the campaign's finished images, or from a layer with chains, how likely two phrases refer
-    to the same thing, and compare a phrase with likely chains first: the settings order and
-    saving.link_chances. Once somebody has worked, this holds for images that are not open yet."""
+    """Count from the campaign's finished images, or from a layer with chains, how likely two phrases refer to
+    the same thing, and compare a phrase with likely chains first: the settings order and saving.link_chances.
+    Once somebody has worked, this applies to images that are not open yet."""
 
     corpus: Annotated[
         Annotated[str, Named(CORPORA)] | None,
@@ -67,7 +67,7 @@ class LearnedLinkChances:
 
 def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> LearnedLinkChances:
     """Learn link probabilities from the available data. Raises CampaignError and UnknownName."""
-    learnt = learn_links(
+    learned = learn_links(
         campaign=request.row(),
         corpus=request.corpus,
         layer=request.layer,
@@ -76,11 +76,11 @@ def learn_named_links(request: LearnLinksRequest, context: OperationContext) -> 
     )
     return LearnedLinkChances(
         campaign=request.campaign,
-        images=learnt.images,
-        pairs=learnt.pairs,
-        version=learnt.change.version,
-        changed=learnt.change.differences,
-        reopened=learnt.change.reopened,
+        images=learned.images,
+        pairs=learned.pairs,
+        version=learned.change.version,
+        changed=learned.change.differences,
+        reopened=learned.change.reopened,
     )
 
 
@@ -97,7 +97,7 @@ def learn_links(
     including changes saved meanwhile. Open images keep their settings once somebody has worked.
 
     Counts the campaign's finished images, or a `layer` of `corpus` (its own corpus by default; the gold layer
-    by default). Raises CampaignError where there are no images, and as `change_some_settings` does.
+    by default). Raises CampaignError if there are no images, and as `change_some_settings` does.
     """
     images = 0
 

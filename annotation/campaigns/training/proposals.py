@@ -26,15 +26,15 @@ _NamedModelAnnotator = Annotated[model_annotators.ModelAnnotatorName, Help(gette
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportProposalsRequest(CampaignRequest):
-    """JSON, an image in each line: such a file can be imported, and studied."""
+    """JSON lines, one per image, which can be imported and studied."""
 
     model_annotator: _NamedModelAnnotator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportProposalsRequest(CampaignRequest):
-    """The model annotator answers at once with them, and no longer learns by itself: training it replaces
-    them."""
+    """The model annotator answers with them at once, and is no longer trained automatically: training it
+    replaces them."""
 
     model_annotator: _NamedModelAnnotator
     file: Annotated[
@@ -104,7 +104,7 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
         images = model_annotators.store_proposals(model_annotator, proposals(), version=version)
         if not images:
             raise CampaignError(
-                _("%(file)s has no image; the model annotator is what it was") % {"file": request.file}
+                _("%(file)s has no image; the model annotator was not changed") % {"file": request.file}
             )
         source = f"file {request.file.name}"
         model_annotators.record_training(model_annotator, images=None, source=source, from_file=True)

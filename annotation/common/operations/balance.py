@@ -1,4 +1,4 @@
-"""Balance sheets of imports in words, and the confirmation that what is found and not used may be left."""
+"""Balance sheets of imports in words, and the confirmation that unused things may be left."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from phrasebox.balance import BalanceSheet, Remainder, Tally, counted_by
 _C = TypeVar("_C")
 _R = TypeVar("_R")
 
-#: Kinds of things in words.
+#: Labels of kinds of things.
 KINDS_IN_WORDS = {
     balance.SOURCE_FILES: _("files"),
     balance.PICTURES: _("pictures"),
@@ -50,7 +50,7 @@ KINDS_IN_WORDS = {
     balance.MENTIONS: _("phrases"),
     balance.QUERIES: _("queries"),
 }
-#: Why so many things are left.
+#: Why a number of things is left.
 LEFT_IN_WORDS = {
     balance.PROBLEM: _("%(count)s with a problem"),
     balance.OF_LEFT: _("%(count)s of images that were left"),
@@ -58,7 +58,7 @@ LEFT_IN_WORDS = {
     balance.COMPANION: _("%(count)s that other imports read"),
     balance.OUTSIDE: _("%(count)s outside of their picture"),
     balance.NOT_NEEDED: _("%(count)s of words that the corpus does not use"),
-    balance.REPEATED: _("%(count)s that repeat another"),
+    balance.DUPLICATE: _("%(count)s that repeat another"),
     balance.NOT_REQUESTED: _("%(count)s of images that were not requested"),
     balance.WITHOUT_REFERENCE: _("%(count)s of images without a caption to compare with"),
     balance.BELOW_DEPTH: _("%(count)s below the depth that is stored"),
@@ -73,7 +73,7 @@ LEFT_IN_WORDS = {
     balance.NO_AREA: _("%(count)s without an area"),
     balance.WITHOUT_BOX: _("%(count)s without a box in the files"),
 }
-#: What is said of so many things that were taken.
+#: Notes on a number of things that were taken.
 NOTES_IN_WORDS = {
     balance.TURNED: _("pictures turned upright, as their EXIF data says; boxes are of those: %(count)s"),
     balance.RAW_FRAME: _(
@@ -85,7 +85,7 @@ NOTES_IN_WORDS = {
     balance.TOO_SMALL: _("pictures too small to be asked about: %(count)s"),
     balance.PICTURELESS: _("images without a picture: %(count)s"),
 }
-#: How a person says that what is found and not used may be left.
+#: The confirmation that unused things may be left.
 LEAVE_UNUSED = Help(
     _("Ignore unused content"), _("Without this, a source with unused content is not imported")
 )
@@ -101,19 +101,19 @@ class SheetRow(NamedTuple):
 
 
 def sheet_rows(sheet: BalanceSheet) -> Iterator[SheetRow]:
-    """The lines of a balance sheet, as a table has them."""
+    """Yield the lines of a balance sheet, for a table."""
     for line in sheet.lines:
         left = "; ".join(_left(rest) for rest in line.left)
         yield SheetRow(str(KINDS_IN_WORDS.get(line.kind, line.kind)), line.found, line.taken, left)
 
 
 def sheet_notes(sheet: BalanceSheet) -> list[str]:
-    """What is said of things that were taken."""
+    """Return the notes on things that were taken."""
     return [_named(str(NOTES_IN_WORDS[note.note]), note.count, note.examples) for note in sheet.notes]
 
 
 def sheet_text(sheet: BalanceSheet) -> list[str]:
-    """A balance sheet line by line."""
+    """Return a balance sheet as lines of text."""
     lines = []
     for row in sheet_rows(sheet):
         text = _t("%(kind)s: %(found)d found, %(taken)d taken") % row._asdict()
@@ -122,14 +122,14 @@ def sheet_text(sheet: BalanceSheet) -> list[str]:
 
 
 def check_used(sheet: BalanceSheet, *, leave_unused: bool) -> None:
-    """Raise Invalid where something is found and not used, and nobody says that it may be left."""
+    """Raise Invalid if something is unused, without confirmation."""
     if not leave_unused and sheet.unused:
         kinds = ((str(KINDS_IN_WORDS.get(kind, kind)), _left(rest)) for kind, rest in sheet.unused)
         raise invalid("leave_unused", "unused", what="; ".join(f"{kind}: {left}" for kind, left in kinds))
 
 
 def with_sheet(run: Callable[[Any, _C], _R]) -> Callable[[Any, _C], _R]:
-    """An operation's function whose result has the balance sheet of what its readers counted, as `sheet`."""
+    """Wrap an operation's function so that its result has the balance sheet of its readers as `sheet`."""
 
     @wraps(run)
     def counted(request: Any, context: _C) -> _R:
@@ -146,7 +146,7 @@ def _left(rest: Remainder) -> str:
 
 
 def _named(words: str, count: int, examples: tuple[str, ...]) -> str:
-    """The words, with some names; those of files may hold anything, and what steers a terminal too."""
+    """Return the words, with some names; names of files may contain anything, including control sequences."""
     text = words % {"count": count}
     names = ", ".join(examples) + (", …" if count > len(examples) else "")
     printable = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in names)

@@ -36,7 +36,7 @@ class StoredKind:
     column: str = "name"
 
     def find(self, name: Any, account: Any, roles: Iterable[str]) -> Model | None:
-        """Return the row of that name that the account may use; None where there is none."""
+        """Return the row of that name that the account may use; None if there is none."""
         if isinstance(name, int) and name > LARGEST_ID:
             return None
         row: Model | None = self.rows(account, *roles).filter(**{self.column: name}).first()

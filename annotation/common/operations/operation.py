@@ -251,10 +251,10 @@ class Operation:
         return self.run.__module__.partition(".")[0]
 
     def authorize(self, request: Any, account: Any) -> Any:
-        """Return the row to which the permission applies, None where there is none; account None may do
+        """Return the row to which the permission applies, None if there is none; account None may do
         everything.
 
-        Raises Forbidden, and Invalid where the request names something that does not exist, or is not visible
+        Raises Forbidden, and Invalid if the request names something that does not exist, or is not visible
         to the account.
         """
         row = None

@@ -178,7 +178,7 @@ def _no_number(name: str) -> float:
 
 
 def _depth(text: str) -> int:
-    """Return the maximum nesting depth of brackets outside of strings; 0 where there are few."""
+    """Return the maximum nesting depth of brackets outside of strings; 0 if there are few."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return 0
     deep = deepest = 0

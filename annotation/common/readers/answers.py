@@ -1,4 +1,4 @@
-"""What comes back from a reader: data of a few kinds, and exceptions of ours. Nothing of it can run code."""
+"""Results of a reader: data of a few kinds, and our exceptions. None of it can run code."""
 
 import io
 import pickle
@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.common.reader_server import OUR_PACKAGES
 
-#: What others than we may be, and what makes an array of bytes.
+#: Permitted kinds besides ours, and the functions that make an array from bytes.
 _KNOWN = {
     ("builtins", "complex"),
     ("builtins", "frozenset"),
@@ -31,12 +31,12 @@ _KNOWN = {
 
 
 class UnexpectedAnswer(ValueError):
-    """A reader sent what no reader of ours sends."""
+    """A reader sent anything but such results."""
 
 
 class _Answers(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """A kind of data; raises UnexpectedAnswer for anything else."""
+        """Return a permitted kind of data. Raises UnexpectedAnswer for any other."""
         if (module, name) in _KNOWN:
             return super().find_class(module, name)
         kind = getattr(sys.modules.get(module), name, None)
@@ -47,7 +47,7 @@ class _Answers(pickle.Unpickler):
 
 
 def read_answer(data: bytes) -> Any:
-    """The data of a message; raises UnexpectedAnswer."""
+    """Return the data of a message. Raises UnexpectedAnswer."""
     try:
         return _Answers(io.BytesIO(data)).load()
     except UnexpectedAnswer:
@@ -57,7 +57,7 @@ def read_answer(data: bytes) -> Any:
 
 
 def read_error(data: bytes) -> Exception:
-    """The exception that a reader raised; raises UnexpectedAnswer where it is none of ours."""
+    """Return the exception of a reader. Raises UnexpectedAnswer if it is not ours."""
     module, name, args, fields = read_answer(data)
     kind = getattr(sys.modules.get(module), name, None)
     if module.partition(".")[0] not in OUR_PACKAGES or not isinstance(kind, type):

@@ -1,4 +1,4 @@
-"""The readers of this process: started when the first file comes, ended with it, or when none comes."""
+"""The readers of this process: started with the first file, ended with the process, or when idle."""
 
 import json
 import logging
@@ -26,13 +26,13 @@ from phrasebox.text_files import FormatError
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
-#: Bytes of the files of a request from which it is a large one.
+#: Minimum bytes of the files of a large request.
 LARGE = 4 * 2**20
-#: Readers of small files, and of large ones, that one process has at a time.
+#: Number of readers of small files, and of large ones, that one process has at a time.
 _SMALL_AT_ONCE, _LARGE_AT_ONCE = 2, 2
-#: By how a file's name ends, the library that is imported before its reader is forked.
+#: The library that is imported before a reader is forked, by the suffix of the file's name.
 _LIBRARIES = {".parquet": "pyarrow.parquet", ".h5": "h5py", ".hdf5": "h5py"}
-#: Seconds that a file waits for a reader.
+#: Maximum seconds that a file waits for a reader.
 _LONGEST_WAIT = 60.0
 
 
@@ -50,7 +50,7 @@ class _Pool:
         }
 
     def ask(self, modules: Sequence[str], limits: server.Limits) -> tuple[socket.socket, int]:
-        """Where a new reader answers, and where it is said how it died."""
+        """Return the connection to a new reader, and the descriptor on which its death is reported."""
         ours, theirs = socket.socketpair()
         status, says = os.pipe()
         request = {"modules": modules, "limits": {"memory": limits.memory, "seconds": limits.seconds}}
@@ -61,7 +61,7 @@ class _Pool:
                     try:
                         socket.send_fds(control, [json.dumps(request).encode()], [theirs.fileno(), says])
                         break
-                    except OSError:  # it had nothing to do, and ended
+                    except OSError:  # it was idle, and ended
                         self._stop()
                         if not again:
                             raise
@@ -80,7 +80,7 @@ class _Pool:
         if self._control is None:
             ours, theirs = socket.socketpair()
             environment = dict(settings.READER_ENVIRONMENT)
-            # One thread: what forks must have no others.
+            # One thread: a process that forks must have no others.
             environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
             environment |= {
                 "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -96,7 +96,7 @@ class _Pool:
                     cwd=settings.BASE_DIR,
                     env=environment,
                     pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # Ctrl-C is for who started us
+                    start_new_session=True,  # Ctrl-C is for the parent process
                 )
             self._control, self.offline = ours, ours.recv(1) == b"1"
         return self._control
@@ -114,7 +114,7 @@ _pool = _Pool()
 
 
 def _forget() -> None:
-    """A forked process has readers of its own, and lets those of its parent end with that."""
+    """A forked process has readers of its own, and drops those of its parent."""
     global _pool
     if _pool._control is not None:
         _pool._control.close()
@@ -125,7 +125,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def readers_have_no_network() -> bool:
-    """Whether the system lets us keep readers from the network."""
+    """Return whether the system permits us to isolate readers from the network."""
     trial = _Pool()
     try:
         trial._started()
@@ -135,7 +135,7 @@ def readers_have_no_network() -> bool:
 
 
 def read(function: Callable[..., _T], *arguments: Any) -> _T:
-    """What `function` returns, called by a reader; raises as it does, and FormatError."""
+    """Return `function(*arguments)`, called by a reader. Raises as it does, and FormatError."""
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:
             if kind == server.VALUE:
@@ -144,7 +144,7 @@ def read(function: Callable[..., _T], *arguments: Any) -> _T:
 
 
 def stream(function: Callable[..., Iterator[_T]], *arguments: Any) -> Generator[_T, None, None]:
-    """What `function` yields, called by a reader; raises as it does, and FormatError."""
+    """Yield the items of `function(*arguments)`, called by a reader. Raises as it does, and FormatError."""
     with _reader(cast(Any, function), arguments) as answers:
         for kind, data in answers:
             if kind == server.ITEMS:
@@ -163,7 +163,7 @@ def _understood(data: bytes, arguments: tuple[Any, ...]) -> Any:
 def _reader(
     function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Iterator[Iterator[tuple[bytes, bytes]]]:
-    """The messages of a reader to its end."""
+    """Yield the messages of a reader to its end."""
     files, limits = _files(arguments), _limits()
     file, large = files[0], sum(map(_size, files)) > LARGE
     slot = _pool.slots[large]
@@ -174,7 +174,7 @@ def _reader(
         try:
             connection.settimeout(3.0 * limits.seconds)
             call = pickle.dumps((os.getcwd(), function.__module__, function.__qualname__, arguments), 5)
-            with suppress(BrokenPipeError, ConnectionResetError):  # how it died is said below
+            with suppress(BrokenPipeError, ConnectionResetError):  # its end is reported below
                 connection.sendall(struct.pack("<Q", len(call)) + call)
             yield _messages(connection, status, file, limits)
         finally:
@@ -202,9 +202,8 @@ def _messages(
                 return
             case server.TOO_LARGE:
                 size = filesizeformat(server.LARGEST_MESSAGE).replace("\xa0", " ")
-                raise FormatError(
-                    f"holds an entry of more than {size}", file=file, expected="smaller entries"
-                )
+                problem = f"holds an entry of more than {size} or {server.MOST_VALUES:,} values"
+                raise FormatError(problem, file=file, expected="smaller entries")
             case server.OUT_OF_MEMORY:
                 _refuse(server.MEMORY, file, limits)
             case server.COUNTED:
@@ -242,7 +241,7 @@ def _refuse(reason: str, file: Path, limits: server.Limits) -> NoReturn:
 
 
 def _libraries(files: Iterable[Path]) -> list[str]:
-    """What takes long to import, and these files need."""
+    """Return the slow libraries that these files need."""
     return [_LIBRARIES[ending] for file in files if (ending := file.suffix.lower()) in _LIBRARIES]
 
 
@@ -251,7 +250,7 @@ def _limits() -> server.Limits:
 
 
 def _files(arguments: tuple[Any, ...]) -> list[Path]:
-    """The files among arguments."""
+    """Return the files among arguments."""
     return [part for part in _flat(arguments) if isinstance(part, Path)] or [Path("file")]
 
 

@@ -1,1 +1,1 @@
-"""Release bundles: all that a campaign asked, was answered and made of it, with a script that checks it."""
+"""Release bundles: a campaign's questions, answers and results, with a script that checks them."""

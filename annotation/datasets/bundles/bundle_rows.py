@@ -1,4 +1,4 @@
-"""What a bundle says of one image: what its answers settled, and what came of it."""
+"""Rows of a bundle about one image: which answers settled its questions, and the result."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,15 +18,15 @@ from annotation.queue.image_state import merged_of
 
 BundleRow = dict[str, Any]
 
-#: What `check.py` calls the outcome of a question that is only counted, and of one that people reported.
+#: Outcomes in `check.py` of a counted question, and of one that people reported.
 _ANSWERED, _FLAGGED = "ANSWERED", "FLAGGED"
 
 
 def chain_rows(
     fold: Fold, judgments: Sequence[Judgment], numbers: Mapping[str, int]
 ) -> tuple[dict[str, list[BundleRow]], ImageState]:
-    """The rows of an image whose `fold` reads `judgments`, by file, and its state. `numbers` has what the
-    bundle calls each judgment."""
+    """Return the rows of an image whose `fold` reads `judgments`, by file, and its state. `numbers` are the
+    judgments' numbers in the bundle."""
     state, settled = settled_questions(fold, judgments)
     mentions = [
         {
@@ -60,7 +60,7 @@ def _outcomes(
             "outcome": question.outcome.upper(),
         }
         if kind_of(kind).mentions == (2, 2):
-            # The mention that looks for its chain; the other one stands in it.
+            # The mention that is being placed; the other one is in the chain.
             row["placed"] = max(question.key.split("|")[1:], key=order.__getitem__)
         if last.box is not None:
             row["box"] = corners(last.box)
@@ -83,8 +83,8 @@ def _chain(chain: ChainState, numbers: Mapping[str, int]) -> BundleRow:
 def counted_outcomes(
     fold: CountedFold, judgments: Sequence[Judgment], answers: Sequence[BundleRow], numbers: Mapping[str, int]
 ) -> Iterator[BundleRow]:
-    """The outcomes of the questions of an image that are only counted. `answers` are all there are, under the
-    names of the bundle."""
+    """Return the outcomes of an image's counted questions. `answers` are all answers, under the names of the
+    bundle."""
     by_number = {answer["id"]: answer for answer in answers}
     open_keys = {question.key for question in fold(judgments).questions}
     for question in fold.questions:
@@ -103,7 +103,7 @@ def counted_outcomes(
 
 
 def _pairs(answers: Iterable[BundleRow], kind: str) -> dict[str, list[int]]:
-    """Of pages: pair -> how many said yes, and how many were asked."""
+    """Return, for pages, how many said yes to each pair, and how many answered."""
     pairs: dict[str, list[int]] = {}
     for answer in answers if is_page(kind) else ():
         for pair in answer["pairs"]:

@@ -1,4 +1,4 @@
-"""Control items in a bundle: with the answers to them, once nobody can learn from them what is asked."""
+"""Control items in a bundle, with their answers, once they are no longer secret."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +9,8 @@ from annotation.selectors.answers import caption_at, control_answers
 
 
 class ReleasedControls:
-    """The control items of a campaign that its bundle holds: none before it is closed (`ended`), and none
-    about an image of which a campaign that is not closed uses one of the same kind."""
+    """The control items of a campaign that its bundle contains: none before it is closed (`ended`), and none
+    about an image for which an open campaign uses one of the same kind."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.ended = campaign.state == Campaign.CLOSED
@@ -26,7 +26,7 @@ class ReleasedControls:
         self._campaign = campaign
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each item."""
+        """Yield a row for each item."""
         for row in self._rows:
             yield {
                 "id": self._numbers[row.pk],
@@ -41,13 +41,13 @@ class ReleasedControls:
             }
 
     def answers(self) -> Iterator[dict[str, Any]]:
-        """The answers to them, each with the number of its item."""
+        """Yield the answers to them, each with the number of its item."""
         for answer in control_answers(self._campaign) if self._rows else ():
             if (number := self._numbers.get(answer["control"])) is not None:
                 yield {**answer, "control": number}
 
     def without_hidden(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """An answer to a page without the pairs of control images that the bundle does not hold."""
+        """Return an answer to a page without the pairs of control images that the bundle does not contain."""
         if "pairs" not in answer or not self._hidden:
             return answer
         kind = answer["kind"]
@@ -60,7 +60,7 @@ class ReleasedControls:
 
 
 def _visible_content(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What an item shows, captions by their names and not by ids of rows."""
+    """Return what an item shows, captions by their names instead of ids of rows."""
     blocks = [tuple(caption) for block in content.get("blocks", ()) for caption in block["captions"]]
     single = [tuple(content["caption"])] if "caption" in content else []
     visible = {name: value for name, value in content.items() if name not in ("blocks", "caption")}

@@ -1,8 +1,8 @@
-"""What a published bundle calls people and answers: nothing of it leads back to a pseudonym of the server.
+"""Names of people and answers in a published bundle, which do not reveal the server's pseudonyms.
 
-Names are drawn anew for each bundle. Somebody who was erased has no name that goes beyond one image, so that
-their answers cannot be followed from image to image; within an image it is needed, since nobody's second vote
-on a question counts. An answer is called by a number, as the server's own id is made of the pseudonym.
+Names are drawn again for each bundle. An erased worker has a separate name for each image, so that their
+answers cannot be linked across images; within an image the name is needed, since a worker's second vote on a
+question does not count. An answer has a number, as the server's own id contains the pseudonym.
 """
 
 import secrets
@@ -26,7 +26,8 @@ class ReleaseNames:
         self._answers = 0
 
     def of_image(self, records: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-        """The answers to one image, or to one control item, under their new names; id -> new number."""
+        """Return the answers to one image, or to one control item, under their new names, and new numbers by
+        id."""
         numbers: dict[str, int] = {}
         erased: dict[str, str] = {}
         released = []
@@ -46,14 +47,14 @@ class ReleaseNames:
 
     @staticmethod
     def key(kind: str, key: str, numbers: Mapping[str, int]) -> str:
-        """A question's key, in which a verdict names the answer that it is about by its number."""
+        """Return a question's key, in which a verdict refers to its answer by number."""
         if not kind_of(kind).judges:
             return key
         word, answer, rest = key.split("|", 2)
         return f"{word}|{numbers.get(answer, answer)}|{rest}"
 
     def _who(self, record: Mapping[str, Any], erased: dict[str, str]) -> dict[str, Any]:
-        """Who answered; of people who were erased the words are not passed on."""
+        """Return the fields of who answered, without the words of erased people."""
         pseudonym = record["worker"]
         if pseudonym in self._models:
             return {"worker": self._models[pseudonym]}

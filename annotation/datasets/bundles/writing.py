@@ -1,4 +1,4 @@
-"""A release bundle, file by file. All of an image is read as of one moment, so that its files agree."""
+"""Write a release bundle. All of an image is read in one snapshot, so that its files agree."""
 
 import csv
 import hashlib
@@ -38,7 +38,7 @@ from annotation.selectors.records import image_record
 from phrasebox.text_files import open_new
 
 _SUMS, _README, _SCRIPT = "SHA256SUMS", "README.md", "check.py"
-#: The files of rows, in the order of the images where they are about images.
+#: The files of rows, in the order of the images if they are about images.
 BUNDLE_TABLES = (
     *("images", "mentions", "answers", "rulings", "outcomes", "chains", "merges", "proposals"),
     *("settings", "instructions", "controls", "control_answers"),
@@ -48,7 +48,7 @@ _Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 def check_bundle(campaign: Campaign, *, simulated: bool = False) -> None:
-    """Raise ExportError where a campaign cannot be exported as a bundle."""
+    """Raise ExportError if a campaign cannot be exported as a bundle."""
     if campaign.simulated and not simulated:
         raise ExportError(simulated_refusal(campaign.name))
 
@@ -58,9 +58,8 @@ def write_bundle(
 ) -> Written:
     """Write the bundle of a campaign under the new folder `out`, which is complete once it exists.
 
-    People, answers and times get new names (`release_names`). Control items are in it once the campaign is
-    closed, but for those that another campaign uses which is not. `progress` is handed the images. Raises
-    ExportError.
+    People, answers and times get new names (`release_names`). It contains control items once the campaign is
+    closed, except those that an open campaign uses. `progress` gets the images. Raises ExportError.
     """
     check_bundle(campaign, simulated=simulated)
     with complete_folder(out) as partial:
@@ -78,7 +77,7 @@ def write_bundle(
 
 @dataclass
 class _Bundle:
-    """The files of a bundle, as they are written."""
+    """The files of a bundle while they are written."""
 
     campaign: Campaign
     files: dict[str, TextIO]
@@ -93,7 +92,8 @@ class _Bundle:
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def add_campaign(self) -> None:
-        """What is of no image: settings, instructions, control items with the answers to them."""
+        """Write the data that belongs to no image: settings, instructions, control items with their
+        answers."""
         days = {row.number: _day(row.created_at) for row in settings_versions(self.campaign)}
         for number, settings in sorted(settings_by_version(self.campaign).items()):
             row = {"version": number, "since": days.get(number), "settings": settings.as_dict()}
@@ -108,7 +108,8 @@ class _Bundle:
             self.add("control_answers", released)
 
     def records(self, progress: _Progress) -> Iterator[ImageRecord]:
-        """The complete images, each once all of its rows are written; of the others the rows are too."""
+        """Yield the complete images, each after all of its rows are written; rows of other images are written
+        too."""
         opened = OpenImage.objects.filter(campaign=self.campaign).order_by("position", "pk")
         for image in progress(list(opened.values_list("pk", flat=True))):
             with one_moment():
@@ -165,7 +166,7 @@ class _Bundle:
 
 
 def _add_texts(campaign: Campaign, written: Written, folder: Path) -> None:
-    """Add datasheet, notes, people, README and script, and at last the checksums of all files."""
+    """Add datasheet, notes, people, README and script, and finally the checksums of all files."""
     images = Image.objects.filter(pk__in=OpenImage.objects.filter(campaign=campaign).values("image"))
     of_chain = any(kind_of(kind).about == ABOUT_CHAIN for kind in campaign.kinds)
     layer = layer_to_read(campaign.corpus, campaign.name) if of_chain and _has_layer(campaign) else None

@@ -1,1 +1,1 @@
-"""What corpora hold, for people and programs: images, answers, tables, figures."""
+"""The content of corpora, for people and programs: images, answers, tables, figures."""

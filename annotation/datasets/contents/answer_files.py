@@ -1,4 +1,4 @@
-"""Every answer of a campaign in a file, a line of JSON each."""
+"""All answers of a campaign in a file, one JSON line each."""
 
 import json
 from collections import Counter
@@ -18,8 +18,8 @@ from annotation.selectors.corpora import CampaignRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportAnswersRequest(CampaignRequest):
-    """A line of JSON for each: who (a pseudonym), what was asked and answered, under which instructions, in
-    how many seconds."""
+    """A line of JSON for each: worker (a pseudonym), question, answer, version of the instructions, and
+    seconds."""
 
     controls: Annotated[bool, Help(_("Control items"), _("Answers to control items too"))] = False
     simulated: Annotated[
@@ -29,13 +29,13 @@ class ExportAnswersRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenAnswers:
-    """How many answers of each kind of question were written."""
+    """The number of written answers by kind of question."""
 
     answers: Mapping[str, int]
 
 
 def export_answers(request: ExportAnswersRequest, context: OperationContext) -> NewFile:
-    """The file of a campaign's answers. Raises ExportError for simulated ones, unless they may be."""
+    """Return the file of a campaign's answers. Raises ExportError for simulated ones, unless allowed."""
     row = request.row()
     if row.simulated and not request.simulated:
         raise ExportError(simulated_refusal(row.name))

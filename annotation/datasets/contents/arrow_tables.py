@@ -1,4 +1,4 @@
-"""Judgments and layers as Arrow streams: a table in record batches, however large, as it is read."""
+"""Judgments and layers as Arrow streams: a table in record batches, in bounded memory."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -23,14 +23,14 @@ from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.records import stream_records
 from models_core.extras import load_extra
 
-#: The type of an Arrow stream, and its rows in one record batch.
+#: The media type of an Arrow stream, and its rows per record batch.
 ARROW_TYPE = "application/vnd.apache.arrow.stream"
 ROWS_PER_BATCH = 2_000
 
 _TEXT, _INT, _FLOAT, _FLAG, _TIME, _TEXTS, _BOX, _BOXES = (
     *("string", "int32", "float64", "bool", "timestamp", "list<string>", "list<int32>", "list<list<int32>>"),
 )
-#: Columns and their types. `more` is JSON: what else the kind of question says (a text, regions, pairs).
+#: Columns and their types. `more` is JSON: other fields of the kind of question (a text, regions, pairs).
 JUDGMENT_COLUMNS = {
     "id": _TEXT,
     "kind": _TEXT,
@@ -51,7 +51,7 @@ JUDGMENT_COLUMNS = {
     "at": _TIME,
     "more": _TEXT,
 }
-#: A mention, its chain (null: not visual), what that is without boxes for, and its boxes.
+#: A mention, its chain (null: not visual), the reason if that has no boxes, and its boxes.
 MENTION_COLUMNS = {
     "image": _TEXT,
     "caption": _INT,
@@ -73,8 +73,8 @@ _Simulated = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentTableRequest(CampaignRequest):
-    """Those on control items are left out. Workers are pseudonyms; `by` says what they are: person, model
-    annotator or simulated. `more` has as JSON what a kind of question says beside its word."""
+    """Answers on control items are excluded. Workers are pseudonyms; `by` is person, model annotator or
+    simulated. `more` has, as JSON, the fields of an answer besides its word."""
 
     simulated: _Simulated = False
 
@@ -89,20 +89,20 @@ class MentionTableRequest(CorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRows:
-    """How many rows were written."""
+    """The number of written rows."""
 
     rows: int
 
 
 def export_judgment_table(request: JudgmentTableRequest, context: OperationContext) -> NewFile:
-    """The judgments of a campaign. Raises ExportError."""
+    """Return the judgments of a campaign. Raises ExportError."""
     row = request.row()
     name = _name(f"{row.name}-judgments", row.name if row.simulated else "", allowed=request.simulated)
     return NewFile(name, partial(write_arrow, JUDGMENT_COLUMNS, map(_judgment, answers(row))))
 
 
 def export_mention_table(request: MentionTableRequest, context: OperationContext) -> NewFile:
-    """The mentions of a layer. Raises LayerBehind and ExportError."""
+    """Return the mentions of a layer. Raises LayerBehind and ExportError."""
     corpus = request.row()
     layer_of_corpus(corpus, request.layer)
     most = None if context.by_path else MOST_IMAGES_UPDATED_FOR_PAGE
@@ -116,8 +116,8 @@ def export_mention_table(request: MentionTableRequest, context: OperationContext
 
 
 def _name(name: str, simulated: str, *, allowed: bool) -> str:
-    """The name of a file; of a simulation, the campaign's or layer's name `simulated`, it says so. Raises
-    ExportError where that is not allowed."""
+    """Return the name of a file; with the campaign's or layer's name `simulated`, it says so. Raises
+    ExportError if that is not allowed."""
     if not simulated:
         return f"{name}.arrow"
     if not allowed:
@@ -126,8 +126,8 @@ def _name(name: str, simulated: str, *, allowed: bool) -> str:
 
 
 def write_arrow(columns: dict[str, str], rows: Iterable[dict[str, Any]], path: Path) -> WrittenRows:
-    """Write an Arrow stream of these rows, a record batch at a time."""
-    # pyarrow costs a third of a second and 60 MB: only a stream pays for it.
+    """Write an Arrow stream of these rows, one record batch at a time."""
+    # Importing pyarrow takes a third of a second and 60 MB, so only a stream does.
     pa = load_extra("pyarrow")
 
     types = {

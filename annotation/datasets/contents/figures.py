@@ -1,4 +1,4 @@
-"""The figures of a layer, read from its rows, beside those in print, and what it cost."""
+"""The figures of a layer, read from its rows, beside the published ones, and its cost."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ def layer_statistics(
     split: str | None = None,
     progress: Callable[[Iterable[ImageRecord]], Iterable[ImageRecord]] = iter,
 ) -> Statistics:
-    """Count every image of `corpus` that `layer` covers, of one `split` or of all.
+    """Return the statistics of every image of `corpus` that `layer` covers, of one `split` or of all.
 
-    Chains that a reviewer excluded are not counted: they are not exported either.
+    Chains that a reviewer excluded are not counted, as they are not exported either.
     """
     statistics = Statistics()
     for record in progress(stream_records(corpus=corpus, layer=layer, split=split)):
@@ -40,8 +40,8 @@ def layer_statistics(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFiguresRequest(CorpusRequest):
-    """Beside those of Plummer et al. 2015 (Table 1, section 2.4), and what the layer cost.
-    docs/statistics.md says what is counted."""
+    """Compared with those of Plummer et al. 2015 (Table 1, section 2.4), and the layer's cost.
+    docs/statistics.md has the definitions."""
 
     layer: Annotated[LayerName | None, Help(_("Layer"), _("Needed where there are several"))] = None
     split: Annotated[
@@ -52,7 +52,7 @@ class DatasetFiguresRequest(CorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignReach:
-    """How many images a campaign has, has begun and has complete."""
+    """Numbers of a campaign's images: all, begun and complete."""
 
     images: int
     begun: int
@@ -61,8 +61,8 @@ class CampaignReach:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFigures:
-    """What a layer holds, by image, by category and in total; `printed` are the figures in print. `cost` is
-    of the whole layer, `campaign` says how far the campaign is that makes it."""
+    """Figures of a layer, by image, by category and in total; `printed` are the published ones. `cost` is
+    that of the whole layer, `campaign` the progress of its campaign."""
 
     corpus: str
     layer: str
@@ -83,7 +83,7 @@ class DatasetFigures:
 
 
 def dataset_figures(request: DatasetFiguresRequest, context: OperationContext) -> DatasetFigures:
-    """Count every image that the layer covers. Raises UnknownName and AmbiguousLayer."""
+    """Return the figures of all images that the layer covers. Raises UnknownName and AmbiguousLayer."""
     corpus = request.row()
     layer = layer_to_read(corpus, request.layer)
     if layer is None:
@@ -103,7 +103,7 @@ def dataset_figures(request: DatasetFiguresRequest, context: OperationContext) -
         split=request.split,
         **statistics.figures(),
         printed=PRINTED_STATISTICS,
-        # What a layer cost is known as a whole only.
+        # The cost of a layer is known only for the whole layer.
         cost=cost_figures(cost_of(layer, made_by)) if request.split is None else {},
         campaign=None if made_by is None else _reach(made_by),
     )

@@ -1,4 +1,4 @@
-"""Images of a corpus, with captions, tags and what layers say of them, as operations list and show them."""
+"""Images of a corpus, with captions, tags and layers, for operations that list and show them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from annotation.selectors import browse
 from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from annotation.selectors.tags.stored import frequent_tags, tag_list_of, tags_of_image
 
-#: What an image says of itself.
+#: Columns of an image's own fields.
 _COLUMNS = ("key", "filename", "split", "width", "height", "external_id")
 LayerName = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -34,12 +34,12 @@ class ImagesRequest(CorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRequest(CorpusRequest):
-    """Its captions and its tags, the best first, and what each layer says of it."""
+    """Its captions and its tags, the best first, and each layer's part for it."""
 
     image: Annotated[str, Field(max_length=255), Help(_("Image"), _("By its key"))]
 
     def image_row(self) -> Image:
-        """The image; raises Invalid where the corpus has none of this key."""
+        """Return the image. Raises Invalid if the corpus has none of this key."""
         image = Image.objects.select_related("corpus").filter(corpus=self.row(), key=self.image).first()
         if image is None:
             raise invalid("image", "unknown", kind=_("image"), value=self.image[:100])
@@ -48,7 +48,7 @@ class ImageRequest(CorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusTagsRequest(CorpusRequest):
-    """The most frequent first; none where none are stored."""
+    """The most frequent first; empty if none are stored."""
 
     contains: Annotated[str, Field(max_length=100), Help(_("Part"), _("Of the tag, in any case"))] = ""
 
@@ -65,8 +65,8 @@ class CaptionContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageSummary:
-    """An image and its captions. `picture` is an address for this token or session, good for an hour, and for
-    commands a path; null where the corpus came without pictures."""
+    """An image and its captions. `picture` is an address for this token or session, valid for an hour, and
+    for commands a path; null if the corpus has no pictures."""
 
     key: str
     filename: str
@@ -80,7 +80,7 @@ class ImageSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionContent:
-    """A phrase: words `start` to `end` (exclusive) of a caption. `chain` is null where it is not visual."""
+    """A phrase: words `start` to `end` (exclusive) of a caption. `chain` is null if it is not visual."""
 
     caption: int
     start: int
@@ -100,8 +100,8 @@ class BoxContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainContent:
-    """A chain of mentions that mean the same, by its key. `label` is its class in another tool, and `phrases`
-    describe it and stand in no caption, where the layer is from there."""
+    """A chain of coreferent mentions, by its key. In an imported layer, `label` is its class in the other
+    tool, and `phrases` describe it without being in a caption."""
 
     key: str
     label: str
@@ -113,7 +113,7 @@ class ChainContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerContent:
-    """What a layer says of one image; `covered` is false where it has not looked at it."""
+    """A layer's part for one image; `covered` is false if the layer does not cover it."""
 
     layer: str
     covered: bool
@@ -132,7 +132,7 @@ class TagOfImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageDetail(ImageSummary):
-    """An image with its tags, the best first, and what every layer of its corpus says of it."""
+    """An image with its tags, the best first, and the part of every layer of its corpus."""
 
     tags: tuple[TagOfImage, ...]
     layers: tuple[LayerContent, ...]
@@ -140,14 +140,14 @@ class ImageDetail(ImageSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagOfCorpus:
-    """A tag of a corpus, and how many of its images have it."""
+    """A tag of a corpus, and the number of its images that have it."""
 
     tag: str
     images: int
 
 
 def list_images(request: ImagesRequest, context: OperationContext) -> Pages:
-    """The images that are asked for."""
+    """Return the requested images."""
     corpus = request.row()
     try:
         read_tag_query(request.tags)
@@ -166,7 +166,7 @@ def list_images(request: ImagesRequest, context: OperationContext) -> Pages:
 
 
 def show_image(request: ImageRequest, context: OperationContext) -> ImageDetail:
-    """An image."""
+    """Return an image."""
     row = request.image_row()
     update_layers_of_image(row)
     return ImageDetail(
@@ -177,7 +177,7 @@ def show_image(request: ImageRequest, context: OperationContext) -> ImageDetail:
 
 
 def list_corpus_tags(request: CorpusTagsRequest, context: OperationContext) -> Pages:
-    """The tags of a corpus that are in force."""
+    """Return the active tags of a corpus."""
     stored = tag_list_of(request.row())
 
     def page(mark: Any, size: int) -> tuple[Iterable[TagOfCorpus], Any]:
@@ -191,7 +191,7 @@ def list_corpus_tags(request: CorpusTagsRequest, context: OperationContext) -> P
 
 
 def layer_of_corpus(corpus: Corpus, name: str) -> Layer:
-    """The published layer of that name; raises Invalid where there is none."""
+    """Return the published layer of that name. Raises Invalid if there is none."""
     layers = {layer.name: layer for layer in browse.layers_of(corpus)}
     if name not in layers:
         known = ", ".join(layers)

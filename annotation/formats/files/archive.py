@@ -1,7 +1,7 @@
-"""Archives unpacked for a reader, and refused where they are hostile.
+"""Unpack archives for a reader, and reject hostile ones.
 
-Only plain files and folders are taken out; every byte is counted as it comes, whatever the
-archive's own directory says of sizes.
+Only plain files and folders are extracted; every byte is counted as it is written, whatever sizes the
+archive's directory claims.
 """
 
 import bz2
@@ -47,10 +47,10 @@ _DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """What an archive may become: bytes in all, entries, and bytes per byte of archive.
+    """Limits of an archive: bytes in all, entries, and bytes per byte of archive.
 
-    The ratio is asked only beyond `ratio_from` bytes, since small texts may shrink a lot.
-    Flickr30k's pictures are 4.4 GB in 31,783 files and do not shrink; its captions shrink fivefold.
+    The ratio applies only beyond `ratio_from` bytes, since small texts may compress well. Flickr30k's
+    pictures are 4.4 GB in 31,783 files and do not compress; its captions compress fivefold.
     """
 
     size: int = 64 * 1024**3
@@ -61,12 +61,12 @@ class ArchiveLimits:
 
 DEFAULT_LIMITS = ArchiveLimits()
 
-#: What a tar header may hold, long names included; tarfile reads headers whole.
+#: Maximum size of a tar header, long names included; tarfile reads headers into memory.
 _LONGEST_HEADER = 1024 * 1024
 
 
 def is_archive(path: Path) -> bool:
-    """Whether the name says .zip, .tar, .tar.gz, .tgz, .tar.bz2, .tbz2, .tar.xz or .txz."""
+    """Whether the name ends in .zip, .tar, .tar.gz, .tgz, .tar.bz2, .tbz2, .tar.xz or .txz."""
     return path.name.lower().endswith((".zip", ".tar", *_COMPRESSED))
 
 
@@ -78,11 +78,11 @@ def unpacked_source(
     limits: ArchiveLimits = DEFAULT_LIMITS,
     unpack: Callable[[Path, Path, ArchiveLimits], Iterable[ArchiveLimits]] | None = None,
 ) -> Iterator[Path]:
-    """`path` itself, or for an archive a folder with what it held, gone when the context ends.
+    """Yield `path` itself, or for an archive a folder with its content, removed when the context ends.
 
-    `unpack` does as `unpack_archive`. The folder is made in `workdir`, else where temporary files go. Raises
-    FormatError, leaving nothing behind, for an entry that leads outside, a link, a device, a damaged or
-    encrypted archive, and one that grows past `limits`.
+    `unpack` works like `unpack_archive`. The folder is created in `workdir`, by default in the folder of
+    temporary files. Raises FormatError, leaving nothing behind, for an entry that leads outside, a link, a
+    device, a damaged or encrypted archive, and one that exceeds `limits`.
     """
     if path.is_dir() or not is_archive(path):
         yield path
@@ -99,10 +99,10 @@ def unpacked_source(
 
 
 def unpack_archive(path: Path, folder: Path, limits: ArchiveLimits) -> Iterator[ArchiveLimits]:
-    """Unpack the archive `path` into `folder`, which is made where it is missing; yields, entry by entry,
-    what is left of the limits for further archives.
+    """Unpack the archive `path` into `folder`, created if missing; yield, entry by entry, the rest of the
+    limits for further archives.
 
-    Raises FormatError as `unpacked_source` does; what was unpacked until then is left there.
+    Raises FormatError as `unpacked_source` does; what was unpacked until then stays there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     unpacker = _Unpacker(path, folder, limits)
@@ -116,13 +116,13 @@ def unpack_archive(path: Path, folder: Path, limits: ArchiveLimits) -> Iterator[
     except (NotImplementedError, RuntimeError) as error:
         raise unpacker.refuse(f"cannot be unpacked ({error})", "plain deflate, bzip2 or xz") from error
     except OSError as error:
-        # bz2 reports damage as an OSError without a number; the others are the disk's.
+        # bz2 reports damage as an OSError without a number; others come from the disk.
         why = error.strerror or str(error)
         raise unpacker.refuse(f"cannot be unpacked ({why})", "a whole archive and room for it") from error
 
 
 class _Unpacker:
-    """Writes entries below one folder and keeps count."""
+    """Writes entries below one folder and counts them."""
 
     def __init__(self, archive: Path, folder: Path, limits: ArchiveLimits) -> None:
         self.archive = archive
@@ -134,7 +134,7 @@ class _Unpacker:
 
     @property
     def left(self) -> ArchiveLimits:
-        """What is left of the limits."""
+        """Return the rest of the limits."""
         size, entries = self.limits.size - self.size, self.limits.entries - self.entries
         return replace(self.limits, size=size, entries=entries)
 
@@ -142,7 +142,7 @@ class _Unpacker:
         return FormatError(problem, file=self.archive, expected=expected)
 
     def target_of(self, name: str) -> Path:
-        """Where the entry `name` goes; raises FormatError where that is not inside the folder."""
+        """Return the target of the entry `name`. Raises FormatError if it is not inside the folder."""
         self.entries += 1
         if self.entries > self.limits.entries:
             raise self.refuse("holds too many entries", f"at most {self.limits.entries}")
@@ -173,7 +173,7 @@ class _Unpacker:
                 file.write(data)
 
     def check_growth(self, size: int) -> None:
-        """Raise FormatError where `size` unpacked bytes are more than the limits allow."""
+        """Raise FormatError if `size` unpacked bytes exceed the limits."""
         if size > self.limits.size:
             raise self.refuse(f"holds more than {self.limits.size} bytes", "a smaller archive, or a folder")
         if size > self.limits.ratio_from and size > self.limits.ratio * self.packed:
@@ -211,7 +211,7 @@ def _unpack_tar(path: Path, unpacker: _Unpacker) -> Iterator[ArchiveLimits]:
                     raise _special(unpacker, entry.name, entry.islnk() or entry.issym())
                 elif source := archive.extractfile(entry):
                     unpacker.copy(entry.name, source)
-                # It remembers every entry otherwise.
+                # Otherwise it stores every entry.
                 archive.members.clear()
                 yield unpacker.left
 

@@ -21,7 +21,7 @@ _CLUTTER = re.compile(
 )
 _HIDDEN = re.compile(r"(^|/)(\.|__MACOSX)")
 
-#: What stands in a file once for each of its boxes.
+#: Text that occurs in a file once for each of its boxes.
 _BOX_SIGNS = {".json": b'"bbox"', ".jsonl": b'"bbox"', ".xml": b"<bndbox>"}
 _CHUNK = 2**20
 
@@ -31,7 +31,7 @@ _apart: ContextVar[str] = ContextVar("folder that is no part of a source", defau
 
 @contextmanager
 def apart_from(folder: Path | str) -> Iterator[None]:
-    """Pass over a folder until the context ends: DATA_DIR may lie within a source, and is no part of it."""
+    """Skip a folder until the context ends: DATA_DIR may be within a source, and does not belong to it."""
     token = _apart.set(os.path.realpath(folder))
     try:
         yield
@@ -40,12 +40,12 @@ def apart_from(folder: Path | str) -> Iterator[None]:
 
 
 def is_clutter(name: str) -> bool:
-    """Whether the name is of a file or folder that tools put beside data."""
+    """Whether it is the name of a file or folder that tools put beside data."""
     return _CLUTTER.fullmatch(name) is not None
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a file or folder, or one that it lies in, is hidden, or what macOS leaves in archives."""
+    """Whether a file or folder, or one of its parents, is hidden, or left in archives by macOS."""
     return _HIDDEN.search(path) is not None
 
 
@@ -55,7 +55,7 @@ def is_picture(name: str) -> bool:
 
 
 def walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As `os.walk`, by name, and without the folder that is no part of a source (`apart_from`)."""
+    """Like `os.walk`, by name, without the folder that does not belong to a source (`apart_from`)."""
     apart = f"{folder}/{os.path.relpath(_apart.get() or '/', os.path.realpath(folder))}"
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if f"{parent}/{name}" != apart)
@@ -63,7 +63,7 @@ def walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def files_below(folder: Path) -> Iterator[tuple[str, bool]]:
-    """The path of each file below a folder, by name, and whether it is clutter."""
+    """Yield the path of each file below a folder, by name, and whether it is clutter."""
     for parent, _folders, files in walk(folder):
         cluttered = any(map(is_clutter, Path(parent).relative_to(folder).parts))
         for name in files:
@@ -71,14 +71,14 @@ def files_below(folder: Path) -> Iterator[tuple[str, bool]]:
 
 
 def pictures_below(folder: Path) -> Iterator[tuple[str, bool]]:
-    """As `files_below`, of pictures that are not hidden."""
+    """Like `files_below`, for pictures that are not hidden."""
     files = ((path, clutter) for path, clutter in files_below(folder) if is_picture(path))
     return ((path, clutter) for path, clutter in files if not clutter or not is_hidden(_below(path, folder)))
 
 
 def count_files(source: Path, companions: Collection[str] = ()) -> None:
-    """Count the files of a folder but its pictures; those that were opened are taken. `companions` are
-    patterns of names of files that other imports read."""
+    """Count the files of a folder except its pictures; those that were opened count as taken. `companions`
+    are patterns of names of files that other imports read."""
     tally = current_tally()
     opened = tally.opened
     for path, cluttered in files_below(source) if source.is_dir() else ():
@@ -90,7 +90,7 @@ def count_files(source: Path, companions: Collection[str] = ()) -> None:
         elif any(fnmatch(os.path.basename(path), pattern) for pattern in companions):
             tally.pass_over(SOURCE_FILES, COMPANION, 1, _below(path, source))
         elif not is_picture(path):
-            # A reader that opens files by ways of its own has read what it needs.
+            # A reader that opens files differently has read what it needs.
             reason = PACKED_INSIDE if is_archive(Path(path)) else NOT_READ
             if reason == PACKED_INSIDE or opened:
                 tally.pass_over(SOURCE_FILES, reason, 1, _below(path, source))
@@ -98,7 +98,7 @@ def count_files(source: Path, companions: Collection[str] = ()) -> None:
 
 
 def _boxes_in(path: str) -> int:
-    """How many boxes a file has that nobody reads, as COCO, VOC and others write them."""
+    """Return how many boxes an unread file has, by the signs of COCO, VOC and others."""
     sign = _BOX_SIGNS.get(os.path.splitext(path)[1].lower())
     if sign is None:
         return 0

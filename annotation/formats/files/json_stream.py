@@ -1,4 +1,4 @@
-"""Large JSON documents item by item, and errors that say where."""
+"""Read large JSON documents item by item, with the positions of errors."""
 
 import codecs
 import re
@@ -12,11 +12,11 @@ import ijson  # type: ignore[import-untyped]
 from phrasebox.text_files import BOM, FormatError, open_bytes
 
 _CHUNK = 64 * 1024
-#: How deep lists and objects may nest; a corpus needs five levels.
+#: Maximum nesting of lists and objects; a corpus needs five levels.
 _DEEPEST = 100
 
 _PARSING: dict[str, Any] = {"use_float": True, "buf_size": _CHUNK}
-#: What the fast parser says of a number that 64 bits do not hold.
+#: The fast parser's error for a number beyond 64 bits.
 _OVERFLOW = "integer overflow"
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
@@ -24,9 +24,9 @@ _NEITHER = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 
 
 class _Nesting:
-    """Counts open brackets in JSON as it goes by, passing over those in strings.
+    """Counts open brackets in passing JSON, except those in strings.
 
-    The parser remembers the way to every open list: a deep nest would fill the memory.
+    The parser stores the path to every open list: deep nesting would fill the memory.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class _Nesting:
         self._escaped = False
 
     def too_deep(self, data: bytes) -> bool:
-        """Whether a bracket in `data`, which follows what was fed before, is more than DEEPEST deep."""
+        """Whether a bracket in `data`, which follows the earlier data, is nested too deeply."""
         if self._escaped:
             data = b"." + data[1:]
         stripped = _ESCAPE.sub(b"", data)
@@ -55,7 +55,7 @@ class _Nesting:
 
 
 class _Source:
-    """A file without its byte order mark, handed out in chunks; from `slow_from` on, byte by byte."""
+    """A file without its byte order mark, read in chunks; from `slow_from` on, byte by byte."""
 
     def __init__(self, path: Path, stream: BinaryIO, slow_from: int | None = None) -> None:
         self.path = path
@@ -84,26 +84,26 @@ class _Source:
 
 
 def items(path: Path, prefix: str) -> Iterator[Any]:
-    """Each value at `prefix` ("images.item") of the JSON in `path`.
+    """Yield each value at `prefix` ("images.item") of the JSON in `path`.
 
-    Raises FormatError with line and byte where the text stops being JSON.
+    Raises FormatError with line and byte of invalid JSON.
     """
     yield from _of_any_size(path, lambda backend, source: backend.items(source, prefix, **_PARSING))
 
 
 def members(path: Path) -> Iterator[tuple[str, Any]]:
-    """Key and value of each member of the object that `path` holds, repeated keys included."""
+    """Yield key and value of each member of the object in `path`, including repeated keys."""
     yield from _of_any_size(path, lambda backend, source: backend.kvitems(source, "", **_PARSING))
 
 
 def has_list(path: Path, key: str) -> bool:
-    """Whether the object in `path` has a list under `key`; reads until it has met it."""
+    """Whether the object in `path` has a list under `key`; reads only up to it."""
     events = _parsed(path, lambda source: ijson.parse(source, use_float=True, buf_size=_CHUNK))
     return any(prefix == key and event == "start_array" for prefix, event, _ in events)
 
 
 def _of_any_size(path: Path, parse: Callable[[Any, _Source], Iterator[Any]]) -> Iterator[Any]:
-    """The values; numbers beyond 64 bits, at which the fast parser stops, are read by the slow one."""
+    """Yield the values; numbers beyond 64 bits, at which the fast parser stops, are read by the slow one."""
     number = 0
     try:
         for value in _parsed(path, lambda source: parse(ijson, source)):
@@ -133,10 +133,10 @@ def _parsed(path: Path, parse: Callable[[_Source], Iterator[Any]]) -> Iterator[A
 
 
 def _located(path: Path, chunk: int, error: Exception) -> FormatError:
-    """The error with its place.
+    """Return the error with its position.
 
-    The parser knows only in which chunk it stopped, so that chunk is parsed again byte by
-    byte. It stops at the end of an offending token.
+    The parser only knows the chunk in which it stopped, so that chunk is parsed again byte by byte. It stops
+    at the end of an invalid token.
     """
     if "utf" in str(error).lower():
         stop = _first_bad_byte(path)
@@ -163,7 +163,7 @@ def _located(path: Path, chunk: int, error: Exception) -> FormatError:
 
 
 def _first_bad_byte(path: Path) -> int:
-    """Offset of the first byte of `path` that is not UTF-8."""
+    """Return the offset of the first byte of `path` that is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     done = 0
     with open_bytes(path) as stream:
@@ -178,7 +178,7 @@ def _first_bad_byte(path: Path) -> int:
 
 
 def _line_of(path: Path, offset: int) -> int:
-    """The line (from 1) in which the byte before `offset` stands."""
+    """Return the line (from 1) of the byte before `offset`."""
     line, left = 1, max(offset - 1, 0)
     with open_bytes(path) as stream:
         while data := stream.read(min(left, _CHUNK)):

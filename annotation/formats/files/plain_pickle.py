@@ -1,6 +1,6 @@
-"""Pickles of plain data, read without running what they may hold.
+"""Read pickles of plain data without running code in them.
 
-A pickle names classes and functions, and reading it calls them. Here every such name is refused: lists,
+A pickle names classes and functions, and reading it calls them. Here every such name is rejected: lists,
 dictionaries, texts, numbers and the like need none.
 """
 
@@ -14,14 +14,15 @@ _EXPECTED = "a pickle of lists, dictionaries, texts and numbers alone"
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Refuses whatever is named by a module."""
+    """Rejects all names of modules' objects."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"it names {short_repr(f'{module}.{name}')}, which reading it would run")
 
 
 def read_plain_pickle(file: Path, *, expected: str = _EXPECTED) -> Any:
-    """The data of a pickle; texts of Python 2 are UTF-8, else Latin-1. Raises FormatError for any other."""
+    """Return the data of a pickle; texts of Python 2 are UTF-8, else Latin-1. Raises FormatError for any
+    other content."""
     try:
         try:
             return _load(file, "utf-8")

@@ -1,4 +1,4 @@
-"""README.md of a dataset: the front matter that the hub and `datasets` read, and the datasheet below it."""
+"""README.md of a dataset: the front matter for the hub and `datasets`, and the datasheet below it."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from annotation.formats.base import DatasetAbout
 from annotation.formats.hugging_face.features import features_in_yaml
 
-#: Licences that the hub has an identifier for, by the letters and digits of their usual names. Any other is
+#: Licences with an identifier on the hub, by the letters and digits of their usual names. Any other is
 #: `other`, with its name beside it.
 _KNOWN = (
     *("apache-2.0", "mit", "odbl", "odc-by", "pddl", "cc0-1.0"),
@@ -23,15 +23,15 @@ _SIZES = (
 
 
 class SplitSize(NamedTuple):
-    """How many images a split has, and how many bytes its rows have before they are packed."""
+    """The number of images of a split, and the size of its rows in bytes before compression."""
 
     images: int
     size: int
 
 
 def card_text(about: DatasetAbout, *, splits: Mapping[str, SplitSize], boxes: bool) -> str:
-    """The whole file. `splits` are by the name that `datasets` has for each; `boxes` says whether any image
-    has one."""
+    """Return the whole file. `splits` are by their names in `datasets`; `boxes`: whether any image has
+    one."""
     return "\n".join(["---", *_front(about, splits, boxes), "---", "", about.text])
 
 
@@ -75,5 +75,5 @@ def _licence(licence: str) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """A text in quotation marks; what JSON writes so is YAML too."""
+    """Return a quoted text; JSON's quoting is valid YAML, too."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The columns of a shard: as Arrow has them, as `datasets` finds them in a schema, and as a card lists them.
+"""The columns of a shard: as an Arrow schema, as the features of `datasets`, and as listed in a card.
 
 `datasets` reads its features from the key "huggingface" of a schema's metadata (JSON), and the hub from the
-`dataset_info` of a card (YAML). All three are made of one description here, so that they cannot differ.
+`dataset_info` of a card (YAML). All three are made from one description here, so that they cannot differ.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 IMAGE_COLUMN = "image"
 _IMAGE, _TEXT, _INT, _FLAG = "image", "string", "int32", "bool"
 
-#: Column -> what it holds: a type, a list `[type]`, or a record of named parts. docs/formats.md says what
-#: each means.
+#: Type of each column: a type, a list `[type]`, or a record of named parts. docs/formats.md describes their
+#: meaning.
 FEATURES: dict[str, Any] = {
     "image_id": _TEXT,
     IMAGE_COLUMN: _IMAGE,
@@ -49,8 +49,8 @@ FEATURES: dict[str, Any] = {
 
 
 def shard_schema() -> pa.Schema:
-    """The Arrow schema of a shard, with the features in its metadata."""
-    # pyarrow costs a third of a second and 60 MB: only an export pays for it.
+    """Return the Arrow schema of a shard, with the features in its metadata."""
+    # Importing pyarrow takes a third of a second and 60 MB, so only an export does.
     pa = load_extra("pyarrow")
 
     leaves = {
@@ -74,7 +74,7 @@ def shard_schema() -> pa.Schema:
 
 
 def _described(kind: Any) -> Any:
-    """A feature as `datasets` writes it to JSON; a list is a list of one feature."""
+    """Return a feature in the JSON form of `datasets`; a list is a list of one feature."""
     if isinstance(kind, list):
         return [_described(kind[0])]
     if isinstance(kind, dict):
@@ -83,7 +83,7 @@ def _described(kind: Any) -> Any:
 
 
 def features_in_yaml() -> Iterator[str]:
-    """The lines of `features:` in a card, each feature an entry of a list."""
+    """Yield the lines of `features:` in a card, each feature an entry of a list."""
     yield from _entries(FEATURES, "")
 
 

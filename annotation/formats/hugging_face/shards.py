@@ -1,7 +1,7 @@
-"""Hugging Face export: one row an image, its picture inside, in shards of Parquet by split.
+"""Hugging Face export: one row per image, with its picture, in shards of Parquet by split.
 
-Rows are written in small groups, so that memory holds a few pictures of each split and never a shard. The
-bytes of a picture are those of its file: nothing is encoded again.
+Rows are written in small groups, so that memory contains only a few pictures of each split. The bytes of a
+picture are those of its file, without re-encoding.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from models_core.extras import load_extra
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-#: A row group is written at this many rows, or this many bytes of pictures.
+#: A row group is written at this number of rows, or at this number of bytes of pictures.
 GROUP_ROWS, GROUP_BYTES = 100, 8 * 2**20
-#: Bytes of pictures from which a split begins a new shard.
+#: Bytes of pictures after which a split begins a new shard.
 SHARD_BYTES = 400 * 2**20
-#: What `datasets` calls a split; the column `split` keeps our name. "all" names the union of all there.
+#: Names of splits in `datasets`; the column `split` has our name. "all" is its name for the union of all.
 SPLIT_NAMES = {"": "unsplit", "val": "validation", "dev": "validation", "all": "all_images"}
 _DATA = "data"
 _CARD = "README.md"
@@ -35,12 +35,12 @@ _SHARD = re.compile(r"(.+)-\d{5}-of-\d{5}\.parquet")
 
 
 def split_called(split: str) -> str:
-    """What `datasets` calls a split of ours: letters, digits and underscores."""
+    """Return the name in `datasets` of one of our splits: letters, digits and underscores."""
     return SPLIT_NAMES.get(split) or split.replace("-", "_")
 
 
 class HuggingFace(Format):
-    """Export only: what `datasets.load_dataset(FOLDER)` reads, and what is pushed to the hub as it is."""
+    """Export only: `datasets.load_dataset(FOLDER)` reads it, and it can be pushed to the hub unchanged."""
 
     key = "huggingface"
     title = "Hugging Face dataset (Parquet shards with the pictures, and a dataset card); export only"
@@ -79,7 +79,7 @@ class HuggingFace(Format):
 
 
 def _row(record: ImageRecord, position: int, written: Written) -> list[Any]:
-    """The cells of an image, in the order of FEATURES; counts what they hold."""
+    """Return the cells of an image, in the order of FEATURES; count their contents."""
     layer = record.layer or LayerRecord()
     picture = None
     if record.picture is not None:
@@ -144,7 +144,7 @@ def _row(record: ImageRecord, position: int, written: Written) -> list[Any]:
 
 
 class _Split:
-    """The shards of one split, named `SPLIT-00000-of-00002.parquet` once it is known how many there are."""
+    """The shards of one split, named `SPLIT-00000-of-00002.parquet` once their number is known."""
 
     def __init__(self, folder: Path, called: str) -> None:
         self._folder, self._called = folder, called
@@ -154,7 +154,7 @@ class _Split:
         self._writer: pq.ParquetWriter | None = None
 
     def add(self, cells: list[Any]) -> None:
-        """Add an image; a group of rows is written where enough wait."""
+        """Add an image; write a group of rows when there are enough."""
         for column, cell in zip(self._columns, cells, strict=True):
             column.append(cell)
         self._waiting += len(cells[1]["bytes"]) if cells[1] else 0
@@ -162,7 +162,7 @@ class _Split:
             self._flush()
 
     def shards(self) -> list[Path]:
-        """The files of the split, under their names."""
+        """Return the files of the split, under their final names."""
         shards = []
         for number in range(self._number):
             file = self._folder / f"{self._called}-{number:05}-of-{self._number:05}.parquet"
@@ -180,7 +180,7 @@ class _Split:
         pq = load_extra("pyarrow.parquet")
 
         if self._writer is None:
-            # Pictures do not shrink; the words beside them do.
+            # Pictures do not compress; the texts beside them do.
             self._writer = pq.ParquetWriter(
                 self._unnamed(self._number), self._schema, compression="zstd", use_dictionary=False
             )

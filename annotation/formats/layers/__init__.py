@@ -1,5 +1,5 @@
-"""Formats of other tools whose boxes become a layer of a corpus: one file each, registered when this package
-is imported. `conversion` makes a layer of what they read."""
+"""Formats of other tools whose boxes become a layer of a corpus: one module each, registered when this
+package is imported. `conversion` turns what they read into a layer."""
 
 from annotation.formats.layers import cvat as _cvat
 from annotation.formats.layers import label_studio as _label_studio

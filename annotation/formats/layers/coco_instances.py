@@ -1,7 +1,6 @@
-"""COCO instances: boxes of the classes of a list, in any order. The format `coco` reads and writes them.
+"""COCO instances: boxes with classes from a list, in any order. The format `coco` reads and writes them.
 
-What other tools and we add is read where it is there: `chain`, `region` and `phrases` of a box
-are ours, `attributes` is CVAT's.
+Extensions are read if present: `chain`, `region` and `phrases` of a box are ours, `attributes` is CVAT's.
 Source of the notation: the COCO data format (object detection).
 """
 
@@ -28,12 +27,12 @@ _SHAPE = (
     '{"images": [{"id": 1, "file_name": ...}], "categories": [{"id": 1, "name": ...}], '
     '"annotations": [{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height]}]}'
 )
-#: How files of COCO's own pictures end: their id there, filled up with zeros.
+#: Names of COCO's own pictures end in their id there, padded with zeros.
 _NUMBERED = re.compile(r"(?:.*_)?0*(\d+)")
 
 
 def instances_of(path: Path) -> Iterator[SourceImage]:
-    """The images of an instances file, of a folder the one `instances*.json`, with their boxes."""
+    """Yield the images of an instances file, or of a folder's only `instances*.json`, with their boxes."""
     file = only_file(path, "instances*.json", "*instances*.json")
     labels = category_names(file)
     with Spool(file) as spool:
@@ -70,15 +69,16 @@ def instances_of(path: Path) -> Iterator[SourceImage]:
 
 
 def names_of_file(filename: str, id: str) -> tuple[tuple[str, str], ...]:
-    """The names of an image of COCO: its file name, and its id where that is the number in the file name.
+    """Return the names of an image of COCO: its file name, and its id if that is the number in the file name.
 
-    Ids of other tools' files count what they list, and say nothing."""
+    Ids in other tools' files only count their entries.
+    """
     numbered = _NUMBERED.fullmatch(image_id(filename))
     return ((FILE, filename), *(((SOURCE, id),) if numbered and numbered[1] == id else ()))
 
 
 def category_names(file: Path) -> dict[str, str]:
-    """The classes of a file by their id."""
+    """Return the classes of a file by their id."""
     labels = {}
     for number, value in enumerate(items(file, "categories.item"), 1):
         entry = Fields(value, what=f"category {number}", file=file)
@@ -87,7 +87,7 @@ def category_names(file: Path) -> dict[str, str]:
 
 
 def label_in(entry: Fields, labels: Mapping[str, str]) -> str:
-    """The class of an annotation; "" where it has none."""
+    """Return the class of an annotation; "" if it has none."""
     id = entry.identifier("category_id", "")
     if id and id not in labels:
         raise entry.refuse(f"the category {id} is not among the categories", "an id of the list")
@@ -95,7 +95,7 @@ def label_in(entry: Fields, labels: Mapping[str, str]) -> str:
 
 
 def bbox_edges(entry: Fields) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of `bbox`."""
+    """Return left, top, right and bottom of `bbox`."""
     bbox = entry.list("bbox")
     numbers = all(type(side) in (int, float) and math.isfinite(side) for side in bbox)
     if len(bbox) != 4 or not numbers:
@@ -105,7 +105,7 @@ def bbox_edges(entry: Fields) -> tuple[float, float, float, float]:
 
 
 def _content(entry: Fields, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of the SourceBox that an annotation is."""
+    """Return the fields of an annotation's SourceBox."""
     value = entry.value
     pass_over(balance.OUTLINES, bool(value.get("segmentation")))
     pass_over(balance.POINTS, bool(value.get("keypoints")))

@@ -1,9 +1,8 @@
-"""Boxes of other tools -> an image's share of a layer. Pure.
+"""Convert boxes of other tools to an image's part of a layer. Pure.
 
-A box becomes whole pixels by rounding its edges, is cut to the picture, and is a chain of its own, unless its
-source says which boxes are of one thing. A phrase that is a caption of its image, word for word whatever its
-case and punctuation, is a mention of that caption, where one box alone has it; other phrases stay with the
-chain.
+The edges of a box are rounded to whole pixels and clipped to the picture. It is a chain of its own, unless
+its source groups the boxes of one thing. A phrase that equals a caption of its image, ignoring case and
+punctuation, is a mention of that caption, if only one box has it; other phrases stay with the chain.
 """
 
 import math
@@ -26,14 +25,14 @@ from annotation.protocol.terms import (
 )
 from phrasebox.text.tokens import tokenise
 
-#: Pixels by which an edge that was computed from shares may be off a whole one.
+#: Tolerance in pixels of an edge computed from shares to count as a whole number.
 _CLOSE = 0.01
 
 
 @dataclass(slots=True)
 class BoxChanges:
-    """What became of boxes: how many were `rounded` to whole pixels and `clipped` to their picture; how many
-    lay wholly `outside` of it, or had no area (`empty`), and were left out."""
+    """Changes of boxes: how many were `rounded` to whole pixels and `clipped` to their picture; how many were
+    entirely `outside` it, or had no area (`empty`), and were skipped."""
 
     rounded: int = 0
     clipped: int = 0
@@ -44,8 +43,8 @@ class BoxChanges:
 def layer_of_boxes(
     boxes: Sequence[SourceBox], size: tuple[int, int], captions: Sequence[CaptionRecord], changes: BoxChanges
 ) -> LayerRecord:
-    """The layer of an image of this width and height, (0, 0) where they are not known; counts in `changes`
-    what became of the boxes."""
+    """Return the layer of an image of this width and height, (0, 0) if unknown; count in `changes` what
+    happened to the boxes."""
     chains: dict[str, Chain] = {}
     objects: list[LayerObject] = []
     regions: dict[str, int] = {}
@@ -73,13 +72,13 @@ def layer_of_boxes(
 
 
 def _whole(source: SourceBox, size: tuple[int, int], changes: BoxChanges) -> Box | None:
-    """The box in whole pixels within the picture; None, and counted, where nothing is left of it."""
+    """Return the box in whole pixels within the picture; None, and counted, if nothing remains."""
     edges = (source.left, source.top, source.right, source.bottom)
     if source.right <= source.left or source.bottom <= source.top:
         changes.empty += 1
         return None
     whole = [math.floor(edge + 0.5) for edge in edges]
-    for low, high in ((0, 2), (1, 3)):  # thinner than a pixel: the pixel where it lies
+    for low, high in ((0, 2), (1, 3)):  # thinner than a pixel: becomes the pixel at its position
         if whole[high] <= whole[low]:
             whole[low] = math.floor(edges[low])
             whole[high] = whole[low] + 1
@@ -100,7 +99,7 @@ def _whole(source: SourceBox, size: tuple[int, int], changes: BoxChanges) -> Box
 
 
 def _with_mentions(chains: list[Chain], captions: Sequence[CaptionRecord]) -> list[Chain]:
-    """The chains with those of their phrases that are captions as mentions."""
+    """Return the chains with those of their phrases that are captions as mentions."""
     if not captions or not any(chain.phrases for chain in chains):
         return chains
     numbers: dict[tuple[str, ...], list[int]] = {}
@@ -126,5 +125,5 @@ def _with_mentions(chains: list[Chain], captions: Sequence[CaptionRecord]) -> li
 
 
 def _spoken(words: Sequence[str]) -> tuple[str, ...]:
-    """What is said, whatever its case and its punctuation."""
+    """Return the words without case and punctuation."""
     return tuple(word.casefold() for word in words if any(map(str.isalnum, word)))

@@ -6,9 +6,9 @@
       </box>
     </image>
 
-Attributes named `phrase` are phrases. `chain` and `region` are ours: boxes of one thing, and one box of
-several. A box that is turned becomes the upright one around it.
-Source of the notation: the manual of CVAT, annotation formats.
+Attributes named `phrase` are phrases. `chain` and `region` are our extensions: boxes of one thing, and one
+box of several. A rotated box becomes the upright one around it. Source of the notation: the manual of CVAT,
+annotation formats.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from phrasebox.text_files import FormatError, decimal_number, open_bytes, open_n
 
 _FILE = "annotations.xml"
 _SHAPE = "an export “CVAT for images 1.1” with <image> elements"
-#: Elements of an image that are no boxes, and the word that counts them.
+#: Elements of an image that are no boxes, and the word under which they are counted.
 _SHAPES = {
     "polygon": balance.OUTLINES,
     "polyline": balance.LINES,
@@ -60,7 +60,7 @@ class Cvat(Format):
     says = frozenset({"sizes", "layers", "labels", "model_boxes"})
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
-        """Stream the images of a file, of a folder its one annotations.xml."""
+        """Yield the images of a file, or of a folder's only annotations.xml."""
         file = only_file(path, _FILE) if path.is_dir() else path
         images = tracks = 0
         try:
@@ -95,7 +95,7 @@ class Cvat(Format):
         pass_over(balance.TRACKS, tracks)
 
     def write(self, records: Iterable[ImageRecord], out: Path) -> Written:
-        """Write annotations.xml with the labels that are in use."""
+        """Write annotations.xml with the labels in use."""
         written = Written(files=[out / _FILE])
         labels: dict[str, None] = {}
         with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as body:

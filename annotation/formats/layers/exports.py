@@ -1,4 +1,4 @@
-"""A layer as boxes for the tools of others: one entry for each box and thing that it shows."""
+"""A layer as boxes for other tools: one entry for each box and thing that it shows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from annotation.protocol.terms import CATEGORIES, OTHER, Box, Chain, LayerRecord
 
 @dataclass(frozen=True, slots=True)
 class BoxEntry:
-    """A box of a chain. `region` is the same of all entries of a box that shows several things, else ""."""
+    """A box of a chain. `region` is the same for all entries of a box that shows several things, else ""."""
 
     box: Box
     chain: Chain
@@ -18,7 +18,7 @@ class BoxEntry:
 
     @property
     def label(self) -> str:
-        """The chain's label; without one its first category in the order of CATEGORIES, `other` where it has
+        """The chain's label; without one its first category in the order of CATEGORIES, `other` if it has
         none."""
         return self.chain.label or first_category(self.chain)
 
@@ -29,12 +29,12 @@ class BoxEntry:
 
 
 def first_category(chain: Chain) -> str:
-    """The chain's first category in the order of CATEGORIES; `other` where it has none."""
+    """Return the chain's first category in the order of CATEGORIES; `other` if it has none."""
     return next((name for name in chain.categories if name in CATEGORIES), OTHER)
 
 
 def box_entries(layer: LayerRecord) -> Iterator[BoxEntry]:
-    """The boxes of a layer in their order."""
+    """Yield the boxes of a layer in order."""
     chains = {chain.id: chain for chain in layer.chains}
     for number, thing in enumerate(layer.objects):
         region = str(number) if len(thing.chains) > 1 else ""
@@ -44,7 +44,7 @@ def box_entries(layer: LayerRecord) -> Iterator[BoxEntry]:
 
 
 def leave_out_of_boxes(layer: LayerRecord, written: Written) -> None:
-    """Count what boxes with labels and phrases do not say of a layer."""
+    """Count what boxes with labels and phrases do not express of a layer."""
     depicted = layer.depicted()
     written.leave_out("mentions", len(layer.mentions))
     written.leave_out("boxless", sum(chain.id not in depicted for chain in layer.chains))

@@ -1,10 +1,9 @@
-"""Frames: boxes in the pixels of a picture as its file has them, made those of the picture turned upright.
+"""Frames: convert boxes in the pixels of a picture's file to those of the picture rotated upright.
 
-A camera may store a picture lying, or mirrored, and say in EXIF how it is to be turned. Pictures are stored
-upright here, and boxes are of the upright picture. Whether a source means the picture before it was turned is
-seen from the size that it states, if at all: only the orientations 5 to 8 swap width and height, and a square
-stays one. Where the size does not tell, somebody has to say it.
-Source: EXIF 2.3, tag 0x0112.
+A camera may store a picture rotated or mirrored, with its orientation in EXIF. Pictures are stored upright
+here, and boxes refer to the upright picture. Whether a source refers to the picture before rotation can only
+be seen from the size in the source: only the orientations 5 to 8 swap width and height, and a square stays
+one. If the size does not decide, the user must. Source: EXIF 2.3, tag 0x0112.
 """
 
 import cmath
@@ -18,10 +17,11 @@ from annotation.protocol.terms import Box, LayerRecord
 #: Left, top, right, bottom, in pixels from the upper left corner.
 Edges = tuple[float, float, float, float]
 
-#: Frames: of the picture turned upright, of the picture as its file has it, and one of both.
+#: Frames: of the upright picture, of the picture as in its file, and either.
 UPRIGHT, RAW, EITHER = "upright", "raw", "either"
 
-#: Orientation -> where a point (x, y) of the lying picture, `w` wide and `h` high, is in the upright one.
+#: By orientation, the position in the upright picture of a point (x, y) of the stored one, `w` wide and `h`
+#: high.
 _UPRIGHT: dict[int, Callable[[float, float, int, int], tuple[float, float]]] = {
     2: lambda x, y, w, h: (w - x, y),
     3: lambda x, y, w, h: (w - x, h - y),
@@ -34,9 +34,10 @@ _UPRIGHT: dict[int, Callable[[float, float, int, int], tuple[float, float]]] = {
 
 
 def frame_of(stated: tuple[int, int], size: tuple[int, int], orientation: int) -> str | None:
-    """The frame that the `stated` size of a source tells, where 0 says nothing; None for a size of neither.
+    """Return the frame that matches the `stated` size of a source, in which 0 is unknown; None if none
+    matches.
 
-    `size` is that of the upright picture, 0 where nobody knows it.
+    `size` is that of the upright picture, 0 if unknown.
     """
     sizes = {UPRIGHT: size, RAW: _raw_size(size, orientation)}
     if not all((*stated, *size)):
@@ -49,25 +50,25 @@ def frame_of(stated: tuple[int, int], size: tuple[int, int], orientation: int) -
 
 
 def _raw_size(size: tuple[int, int], orientation: int) -> tuple[int, int]:
-    """The size of a picture as its file has it."""
+    """Return the size of a picture as in its file."""
     return (size[1], size[0]) if orientation > 4 else size
 
 
 def upright_edges(edges: Edges, size: tuple[int, int], orientation: int) -> Edges:
-    """The box in the upright picture, which has this size, of one in the picture as its file has it."""
+    """Return the box in the upright picture, which has this size, for one in the picture as in its file."""
     turn, raw = _UPRIGHT[orientation], _raw_size(size, orientation)
     (left, top), (right, bottom) = (turn(x, y, *raw) for x, y in (edges[:2], edges[2:]))
     return min(left, right), min(top, bottom), max(left, right), max(top, bottom)
 
 
 def upright_box(box: SourceBox, size: tuple[int, int], orientation: int) -> SourceBox:
-    """The box of another tool, in the upright picture."""
+    """Return the box of another tool, in the upright picture."""
     left, top, right, bottom = upright_edges((box.left, box.top, box.right, box.bottom), size, orientation)
     return replace(box, left=left, top=top, right=right, bottom=bottom)
 
 
 def around_turned(edges: Edges, degrees: float, pivot: tuple[float, float]) -> Edges:
-    """Return the upright box around one that is turned clockwise about `pivot`."""
+    """Return the upright box around one that is rotated clockwise about `pivot`."""
     left, top, right, bottom = edges
     rotation = cmath.rect(1, math.radians(degrees))
     corners = [complex(x - pivot[0], y - pivot[1]) * rotation for x in (left, right) for y in (top, bottom)]
@@ -81,7 +82,7 @@ def has_boxes(layer: LayerRecord | None) -> bool:
 
 
 def upright_layer(layer: LayerRecord, size: tuple[int, int], orientation: int) -> LayerRecord:
-    """The layer with its boxes in the upright picture."""
+    """Return the layer with its boxes in the upright picture."""
 
     def upright(box: Box) -> Box:
         edges = (box.xmin - 1, box.ymin - 1, box.xmax, box.ymax)

@@ -1,12 +1,12 @@
-"""Label Studio's JSON export: a list of tasks, each with a picture and what people annotated in it.
+"""Label Studio's JSON export: a list of tasks, each with a picture and its annotations.
 
     [{"data": {"image": "/data/upload/1/3f2a9c1b-a.jpg"}, "annotations": [{"result": [
         {"id": "r1", "type": "rectanglelabels", "original_width": 640, "original_height": 480,
          "value": {"x": 10, "y": 20, "width": 30, "height": 40, "rectanglelabels": ["dog"]}}]}]}]
 
-Sides are per cent of the picture's. A text area of a region has its phrases. Of several annotations of a task
-the ground truth counts, else the first that was not cancelled. `chain` and `region` in `meta` are ours: boxes
-of one thing, and one box of several. A box that is turned becomes the upright one around it.
+Sides are per cent of the picture's. A text area of a region contains its phrases. Of several annotations of a
+task the ground truth counts, else the first that was not cancelled. `chain` and `region` in `meta` are our
+extensions: boxes of one thing, and one box of several. A rotated box becomes the upright one around it.
 Source of the notation: the documentation of Label Studio, export formats.
 """
 
@@ -34,10 +34,10 @@ from phrasebox.text_files import FormatError, open_new, short_repr
 
 _FILE = "label_studio.json"
 _SHAPE = '[{"data": {"image": ...}, "annotations": [{"result": [...]}]}]: the export JSON, not JSON-MIN'
-#: What Label Studio puts before the name of a file that is uploaded.
+#: Label Studio's prefix of an uploaded file's name.
 _UPLOADED = re.compile(r"[0-9a-f]{8}-(?=.)")
 _RECTANGLES = ("rectanglelabels", "rectangle")
-#: Types of results that are no boxes, and the word that counts them.
+#: Types of results that are no boxes, and the word under which they are counted.
 _SHAPES = {
     "polygonlabels": balance.OUTLINES,
     "polygon": balance.OUTLINES,
@@ -56,7 +56,7 @@ _SHAPES = {
 
 
 class LabelStudio(Format):
-    """Boxes with labels and phrases; captions go with each task as data."""
+    """Boxes with labels and phrases; each task has the captions as data."""
 
     key = "label_studio"
     title = "Label Studio JSON; a layer of a corpus"
@@ -65,7 +65,7 @@ class LabelStudio(Format):
     says = frozenset({"sizes", "layers", "labels", "model_boxes"})
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
-        """Stream the tasks of a file, of a folder its one JSON file."""
+        """Yield the tasks of a file, or of a folder's only JSON file."""
         file = only_file(path, "*.json")
         number = 0
         for number, value in enumerate(items(file, "item"), 1):
@@ -139,7 +139,8 @@ def _image(task: Fields) -> SourceImage | None:
 
 
 def _names(task: Fields) -> Iterator[tuple[str, str]]:
-    """The file names by which a task may name its picture, that of its upload last without its prefix."""
+    """Yield the file names by which a task may name its picture; last, that of its upload without its
+    prefix."""
     data = Fields(task.value.get("data"), what=task.what, file=task.file)
     texts = [value for value in data.value.values() if isinstance(value, str)]
     image = data.value.get("image")
@@ -154,7 +155,7 @@ def _names(task: Fields) -> Iterator[tuple[str, str]]:
 
 
 def _path(address: str) -> str:
-    """The path in an address of a picture: of a local file, of a store, or of the web."""
+    """Return the path in an address of a picture: of a local file, of a storage, or of the web."""
     parts = urlsplit(address) if "://" in address or "?d=" in address else None
     if parts is None:
         return unquote(address)
@@ -167,7 +168,7 @@ def _value(row: Fields) -> Fields:
 
 
 def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iterator[SourceBox]:
-    """The box of a result, once for each of its labels."""
+    """Yield the box of a result, once for each of its labels."""
     value = _value(row)
     shares = (value.number(side) for side in ("x", "y", "width", "height"))
     x, y, wide, high = (share * side / 100 for share, side in zip(shares, (*size, *size), strict=True))
@@ -190,7 +191,7 @@ def _boxes(row: Fields, size: tuple[int, int], phrases: tuple[str, ...]) -> Iter
 
 
 def _result(number: int, entry: BoxEntry, record: ImageRecord) -> Iterator[dict[str, Any]]:
-    """The results of a box: the rectangle, and its phrases."""
+    """Yield the results of a box: the rectangle, and its phrases."""
     box, size = entry.box, {"original_width": record.width, "original_height": record.height}
     geometry = {
         "x": 100 * (box.xmin - 1) / record.width,

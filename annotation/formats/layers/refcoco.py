@@ -3,9 +3,8 @@
     instances.json    COCO instances
     refs*.p, or .json [{"ann_id": 7, "image_id": 1, "split": "train", "sentences": [{"sent": ...}, ...]}, ...]
 
-The published `refs(unc).p` is a pickle of plain data. One with anything else can run code when it is read: it
-is refused.
-Source: Yu et al. 2016, Modeling Context in Referring Expressions, and its published data.
+The published `refs(unc).p` is a pickle of plain data. Any other could run code when it is read, and is
+rejected. Source: Yu et al. 2016, Modeling Context in Referring Expressions, and its published data.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class RefCoco(Format):
     reads_layers = True
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
-        """The boxes that expressions refer to, each with its expressions and its class."""
+        """Yield the boxes that expressions refer to, each with its expressions and its class."""
         if not path.is_dir():
             raise FormatError("is one file", file=path, expected=_SHAPE)
         references = _references(only_file(path, "refs*.json", "refs*.p", expected=_SHAPE))
@@ -71,7 +70,7 @@ class RefCoco(Format):
 
 
 def _references(file: Path) -> dict[str, list[str]]:
-    """Annotation -> its expressions."""
+    """Return the expressions of each annotation."""
     references: dict[str, list[str]] = {}
     for number, value in enumerate(_entries(file), 1):
         entry = Fields(value, what=f"reference {number}", file=file)

@@ -3,9 +3,8 @@
     region_descriptions.json [{"id": 1, "regions": [{"x": 1, "y": 1, "width": 9, "height": 9, "phrase": ""}]}]
     image_data.json          [{"image_id": 1, "width": 640, "height": 480, "coco_id": 7}]; may be missing
 
-A picture is the file `ID.jpg`. With image_data.json one that is COCO's too is also the image of that id in
-the source.
-Source: Krishna et al. 2017, Visual Genome, and its published data.
+A picture is the file `ID.jpg`. With image_data.json, one that is also in COCO matches the image of that id in
+the source, too. Source: Krishna et al. 2017, Visual Genome, and its published data.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class VisualGenome(Format):
     reads_layers = True
 
     def read_layer(self, path: Path) -> Iterator[SourceImage]:
-        """Stream the images with their regions."""
+        """Yield the images with their regions."""
         file = only_file(path, "region_descriptions*.json")
         pictures = _pictures(file.parent / _DATA)
         number = 0

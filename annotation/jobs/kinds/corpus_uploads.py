@@ -68,12 +68,12 @@ class UploadsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadRequest:
-    """How many bytes of each file have come: from there it is gone on with."""
+    """The received bytes of each file, from which the upload resumes."""
 
     upload: Annotated[str, Named(UPLOADS), Help(_("Upload"), _("Its key"))]
 
     def stored(self) -> Upload:
-        """Return the upload; raises NoSuchUpload where it has expired."""
+        """Return the upload; raises NoSuchUpload if it has expired."""
         return uploads.stored_upload(self.upload)
 
 
@@ -89,21 +89,21 @@ class AnnouncedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginUploadRequest:
-    """Captions and pictures, or a zip of both. Quota and disk are checked first. Where you have an upload of
-    the same name and files, that is gone on with."""
+    """Captions and pictures, or a zip of both. Quota and disk are checked first. An unfinished upload of
+    yours with the same name and files is resumed."""
 
     name: Annotated[str, Named(), Help(_("Name of the corpus"))]
     files: Annotated[
         tuple[AnnouncedFile, ...],
         Field(min_length=1, max_length=uploads.MOST_FILES),
-        Help(_("Files"), _("That will come")),
+        Help(_("Files"), _("To be sent")),
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadPartRequest(UploadRequest):
-    """Parts come in order, each once: one that begins elsewhere than where the file ends so far is refused,
-    so that sending it twice does no harm."""
+    """Parts are sent in order: one that does not begin at the end of the received data is rejected, so that
+    sending it twice does no harm."""
 
     number: Annotated[int, Field(ge=0, lt=uploads.MOST_FILES)]
     offset: Annotated[int, Field(ge=0, le=2**53), Help(_("Offset"), _("Where it begins, in bytes"))]
@@ -115,16 +115,16 @@ class UploadPartRequest(UploadRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckUploadRequest(UploadRequest):
-    """Its result has the format, the first rows and all that is wrong. A killed check starts again."""
+    """The result has the format, the first rows and all problems. A killed check starts again."""
 
     format: Annotated[
-        Annotated[str, OneOf(_readable, _("found out from the files"))] | None, Help(_("Format"))
+        Annotated[str, OneOf(_readable, _("detected from the files"))] | None, Help(_("Format"))
     ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportUploadRequest(UploadRequest):
-    """It has to be checked first. The upload goes with its import."""
+    """It must be checked first. The upload is deleted after its import."""
 
     skip_problems: Annotated[
         bool, Help(_("Skip problems"), _("Leave out what is wrong; else any problem ends the import"))
@@ -134,12 +134,12 @@ class ImportUploadRequest(UploadRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveUploadRequest(UploadRequest):
-    """It is refused while a job works on it."""
+    """Rejected while a job uses it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadProblemsRequest(UploadRequest):
-    """All that is wrong with an upload that was checked, as JSON lines."""
+    """All problems of a checked upload, as JSON lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

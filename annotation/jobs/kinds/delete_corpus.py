@@ -15,9 +15,9 @@ from annotation.models import Account, Corpus, Job
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteCorpusRequest(CorpusRequest):
-    """With its layers, and pictures that no other corpus shows. It is out of sight at once. It is refused
-    while anything depends on it: a campaign, system, run, qrels, batch, report or feature set. Its entries in
-    the audit log stay."""
+    """With its layers, and pictures that no other corpus shows. It is hidden at once. Rejected while anything
+    depends on it: a campaign, system, run, qrels, batch, report or feature set. Its entries in the audit log
+    stay."""
 
 
 def delete_named_corpus(request: DeleteCorpusRequest, context: OperationContext) -> None:

@@ -18,8 +18,9 @@ _FORMAT = "bundle"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportBundleRequest(CampaignRequest):
     """Answers, rulings, phrases, settings, control items, datasheet and dataset, with a script that
-    recomputes the dataset from the answers. Pseudonyms are new, and times are days. A command writes a
-    folder, which is complete once it exists; else an archive is made, and stored for a week."""
+    recomputes the dataset from the answers. Pseudonyms are new, and times are rounded to days. A command
+    writes a folder, which is complete once it exists; otherwise an archive is created, and stored for a
+    week."""
 
     simulated: Simulated = False
 

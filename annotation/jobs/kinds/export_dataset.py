@@ -54,8 +54,9 @@ Simulated = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportDatasetRequest(CorpusRequest):
-    """Captions, and the mentions, chains and boxes of a layer, as its newest answers make them. A command
-    writes a folder, which is complete once it exists; else an archive is made, and stored for a week."""
+    """Captions, and the mentions, chains and boxes of a layer, updated from its newest answers. A command
+    writes a folder, which is complete once it exists; otherwise an archive is created, and stored for a
+    week."""
 
     format: _Format
     layer: Annotated[LayerName | None, Help(_("Layer"), _("Needed where there are several"))] = None
@@ -75,8 +76,8 @@ class ExportDatasetRequest(CorpusRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportCampaignRequest(CampaignRequest):
-    """The corpus with the layer that the answers of the campaign make. A command writes a folder, which is
-    complete once it exists; else an archive is made, and stored for a week."""
+    """The corpus with the layer of the campaign's answers. A command writes a folder, which is complete once
+    it exists; otherwise an archive is created, and stored for a week."""
 
     format: _Format
     unfinished: _Unfinished = None
@@ -91,7 +92,7 @@ class ExportCampaignRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadExportRequest(JobRequest):
-    """The archive that an export made, while it is stored."""
+    """The archive of an export, while it is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,8 +48,9 @@ NOT_CHOSEN = gettext_lazy(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCampaignRequest(PlanCampaignRequest):
-    """The draft is written at once. A command then opens its images and lets workers in, else a job does.
-    Asked again, nothing changes, or what was interrupted is finished; with more images, these are opened."""
+    """The draft is created at once. A command then opens its images and admits workers; otherwise a job does.
+    A repeated request changes nothing, or finishes what was interrupted; with more images, these are
+    opened."""
 
     pairs: Annotated[
         Annotated[Path, FileUpload()] | None,
@@ -79,17 +80,17 @@ class OpenCampaignRequest(PlanCampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoOnRequest(CampaignRequest):
-    """A job opens the images that the pilot left out. It is refused where there is no pilot."""
+    """A job opens the images that were not in the pilot. Rejected if there is no pilot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenDraftRequest(CampaignRequest):
-    """A job opens its images as they were last asked for: which, how many, and what its test is made from."""
+    """A job opens its images as in the last request: which ones, how many, and the source of its test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateCampaignRequest(CampaignRequest):
-    """A draft of your own with its settings, to be changed and opened; its texts and control items follow
+    """A draft of yours with its settings, to be changed and opened; its texts and control items are copied
     then."""
 
 
@@ -163,7 +164,7 @@ def open_named_campaign(request: OpenCampaignRequest, context: OperationContext)
 
 
 def _pairs(request: OpenCampaignRequest) -> PairTable | None:
-    """The pairs of the request's file. Raises FormatError, and Invalid where something is not used."""
+    """The pairs of the request's file. Raises FormatError, and Invalid if something is not used."""
     if request.pairs is None:
         return None
     table = pairs_from_csv(request.pairs, request.corpus_row())
@@ -227,7 +228,7 @@ def newest_opening(campaign: Campaign) -> Job | None:
 
 
 def open_named_draft(request: OpenDraftRequest, context: OperationContext) -> JobStatus:
-    """Open a draft with its last request. Raises JobError where there is none."""
+    """Open a draft with its last request. Raises JobError if there is none."""
     row = request.row()
     if row.state != Campaign.DRAFT:
         raise JobError(_("The images of this campaign are open already."))

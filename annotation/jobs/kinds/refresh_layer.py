@@ -9,7 +9,7 @@ from annotation.selectors.corpora import CampaignRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshLayerRequest(CampaignRequest):
-    """Images whose newest answers are not in it yet are written."""
+    """Write the images whose newest answers are not in it yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""`manage.py backup FILE`: all that is kept, in one file."""
+"""`manage.py backup FILE`: all stored data, in one file."""
 
 from dataclasses import asdict
 from functools import partial

@@ -1,5 +1,5 @@
-"""`manage.py compare_question_orders`: what `likely_first` saves over the printed order; and what all savings
-and model annotators save."""
+"""`manage.py compare_question_orders`: savings of `likely_first` over the printed order, of all settings that
+save questions, and of model annotators."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -22,7 +22,7 @@ from annotation.simulation.model_study import study_table
 from annotation.simulation.study import MEASURES, RATES, SEEDS, as_dicts, study_costs
 from annotation.task_types import discovery
 
-#: Images from which the chances of links are learnt.
+#: Number of images from which the probabilities of links are learned.
 LEARN_FROM = 40
 
 
@@ -145,8 +145,8 @@ class Command(ReportCommand):
 
 
 def _model_annotators(files: list[Path], images: list[Gold]) -> dict[str, dict[str, Proposals]]:
-    """The proposals of each file, under the name of its model annotator; CommandError where it has none of
-    these images, or the name of another."""
+    """Return the proposals of each file, under the name of its model annotator. Raises CommandError if it has
+    none of these images, or the name of another."""
     proposals_by_name: dict[str, dict[str, Proposals]] = {}
     sizes = {image: size for image, size, _ in images}
     for file in files:
@@ -166,7 +166,8 @@ def _model_annotators(files: list[Path], images: list[Gold]) -> dict[str, dict[s
 
 
 def _measured(name: str) -> dict[str, Any]:
-    """The seconds of a drawing and of a look in a campaign; CommandError where nobody has given one."""
+    """Return the seconds of a drawing and of a look in a campaign. Raises CommandError if there are no
+    answers yet."""
     times = answer_times(campaign_named(name))
     if times.drawing is None or times.looking is None:
         raise CommandError(
@@ -177,7 +178,7 @@ def _measured(name: str) -> dict[str, Any]:
 
 
 def _rates(text: str) -> list[float]:
-    """ "0,0.2" as numbers from 0 to 1."""
+    """Return "0,0.2" as numbers from 0 to 1."""
     try:
         rates = [float(rate) for rate in text.split(",")]
     except ValueError:

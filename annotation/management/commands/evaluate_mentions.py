@@ -87,7 +87,8 @@ class Command(ReportCommand):
 
 
 def _interval(per_image: Sequence[MentionScores], *, seed: int, resamples: int) -> list[float]:
-    """The percentile bootstrap interval of F1, drawing whole images: captions of one image are alike."""
+    """Return the percentile bootstrap interval of F1, drawing whole images: captions of one image are
+    alike."""
     counts = np.array([(s.gold, s.predicted, s.matched) for s in per_image])  # (images, 3)
     rng = np.random.default_rng(seed)
     f1 = [
@@ -98,7 +99,7 @@ def _interval(per_image: Sequence[MentionScores], *, seed: int, resamples: int) 
 
 
 def _by_category(scores: MentionScores) -> list[dict[str, Any]]:
-    """Per marked category, in the order of Table 1: matched mentions that bear it, and how many agree."""
+    """Return for each marked category, in the order of Table 1, its matched mentions, and how many agree."""
     known = [c for c in CATEGORIES if c in scores.compared]
     others = sorted(c for c in scores.compared if c not in CATEGORIES)
     return [
@@ -107,7 +108,8 @@ def _by_category(scores: MentionScores) -> list[dict[str, Any]]:
 
 
 def _commonest(phrases: Counter[str]) -> dict[str, Any]:
-    """How many errors, and the phrases with most of them; ties by alphabet, so that runs agree."""
+    """Return the number of errors, and the phrases with most of them; ties in alphabetical order, so that
+    runs agree."""
     ordered = sorted(phrases.items(), key=lambda item: (-item[1], item[0]))
     return {
         "count": phrases.total(),

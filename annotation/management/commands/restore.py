@@ -1,4 +1,4 @@
-"""`manage.py restore FILE [--replace]`: what `backup` wrote, in the place of what stands."""
+"""`manage.py restore FILE [--replace]`: replace the current data by the output of `backup`."""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`manage.py run_jobs`: the embedded worker alone."""
+"""`manage.py run_jobs`: only the embedded worker."""
 
 import argparse
 from typing import Any
@@ -14,11 +14,11 @@ class Command(BaseCommand):
         "Run the jobs and the periodic work until interrupted, without a broker. `serve` starts this itself; "
         "alone it is for a server that is run in another way."
     )
-    # What a database lacks is seen when it is used, and may be there a moment later.
+    # Problems of the database are noticed in use, and may be solved a moment later.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        # The process that started us: we end with it, even where it could not tell us so.
+        # The parent process: this process ends with it, even if it cannot be told.
         parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:

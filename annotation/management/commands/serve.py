@@ -1,4 +1,4 @@
-"""`manage.py serve`: the web server and, where there is no broker, the jobs: one process group."""
+"""`manage.py serve`: the web server and, without a broker, the jobs: one process group."""
 
 import errno
 import gc
@@ -30,21 +30,21 @@ log = logging.getLogger(__name__)
 HOST, PORT = "127.0.0.1", 8000
 LAST_PORT = 65535
 THREADS = 8
-#: Seconds that requests in flight have to end after the signal to stop.
+#: Seconds that running requests have to end after the signal to stop.
 GRACE = 20
-#: Seconds after which a worker of jobs that died is started again.
+#: Seconds after which a worker of jobs that died is restarted.
 RESTART = 5.0
 
 
 class JobsProcess:
-    """`manage.py run_jobs` as a child of ours, started again where it dies. Without locks, for one thread."""
+    """`manage.py run_jobs` as a child process, restarted when it dies. Without locks, for one thread."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._started = -RESTART
 
     def ensure_started(self) -> None:
-        """Start it unless it lives."""
+        """Start it unless it is running."""
         if self._child is not None and self._child.poll() is None:
             return
         if time.monotonic() - self._started < RESTART:
@@ -55,7 +55,7 @@ class JobsProcess:
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
     def ask_to_end(self) -> None:
-        """Tell the process to end after its job; nothing where there is none."""
+        """Make the process end after its job; nothing if there is none."""
         if self._child is not None:
             self._child.terminate()
 
@@ -66,13 +66,13 @@ class JobsProcess:
         try:
             self._child.wait(GRACE)
         except subprocess.TimeoutExpired:
-            # What it was doing is queued again by the sweep.
+            # The sweep queues its job again.
             self._child.kill()
             self._child.wait()
 
 
 class Master(Arbiter):
-    """Gunicorn's master, which keeps the worker of jobs beside those that answer requests."""
+    """Gunicorn's master, which also supervises the worker of jobs."""
 
     jobs: JobsProcess | None = None
 
@@ -91,7 +91,7 @@ class Master(Arbiter):
 
 
 class Server(BaseApplication):
-    """Gunicorn, told everything by us: it reads neither a command line nor a file nor the environment."""
+    """Gunicorn, configured only here: it reads neither a command line nor a file nor the environment."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
@@ -102,7 +102,7 @@ class Server(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """The application that is served."""
+        """Return the application to serve."""
         return get_internal_wsgi_application()
 
     def run(self) -> None:
@@ -114,13 +114,13 @@ class Server(BaseApplication):
 
 
 def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
-    """Serve until interrupted, saying where once it is so.
+    """Serve until interrupted; print the address when it is ready.
 
-    CommandError where the port cannot be had, where the database is newer than the code, and while a backup
-    is being restored.
+    Raises CommandError if the port is taken, if the database is newer than the code, and while a backup is
+    being restored.
 
-    A process answers one call of the API at a time (docs/queue.md): one a core suits SQLite, which
-    has one writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more does the jobs.
+    A process answers one call of the API at a time (docs/queue.md): one per core suits SQLite, which has one
+    writer at a time, three for two cores PostgreSQL. Without REDIS_URL one more runs the jobs.
     """
     address = _address(host, port)
     if settings.SECRET_KEY == settings.DEFAULT_SECRET and not _is_here(host, port):
@@ -136,7 +136,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
         log.warning("served without it for now, as the database cannot be used: %s", str(error).strip())
     if settings.SITE_URL == settings.DEFAULT_SITE_URL:
         settings.SITE_URL = f"http://{address}"
-        # The child that does the jobs reads it too.
+        # Also for the child process that runs the jobs.
         os.putenv("SITE_URL", settings.SITE_URL)
     if not readers_have_no_network():
         log.warning("the system does not let us keep readers of files from the network (docs/operation.md)")
@@ -145,7 +145,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
         log.warning("other users of this machine can read %s: take it from them with chmod", path)
     token = _first_token()
     _load_dictionary()
-    # A connection must not be shared with the processes that are forked below.
+    # Forked processes must not share a connection.
     connections.close_all()
     server = Server(
         {
@@ -159,7 +159,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
             "logconfig_dict": settings.LOGGING,
             "loglevel": "info" if settings.PRODUCTION else "warning",
             "when_ready": lambda arbiter: _ready(address, token),
-            # Gunicorn would put a socket for remote control into the home folder.
+            # Gunicorn would create a socket for remote control in the home folder.
             "control_socket_disable": True,
         }
     )
@@ -172,7 +172,7 @@ def run_server(host: str = HOST, port: int = PORT, *, workers: int = 1) -> None:
 
 
 def _first_token() -> str:
-    """What the link to the first account ends with, "" where there is one, or no table for it yet."""
+    """Return the token of the link to the first account, "" if there is an account, or no table yet."""
     try:
         return first.token()
     except (DatabaseError, InterfaceError):
@@ -180,16 +180,17 @@ def _first_token() -> str:
 
 
 def _load_dictionary() -> None:
-    """Before the fork, where sentences are written: processes share it, and no writer waits for it."""
+    """Load the dictionary before the fork, if sentences are written: processes share it, and no writer
+    waits."""
     try:
         if spelling.is_needed():
             spelling.load_dictionary()
     except (DatabaseError, InterfaceError):
-        return  # Each process then loads it when it is asked for the first time.
+        return  # Each process then loads it on first use.
 
 
 def _ready(address: str, token: str) -> None:
-    """Before the fork: what is loaded stays, and need not be searched for garbage again and again."""
+    """Before the fork: loaded objects stay, and garbage collection need not visit them."""
     gc.collect()
     gc.freeze()
     print(f"Serving at http://{address}/ (Ctrl-C stops it)", flush=True)
@@ -201,7 +202,7 @@ def _ready(address: str, token: str) -> None:
 
 
 def _address(host: str, port: int) -> str:
-    """`host` and `port` as Gunicorn takes them, found free by taking them for a moment."""
+    """Return `host` and `port` for Gunicorn, checked to be free by binding them for a moment."""
     if not 0 < port <= LAST_PORT:
         raise CommandError(f"there is no port {port}; use one from 1 to {LAST_PORT}")
     try:
@@ -220,7 +221,7 @@ def _address(host: str, port: int) -> str:
 
 
 def _is_here(host: str, port: int) -> bool:
-    """Whether only this machine reaches `host`."""
+    """Whether only this machine can reach `host`."""
     places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in places)
 

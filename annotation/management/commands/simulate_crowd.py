@@ -1,4 +1,4 @@
-"""`manage.py simulate_crowd CAMPAIGN --workers N --seed S`: every question answered by error models."""
+"""`manage.py simulate_crowd CAMPAIGN --workers N --seed S`: all questions answered by error models."""
 
 import math
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ from annotation.simulation_driver import (
 )
 
 PROTOCOL = "protocol"
-#: Lines about what should not have happened that are shown in full.
+#: Maximum number of lines about unexpected events that are shown in full.
 LISTED = 5
 
 
 def parse_mix(text: str) -> dict[str, float]:
-    """ "careful=0.7,sloppy=0.3" as a mapping; raises CampaignError on anything else."""
+    """Return "careful=0.7,sloppy=0.3" as a mapping. Raises CampaignError for anything else."""
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, _, share = part.partition("=")
@@ -226,14 +226,14 @@ class Command(ReportCommand):
 
 
 def _only(options: Mapping[str, Any], way: str, **usual: Any) -> None:
-    """Raise CampaignError where an option is given that belongs to another way."""
+    """Raise CampaignError for an option of another way."""
     for name, value in usual.items():
         if options[name] != value:
             raise CampaignError(f"--{name.replace('_', '-')} goes with --through {way}; leave it out")
 
 
 def quality_of(scores: LayerScores) -> dict[str, Any]:
-    """Scores against gold as plain data."""
+    """Return scores against gold as plain data."""
     return {
         "chain_precision": scores.precision,
         "chain_recall": scores.recall,
@@ -245,7 +245,7 @@ def quality_of(scores: LayerScores) -> dict[str, Any]:
 
 
 def quality_text(quality: Mapping[str, Any] | None) -> str:
-    """One line about the layer against gold."""
+    """Return one line about the layer against gold."""
     if quality is None:
         return "no gold: answers came from a seeded stand-in and say nothing about the pictures"
     boxes = (
@@ -260,7 +260,7 @@ def quality_text(quality: Mapping[str, Any] | None) -> str:
 
 
 def visits_of(report: Mapping[str, Any]) -> list[str]:
-    """What workers did beside answering, and what is left and wrong, in a line each."""
+    """Return what workers did besides answering, and remaining and invalid rows, one line each."""
     visits, left = report["visits"], report["left"]
     acts = {
         "clicked twice": "repeated",

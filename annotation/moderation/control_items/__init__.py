@@ -1,8 +1,10 @@
-"""Control items made from what a campaign or a corpus already holds, and retired when that changes.
+"""Control items made from existing answers or layers of a campaign or corpus, and retired when these change.
 
-from_gold, from_golds       from a layer that is taken for the truth; raises PhraseboxError
-promote                     from questions that answers agree on; raises PhraseboxError
-hold, recheck, named        retire and name what rulings and withdrawals contradict
+from_gold                   from a layer that is taken as gold; raises PhraseboxError
+promote                     from questions on which answers agree; raises PhraseboxError
+lock_campaigns,             retire and name what rulings and withdrawals contradict
+retire_contradicted_items,
+names_of_items
 """
 
 from annotation.moderation.control_items.contradicted import (

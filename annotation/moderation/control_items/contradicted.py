@@ -1,8 +1,8 @@
-"""Control items that later rulings and withdrawals contradict: they are retired, and named.
+"""Retire and name control items that later rulings and withdrawals contradict.
 
-Promoted items rest on votes of their own campaign, items from a campaign's layer on that campaign's
-images. Copies of promoted items in a duplicated campaign rest on nothing there, and are left alone.
-Rulings, withdrawals and joins change both. Each of them locks the campaign (`lock_campaigns`), so that no
+Promoted items depend on votes of their own campaign, items from a campaign's layer on that campaign's images.
+Copies of promoted items in a duplicated campaign depend on nothing there, and are not checked. Rulings,
+withdrawals and merges of workers change both. Each of them locks the campaign (`lock_campaigns`), so that no
 items are made meanwhile, and then checks the items of the images concerned (`retire_contradicted_items`).
 """
 
@@ -26,7 +26,8 @@ from annotation.queue.image_state import state_of
 
 
 def lock_campaigns(campaigns: Iterable[int]) -> None:
-    """Lock campaigns (ids), so that nobody makes control items of their work. Before any image is locked."""
+    """Lock campaigns (ids), so that nobody makes control items from their answers. Call before any image is
+    locked."""
     rows = Campaign.objects.select_for_update(no_key=True).filter(pk__in=set(campaigns)).order_by("pk")
     list(rows.values_list("pk", flat=True))
 
@@ -34,10 +35,10 @@ def lock_campaigns(campaigns: Iterable[int]) -> None:
 def retire_contradicted_items(
     images: Iterable[int], *, actor: Account | None = None, because: str = ""
 ) -> list[Control]:
-    """Retire the active items that rest on these open images (ids) and that they no longer bear out.
+    """Retire and return the active items that are based on these open images (ids) and that these no longer
+    support.
 
-    `because` as `retire_control_items` takes it. Returns those. Inside the act's transaction, which holds
-    the campaign.
+    `because` as in `retire_control_items`. Call within the act's transaction, which locks the campaign.
     """
     controls: list[Control] = []
     rows = OpenImage.objects.filter(pk__in=list(images)).select_related("campaign", "image").order_by("pk")
@@ -56,7 +57,7 @@ def retire_contradicted_items(
 
 
 def names_of_items(items: Iterable[Control]) -> list[ControlItemName]:
-    """The names of items."""
+    """Return the names of items."""
     return [ControlItemName(item.kind, item.image.key, item.stratum) for item in items]
 
 

@@ -1,4 +1,4 @@
-"""Control items from the campaign's own work: questions on which everybody agreed."""
+"""Control items from the campaign's own answers: questions on which everybody agreed."""
 
 from dataclasses import replace
 
@@ -18,11 +18,11 @@ from annotation.quality.controls.items import ControlItem, ControlItemName
 from annotation.queue.image_state import state_of
 from phrasebox.errors import PhraseboxError
 
-#: Where they come from, as their rows say it.
+#: Source of these items in their rows.
 PROMOTED_SOURCE = "promoted"
-#: What the copy of a promoted item says in a campaign that duplicates another. It rests on answers there.
+#: Source of a promoted item's copy in a duplicated campaign. It is based on no answers there.
 COPIED_SOURCE = "copied"
-#: The least number of workers whose agreement can be taken for the truth.
+#: Minimum number of workers whose agreement can be taken as gold.
 _LEAST = 2
 
 
@@ -35,17 +35,17 @@ def promote(
     per_answer: int = 15,
     actor: Account | None = None,
 ) -> Added:
-    """Make control items of settled questions that `at_least` workers answered, all of them alike.
+    """Make control items of settled questions that at least `at_least` workers answered, all of them alike.
 
-    Votes and double checks count, also those that no question consumed. Left out are questions that
-    anybody flagged, that are open or may be asked again, that are control items already, or that somebody
-    answered who is suspended at this kind, or whose answers to it are withdrawn; also those that somebody
-    gave back or let expire, since they may still answer late. Those that the image no longer asks, because of
-    a ruling or of what was withdrawn, are left out and named. At most `per_answer` for each answer, drawn by
-    the campaign's seed. Raises CannotPromote.
+    Votes and double checks count, even if no question consumed them. Questions are skipped if anybody flagged
+    them, if they are open or may be asked again, if they are control items already, or if one of the workers
+    who answered is suspended at this kind or has withdrawn answers; also if somebody returned them or let
+    them expire, since a late answer may still come. Those that the image no longer asks, because of a ruling
+    or a withdrawal, are skipped and named. At most `per_answer` for each answer, drawn by the campaign's
+    seed. Raises CannotPromote.
 
-    By default a question is settled by one answer or two: to have more of them, ask for `at_least` two,
-    or set more votes.
+    By default one or two answers settle a question: for more items, use `at_least` two, or a setting with
+    more votes.
     """
     promotable = [promotable_kind.key for promotable_kind in all_kinds() if promotable_kind.promotable]
     if kind not in promotable:
@@ -55,14 +55,14 @@ def promote(
         few = "1 worker is" if at_least == 1 else f"{at_least} workers are"
         raise PhraseboxError(f"{few} too few to agree: expected {_LEAST} or more")
     with database.writing():
-        # Nobody rules or withdraws between our reading and our writing.
+        # Prevents rulings and withdrawals between our reading and our writing.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         return _promoted(campaign, kind, at_least, purpose, per_answer, actor)
 
 
 def consumed(image: int, key: str, state: ImageState) -> bool:
-    """Whether the fold of an open image goes by a vote on this question: it does not where the question is no
-    longer asked, because of a ruling or of what was withdrawn."""
+    """Whether the fold of an open image uses a vote on this question: not if the question is no longer asked,
+    because of a ruling or a withdrawal."""
     votes = Judgment.objects.filter(image=image, key=key, role=VOTE, withdrawn=False)
     return any(name not in state.superseded for name in votes.values_list("name", flat=True))
 
@@ -114,7 +114,7 @@ def _promoted(
 
 
 def _agreed(campaign: int, kind: str, at_least: int) -> list[tuple[int, str]]:
-    """(task, answer) of the questions that may be promoted."""
+    """Return (task, answer) of the questions that may be promoted."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT t.id, min(j.answer) FROM annotation_judgment j

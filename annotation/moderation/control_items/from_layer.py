@@ -1,9 +1,8 @@
-"""Control items from a layer that is taken for the truth.
+"""Control items from a layer that is taken as gold.
 
-The questions are those that come up when images with gold are annotated with some errors, so that
-every answer is the right one somewhere. Kept are those that careful people answer alike: about
-mentions of one chain, beside boxes that fit it, and, where a box's quality is asked, about one that
-plainly fits or plainly does not.
+The questions are those that arise when images with gold are annotated with some errors, so that every answer
+is right for some. Only those are used that careful people answer alike: about mentions of one chain, with
+accepted boxes that fit it, and for a box's quality, about one that clearly fits or clearly does not.
 """
 
 import contextlib
@@ -29,13 +28,13 @@ from annotation.quality.controls.items import ControlItem, control_item_of
 from annotation.selectors.records import stream_records
 from phrasebox.errors import PhraseboxError
 
-#: From this IoU on a box plainly fits, and below the other it plainly does not. People who check
-#: boxes disagree in between.
+#: A box clearly fits from the first IoU on, and clearly does not below the second. People disagree in
+#: between.
 FITS, FAILS = 0.8, 0.5
-#: Items for each possible answer of a kind: of a test's size for three attempts, and of controls
-#: for some 900 items of a worker where there are two answers.
+#: Items for each possible answer of a kind: of a test for three attempts, and of controls for about 900 items
+#: of a worker if there are two answers.
 PER_ANSWER: Mapping[str, int] = {Control.CONTROL: 15, Control.QUALIFICATION: 18}
-#: Items of one answer, kind and image that come together; more of an image come after all others.
+#: Number of items of one answer, kind and image that come together; more of an image come after all others.
 _TOGETHER = 2
 #: An image's key, a question about it, and the gold answer.
 _Candidate = tuple[str, Question, str | tuple[Box, ...]]
@@ -53,19 +52,18 @@ def from_gold(
 ) -> Added:
     """Add control items of `purposes` from `layer`, of the campaign's corpus, for every kind that has them.
 
-    `images`: the keys of those to use, or how many of the layer's (drawn by `seed`). Drawn are first those
-    that the campaign has not opened: nobody judges as a task what they met as a control item, so items of
-    open images take work away from people. At most `per_answer` items of
-    a purpose for each possible answer of a kind, spread over the images; no question serves two
-    purposes. A layer that grows with a campaign's answers is brought up first (`annotation.datasets.layers`),
-    and serves with its finished images alone: what they say stays until somebody rules or withdraws, and then
-    the items are looked at again (`control_items.contradicted`). Raises PhraseboxError where the layer covers
-    none of the images.
+    `images`: the keys of those to use, or the number of the layer's (drawn by `seed`). Images that the
+    campaign has not opened are drawn first: nobody gets the same question as a task and as a control item, so
+    items of open images reduce people's tasks. At most `per_answer` items of a purpose for each possible
+    answer of a kind, spread over the images; no question serves two purposes. A layer that grows with a
+    campaign's answers is updated first (`annotation.datasets.layers`), and only its finished images are used:
+    they stay the same until a ruling or withdrawal, after which the items are checked again
+    (`control_items.contradicted`). Raises PhraseboxError if the layer covers none of the images.
     """
     growing = layers.campaign_of_layer(layer)
     with database.writing() if growing is not None else contextlib.nullcontext():
         if growing is not None:
-            # Nobody withdraws or rules between our reading and our writing.
+            # Prevents withdrawals and rulings between our reading and our writing.
             Campaign.objects.select_for_update(no_key=True).get(pk=growing.pk)
         golds = _golds(campaign, layer, images, seed, growing)
         if not golds:
@@ -94,10 +92,10 @@ def from_golds(
     actor: Account | None = None,
     layer: Layer | None = None,
 ) -> Added:
-    """`from_gold` for images of the campaign's corpus whose gold is at hand, of `layer` where it is one's.
-    Names are their keys.
+    """Like `from_gold`, for images of the campaign's corpus with the gold in `golds`, which is that of
+    `layer` if set.
 
-    Of images whose boxes the campaign would not ask about there are no items about boxes either.
+    Names are the images' keys. Images without box questions in the campaign get no items about boxes either.
     """
     by_stratum: dict[tuple[str, str], list[_Candidate]] = defaultdict(list)
     protocol = settings_of(campaign.settings).protocol
@@ -119,7 +117,7 @@ def from_golds(
         ]
         total = sum(per_answer[purpose] for purpose in serving)
         for purpose in serving:
-            # Where there are too few for all purposes, each gets its share.
+            # If there are too few for all purposes, each gets its share.
             share = len(candidates) * per_answer[purpose] // max(total, 1)
             items += [
                 control_item_of(question, image=image, purpose=purpose, known=known)
@@ -131,7 +129,7 @@ def from_golds(
 
 
 def clear(question: Question, truth: Truth) -> bool:
-    """Whether careful people answer `question` alike, as far as gold tells."""
+    """Whether careful people answer `question` alike, by the gold."""
     if not kind_of(question.kind).about_boxes:
         return True
     if len({truth.chain_of[mention] for mention in question.mentions}) > 1:
@@ -150,7 +148,7 @@ def clear(question: Question, truth: Truth) -> bool:
 
 
 def gold_answer(question: Question, truth: Truth) -> str | tuple[Box, ...]:
-    """The gold answer to `question`: its word, or for drawing the boxes still to be drawn."""
+    """Return the gold answer to `question`: its word, or for drawing the boxes still to be drawn."""
     if kind_of(question.kind).draws:
         return tuple(truth.uncovered(truth.chain(question.mentions), question.boxes))
     return truth.answer(question)[0]
@@ -159,7 +157,8 @@ def gold_answer(question: Question, truth: Truth) -> str | tuple[Box, ...]:
 def _golds(
     campaign: Campaign, layer: Layer, images: int | Collection[str], seed: int, growing: Campaign | None
 ) -> list[Gold]:
-    """The gold of the images to use: of the layer that grows with the answers of `growing`, if it does."""
+    """Return the gold of the images to use: of the layer that grows with the answers of `growing`, if it
+    does."""
     covered = layer.covers.all()
     if growing is not None:
         layers.update_layer(growing)
@@ -181,8 +180,8 @@ def _golds(
 
 
 def _spread(candidates: Iterable[_Candidate], seed: int) -> Iterator[_Candidate]:
-    """The candidates in a drawn order, some of an image together, and images in the same order for every
-    kind and answer: a worker meets an image of the campaign more than once, and so an item's."""
+    """Yield the candidates in a random order, some of an image together, and images in the same order for
+    every kind and answer: a worker sees an image of the campaign more than once, and so an item's."""
     taken: Counter[str] = Counter()
     turns: list[tuple[int, float, int, _Candidate]] = []
     for candidate in sorted(candidates, key=lambda c: draw_number(seed, "question", c[0], c[1].key)):

@@ -8,19 +8,19 @@ from annotation.protocol.chunker.tagging import CaptionTagger, Tagger
 
 
 class Chunker(Protocol):
-    """Anything that finds the noun phrases of a caption."""
+    """Finds the noun phrases of a caption."""
 
     def chunk(self, tokens: Sequence[str]) -> list[tuple[int, int]]:
-        """The phrases as (start, end) with end exclusive: sorted, disjoint, not empty."""
+        """Return the phrases as (start, end) with end exclusive: sorted, disjoint, not empty."""
 
 
-# Letters: see tagging.py. A phrase in quotes may modify ("a ' stop ' sign").
+# Letters: see tagging.py. A quoted phrase may be a modifier ("a ' stop ' sign").
 _QUOTED = r"q[^q]{1,4}q(?=[JKN])"
 _MODIFIER = rf"(?:R*[JKCP]|{_QUOTED})"
 # "red , white and blue flag": modifiers joined before a noun.
 _JOINED = r"(?:R*[JKP](?:(?:,|,?&)R*[JKP])+(?=[JKPN]))"
 _MEASURE = r"CN(?=J[JKP]*N)"  # "a 5 year old girl"
-# A noun modifies a noun, also over a participle: "a snow covered hill", "a salmon colored shirt".
+# A noun may modify a noun, also before a participle: "a snow covered hill", "a salmon colored shirt".
 _CORE = rf"(?:(?:{_MEASURE}|{_JOINED}|{_MODIFIER}|N(?=P*[NK]))*(?:N|(?<=C)K))"
 _OWNED = rf"(?:SQ?{_CORE})*S?"
 _COLOURS = r"K(?:(?:,|,?&)K)*"
@@ -30,13 +30,13 @@ _PHRASE = re.compile(rf"(?:{_NP}|[QD](?=F{_NP}))(?:F{_NP})*")
 
 
 class NounPhraseChunker:
-    """The chunker used by default."""
+    """The default chunker."""
 
     def __init__(self, tagger: Tagger | None = None) -> None:
         self._tagger = tagger if tagger is not None else CaptionTagger()
 
     def chunk(self, tokens: Sequence[str]) -> list[tuple[int, int]]:
-        """The noun phrases of a tokenised caption: spans from 0, the end exclusive, none overlapping."""
+        """Return the noun phrases of a tokenised caption as spans from 0, end exclusive, without overlaps."""
         letters = self._tagger.tag(tokens)
         spans = [m.span() for m in _PHRASE.finditer(letters)]
         return spans

@@ -1,10 +1,10 @@
-"""Rules that mend a general tagger's tags in captions.
+"""Rules that correct a general tagger's tags in captions.
 
-Captions are short, speak of people and things doing something, in the present tense, with
-at most one finite verb to a clause, and are often fragments. So the same few confusions come
-back: "a dog barking at a car" (a noun?), "the other" (an adverb?), "in front of" (a noun?).
-Each rule settles one of them by the words around; `verb_or_noun` holds those that go by
-number and by the clause's verb. Tags are those of the British National Corpus (C5).
+Captions are short, describe people and things doing something, in the present tense, with at most one finite
+verb in a clause, and are often fragments. So the same confusions recur: "a dog barking at a car" (a noun?),
+"the other" (an adverb?), "in front of" (a noun?). Each rule resolves one of them by its context;
+`verb_or_noun` contains those that use number and the clause's verb. Tags are those of the British National
+Corpus (C5).
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _LISTS = "caption_grammar.txt"
 
 
 def mend_tags(words: Sequence[str], tags: list[str]) -> None:
-    """Apply every rule to the C5 tags of one caption, in place. `words` are lower-cased."""
+    """Apply every rule to the C5 tags of one caption, in place. `words` are in lower case."""
     caption = TaggedCaption(words, tags)
     _idioms(caption)
     _modifiers(caption)
@@ -39,7 +39,7 @@ def mend_tags(words: Sequence[str], tags: list[str]) -> None:
 
 
 def _idioms(c: TaggedCaption) -> None:
-    """Words whose tag follows from a fixed neighbour."""
+    """Correct words whose tag follows from a fixed neighbour."""
     lists = sections(_LISTS)
     for i, word in enumerate(c.words):
         before, after = c.word(i - 1), c.word(i + 1)
@@ -77,7 +77,7 @@ def _idioms(c: TaggedCaption) -> None:
 
 
 def _modifiers(c: TaggedCaption) -> None:
-    """Modifiers taken for something else: "the other", "a nearby tree", "her hat", "a greasy haired man"."""
+    """Correct modifiers with other tags: "the other", "a nearby tree", "her hat", "a greasy haired man"."""
     lists = sections(_LISTS)
     for i, word in enumerate(c.words):
         tag, before, after = c.tags[i], c.tag(i - 1), c.tag(i + 1)
@@ -112,13 +112,13 @@ def _modifiers(c: TaggedCaption) -> None:
         elif tag in ("AJC", "AV0") and word.endswith("er") and _names_a_doer(c, i):
             c.tags[i] = "NN1"  # "a windsurfer", "a deep fryer"
         elif word in lists["naming"] and tag in ("VVN", "VVD", "AJ0"):
-            c.tags[i] = "VVX"  # takes a noun phrase of its own: "a man named Bob"
+            c.tags[i] = "VVX"  # has a noun phrase of its own: "a man named Bob"
         elif tag == "POS" and after in ("VVG", "AT0"):
             c.tags[i] = "VBZ"  # "he 's smiling"
 
 
 def _names_a_doer(c: TaggedCaption, i: int) -> bool:
-    """Whether a word in -er, tagged as a comparative, is a noun: a person's, or one that ends a phrase."""
+    """Whether a word in -er, tagged as a comparative, is a noun: a person, or the end of a phrase."""
     ends = c.tag(i - 1) in NOMINAL_TAGS | {"AT0", "DPS"} and c.tag(i + 1) not in NOMINAL_TAGS | {
         "VVG",
         "VVN",
@@ -128,7 +128,7 @@ def _names_a_doer(c: TaggedCaption, i: int) -> bool:
 
 
 def _ing_forms(c: TaggedCaption) -> None:
-    """An -ing form is an action, unless it is a noun by itself or stands where only a modifier can."""
+    """Tag an -ing form as an action, unless it is a noun by itself or in the position of a modifier."""
     for i, word in enumerate(c.words):
         if (
             not word.endswith("ing")
@@ -171,12 +171,12 @@ def _ing_forms(c: TaggedCaption) -> None:
 
 
 def _is_compound(first: str, second: str) -> bool:
-    """Whether the two words are one noun of ing_compounds.txt, singular or plural."""
+    """Whether the two words are a noun of ing_compounds.txt, singular or plural."""
     return any(f"{first}-{form}" in entries("ing_compounds.txt") for form in (second, *singulars(second)))
 
 
 def _verbs_of_activity(c: TaggedCaption) -> None:
-    """ "A man rock climbing" holds one verb; "a rock climbing wall" holds one noun."""
+    """ "A man rock climbing" contains one verb; "a rock climbing wall" contains one noun."""
     for i in range(1, len(c.words)):
         if (
             c.words[i] in sections(_LISTS)["activities"]
@@ -212,7 +212,7 @@ def _lone_determiners(c: TaggedCaption) -> None:
 
 
 def _predicative_colours(c: TaggedCaption) -> None:
-    """ "The wall is painted white": a colour that neither modifies a noun nor stands for clothes."""
+    """ "The wall is painted white": a colour that neither modifies a noun nor means clothes."""
     for i in range(1, len(c.words)):
         if not c.is_colour(i) or c.tags[i] not in NOMINAL_TAGS or c.is_colour(i - 1):
             continue

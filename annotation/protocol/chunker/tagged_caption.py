@@ -1,4 +1,4 @@
-"""A caption with the C5 tags (British National Corpus) of its words, and what can be asked of it."""
+"""A caption with the C5 tags (British National Corpus) of its words, and predicates about them."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -11,7 +11,7 @@ NOMINAL_TAGS = NOUN_TAGS | ADJECTIVE_TAGS
 DETERMINER_TAGS = frozenset(("AT0", "DPS", "DT0"))
 BE_TAGS = frozenset(("VBZ", "VBB", "VBD", "VBN", "VBI", "VBG"))
 FINITE_TAGS = frozenset(("VBZ", "VBB", "VBD", "VHZ", "VHB", "VHD", "VDZ", "VDB", "VDD", "VM0", "VVZ", "VVB"))
-#: Stands for the words before the first and after the last.
+#: Tag of the positions before the first word and after the last.
 END_TAG = "END"
 
 _PLURALS = sections("caption_grammar.txt")["plural openers"]
@@ -19,22 +19,23 @@ _WEAR = sections("caption_grammar.txt")["wear"]
 
 
 class TaggedCaption:
-    """`words`, lower-cased, and `tags`, which the mending rules change in place."""
+    """`words`, in lower case, and `tags`, which the correcting rules change in place."""
 
     def __init__(self, words: Sequence[str], tags: list[str]) -> None:
         self.words = words
         self.tags = tags
 
     def word(self, i: int) -> str:
-        """Word `i`, or "" outside the caption."""
+        """Return word `i`, or "" outside the caption."""
         return self.words[i] if 0 <= i < len(self.words) else ""
 
     def tag(self, i: int) -> str:
-        """Tag `i`, or END outside the caption."""
+        """Return tag `i`, or END outside the caption."""
         return self.tags[i] if 0 <= i < len(self.tags) else END_TAG
 
     def clause(self, at: int) -> range:
-        """The stretch around `at` that wants one finite verb: up to a conjunction, a relative or a stop."""
+        """Return the clause around `at`, which needs one finite verb: up to a conjunction, a relative or a
+        stop."""
         start, end = at, at + 1
         while start > 0 and not self._parts(start - 1):
             start -= 1
@@ -51,11 +52,11 @@ class TaggedCaption:
         )
 
     def has_finite(self, stretch: range) -> bool:
-        """Whether a finite verb stands in `stretch`."""
+        """Whether `stretch` contains a finite verb."""
         return any(self.tags[j] in FINITE_TAGS for j in stretch)
 
     def phrase_start(self, at: int) -> int:
-        """Where the run of determiner, modifiers and nouns that ends before `at` begins; else `at`."""
+        """Return the start of the run of determiner, modifiers and nouns that ends before `at`; else `at`."""
         start = at
         while start > 0 and (
             self.tags[start - 1] in NOMINAL_TAGS | {"CRD"} or self._joins_modifiers(start - 1)
@@ -71,7 +72,8 @@ class TaggedCaption:
         return joins and (self.tag(i - 1) in ADJECTIVE_TAGS or self.is_colour(i - 1))
 
     def subject_numbers(self, stretch: range) -> frozenset[str]:
-        """What number the verb after the noun phrase that opens `stretch` may have; both after "of"."""
+        """Return the possible numbers of the verb after the noun phrase that opens `stretch`; both after
+        "of"."""
         end = stretch.start
         while end < stretch.stop and self.tags[end] in NOMINAL_TAGS | DETERMINER_TAGS | {"CRD"}:
             end += 1
@@ -86,7 +88,7 @@ class TaggedCaption:
         return self.word(i) in entries("colours.txt")
 
     def is_colour_of_clothes(self, i: int) -> bool:
-        """Whether word `i` is a colour that may stand for clothes: "in blue", "wearing red and black"."""
+        """Whether word `i` is a colour that may mean clothes: "in blue", "wearing red and black"."""
         if i < 1 or not self.is_colour(i):
             return False
         first = i
@@ -99,7 +101,7 @@ class TaggedCaption:
         return self.tag(i) in NOMINAL_TAGS and self.word(i) in _nouns(("people",))
 
     def is_animate_or_worn(self, i: int) -> bool:
-        """Whether word `i` hardly ever modifies a noun: a person, an animal, clothes, a body part."""
+        """Whether word `i` rarely modifies a noun: a person, an animal, clothes, a body part."""
         return self.word(i) in _nouns(("people", "animals", "clothing", "bodyparts"))
 
 

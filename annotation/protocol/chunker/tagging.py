@@ -1,8 +1,7 @@
-"""Parts of speech of a caption's words, as one letter each: HanTa's tags, mended for captions.
+"""Parts of speech of a caption's words, as one letter each: HanTa's tags, corrected for captions.
 
-HanTa (Wartena, "The Hanover Tagger", 2019) is a hidden Markov model with the tag set of the
-British National Corpus (C5). A letter to a word lets the grammar of noun phrases be a
-regular expression.
+HanTa (Wartena, "The Hanover Tagger", 2019) is a hidden Markov model with the tag set of the British National
+Corpus (C5). With one letter per word, the grammar of noun phrases is a regular expression.
 """
 
 from collections.abc import Sequence
@@ -20,13 +19,13 @@ _ADJECTIVE = "J"
 _COLOUR = "K"
 _NOUN = "N"
 _PARTICIPLE = "P"  # a past participle, modifier or verb
-_VERB = "V"  # anything else of a verb, with every -ing form that is an action
+_VERB = "V"  # any other verb form, including every -ing form that is an action
 _ADVERB = "R"  # one that may modify an adjective: very, brightly
 _POSSESSIVE = "S"  # 's
 _OF = "F"
 _AND = "&"
 _COMMA = ","
-_PRONOUN = "U"  # stands for a noun phrase and is one: someone, others
+_PRONOUN = "U"  # replaces a noun phrase and is one: someone, others
 _QUOTE = "q"
 _PREPOSITION = "I"
 _ELSE = "X"
@@ -50,10 +49,10 @@ _LONGEST_WORD = 40  # HanTa's analysis of a word grows with the square of its le
 
 
 class Tagger(Protocol):
-    """Anything that gives each word of a caption one of this module's letters."""
+    """Returns one of this module's letters for each word of a caption."""
 
     def tag(self, tokens: Sequence[str]) -> str:
-        """One letter per token."""
+        """Return one letter per token."""
 
 
 class CaptionTagger:
@@ -63,7 +62,7 @@ class CaptionTagger:
         self._hanta = english_tagger()
 
     def tag(self, tokens: Sequence[str]) -> str:
-        """A letter for each token, which says its part of speech as the chunker's pattern reads it."""
+        """Return a letter for each token: its part of speech for the chunker's pattern."""
         if not tokens:
             return ""
         words = [token.lower() for token in tokens]
@@ -79,7 +78,7 @@ class CaptionTagger:
 
     @staticmethod
     def _for_tagger(index: int, token: str) -> str:
-        """What HanTa gets to see: a capital tells names from nouns, but not at the start."""
+        """Return a token for HanTa: a capital distinguishes names from nouns, but not at the start."""
         if not token or len(token) > _LONGEST_WORD:
             return "?"
         return token.lower() if index == 0 else token

@@ -1,8 +1,8 @@
-"""Verb or noun? "A boy in a cap smiles", "a fruit stand": words that are both, settled in context.
+"""Decide in context whether ambiguous words are verbs or nouns: "A boy in a cap smiles", "a fruit stand".
 
-Two facts decide. Number: "a boy" cannot end in a plural, so "smiles" is a verb; "two boys"
-are no modifier, so "dance" after them is one. The clause: it wants one finite verb, so a
-candidate is the verb where there is no other, and a noun where there is.
+Two facts decide. Number: "a boy" cannot end in a plural, so "smiles" is a verb; "two boys" is no modifier, so
+"dance" after it is a verb. The clause: it needs one finite verb, so a candidate is the verb if there is no
+other, and a noun if there is.
 """
 
 from functools import cache
@@ -17,9 +17,9 @@ from annotation.protocol.chunker.tagged_caption import (
 )
 from annotation.protocol.chunker.wordlists import sections
 
-#: What follows a verb, and follows a noun only where that noun ends its phrase.
+#: Tags that follow a verb, and follow a noun only at the end of its phrase.
 _AFTER_VERB = frozenset("AT0 DPS DT0 PRP AVP AV0 TO0 CJS CJT CJC PNP PNX PUN CRD PNI AVQ".split() + [END_TAG])
-#: What follows a verb and hardly ever a noun.
+#: Tags that follow a verb and rarely a noun.
 _OBJECT = frozenset(("AT0", "DPS", "PNP", "TO0", "AVP", "PNX"))
 _LISTS = sections("caption_grammar.txt")
 _SINGULAR = _LISTS["singular openers"]
@@ -39,7 +39,7 @@ class _Form(NamedTuple):
 
 
 def settle_verbs_and_nouns(c: TaggedCaption) -> None:
-    """Settle, in place, the tags of words that may be verbs or nouns."""
+    """Decide, in place, the tags of words that may be verbs or nouns."""
     for i in range(1, len(c.words)):
         form = _forms().get(c.words[i])
         if c.tags[i] in ("NN1", "NN2") and form and _is_verb(c, i, form):
@@ -93,7 +93,7 @@ def _is_verb(c: TaggedCaption, i: int, form: _Form) -> bool:
 
 
 def _is_unlisted_verb(c: TaggedCaption, i: int) -> bool:
-    """ "A goat treks": after "a", a person or an animal is followed by no plural noun."""
+    """ "A goat treks": no plural noun follows "a" with a person or an animal."""
     start = c.phrase_start(i)
     if start == i or not c.is_animate_or_worn(i - 1) or c.tag(i + 1) in NOUN_TAGS | {"POS", "PRF", "CJC"}:
         return False
@@ -136,7 +136,7 @@ def _is_bare_noun(c: TaggedCaption, i: int) -> bool:
 
 
 def _is_second_verb(c: TaggedCaption, i: int) -> bool:
-    """Whether the clause has its finite verb already: "has his face in a bag of presents"."""
+    """Whether the clause already has its finite verb: "has his face in a bag of presents"."""
     form = _forms().get(c.words[i])
     if c.tags[i - 1] not in NOMINAL_TAGS or (form.mostly_verb if form else c.tag(i + 1) != "PUN"):
         return False
@@ -148,7 +148,7 @@ def _is_second_verb(c: TaggedCaption, i: int) -> bool:
 
 
 def _ends_phrase_with_article(c: TaggedCaption, i: int) -> bool:
-    """ "Pulling a red sled across": an article and its adjectives want a noun, not a participle."""
+    """ "Pulling a red sled across": an article and its adjectives need a noun, not a participle."""
     start = c.phrase_start(i)
     if (
         start == i
@@ -163,14 +163,14 @@ def _ends_phrase_with_article(c: TaggedCaption, i: int) -> bool:
 
 
 def _takes_object(c: TaggedCaption, i: int) -> bool:
-    """ "Two boys played soccer" tells the past; "a snow covered hill" has a participle."""
+    """ "Two boys played soccer" has a past tense; "a snow covered hill" has a participle."""
     doer = c.tags[i - 1] in ("NN2", "NN0", "PNP", "PNQ", "NP0") or c.is_person(i - 1)
     return doer and c.tag(i + 1) in NOMINAL_TAGS and not c.has_finite(c.clause(i))
 
 
 @cache
 def _forms() -> dict[str, _Form]:
-    """Base and -s forms of the verbs in verbs.txt."""
+    """Return base and -s forms of the verbs in verbs.txt."""
     forms = {}
     for title, mostly_verb in (("verbs or nouns", False), ("mostly verbs", True)):
         for verb in sections("verbs.txt")[title]:
@@ -180,7 +180,8 @@ def _forms() -> dict[str, _Form]:
 
 
 def _third_person(verb: str) -> str:
-    """ "walk" -> "walks", "carry" -> "carries", "watch" -> "watches", "go" -> "goes"."""
+    """Return the third person: "walk" -> "walks", "carry" -> "carries", "watch" -> "watches", "go" ->
+    "goes"."""
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return verb[:-1] + "ies"
     return verb + ("es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else "s")

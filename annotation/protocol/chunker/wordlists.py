@@ -1,4 +1,4 @@
-"""The word lists in `data/`: plain text, words apart by white space, `#` opens a line of comment."""
+"""Word lists in `data/`: plain text, words separated by white space, `#` starts a comment line."""
 
 from functools import cache
 from pathlib import Path
@@ -8,7 +8,7 @@ DATA = Path(__file__).parent / "data"
 
 @cache
 def sections(name: str) -> dict[str, frozenset[str]]:
-    """The list `name`, by section: a line `[title]` opens one; what stands before any has the title ""."""
+    """Return the list `name` by section: a line `[title]` starts one; words before any have the title ""."""
     title, lines_of = "", {"": set[str]()}
     for line in (DATA / name).read_text("utf-8").splitlines():
         line = line.strip()
@@ -22,5 +22,5 @@ def sections(name: str) -> dict[str, frozenset[str]]:
 
 @cache
 def entries(name: str) -> frozenset[str]:
-    """All words of the list `name`."""
+    """Return all words of the list `name`."""
     return frozenset().union(*sections(name).values())

@@ -1,12 +1,16 @@
-"""Control items of campaigns: drawn from, graded by, and added to.
+"""Control items of campaigns: drawing, grading, and adding them.
 
-pool, shown, seen, grade            what the queue needs of them
-measured, measures_late             what they came to with a worker
-known, rules, tells_of_drawer       what follows from which there are
-history, strangeness                which of them would stand out before a worker
-add, from_csv, from_captions,       where they come from; raises BadItems, storing nothing
-from_split, install_sentences
-retire                              out of the pools
+control_pool, qualification_pools,     for the queue
+displayed_control, controls_seen,
+grade_control
+control_counts, measures_late          a worker's results on them
+gold_coverage, trust_rules_in_force,   consequences of which items exist
+tells_of_drawer
+history, strangeness                   which of them would look unusual to a worker
+add_control_items, from_csv,           sources; raises BadItems, storing nothing
+from_captions, from_split,
+install_sentences
+retire_control_items                   removes them from the pools
 
 Items made from a layer or from answers: `annotation.moderation.control_items`.
 """

@@ -1,8 +1,8 @@
-"""Adding control items to a campaign, and retiring them.
+"""Add control items to a campaign, and retire them.
 
-Whatever they come from (gold, a file, a page, agreement, the product), they are written here, all or none:
-checked against image and captions, each question once per purpose, the campaign's revision raised
-so that every process sees them, and a line in the audit.
+Items of any source (gold, a file, a page, agreement, the product) are written here, all or none: checked
+against image and captions, each question once per purpose, the campaign's revision raised so that every
+process reads them again, with a line in the audit log.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from phrasebox.errors import PhraseboxError
 
 
 class BadItems(PhraseboxError):
-    """Control items of which some cannot be; nothing was stored. One line for each, with its number."""
+    """Invalid control items; nothing was stored. One line for each, with its number."""
 
     def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
@@ -29,8 +29,8 @@ class BadItems(PhraseboxError):
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many control items were added, and how many stood there already, exactly so; `passed_over` names
-    those that were left out: something contradicts their answer, or the image does not ask them any more."""
+    """How many control items were added, and how many existed with the same content; `passed_over` names
+    those that were skipped: something contradicts their answer, or the image does not ask them any more."""
 
     added: int
     there: int
@@ -48,14 +48,13 @@ def add_control_items(
 ) -> Added:
     """Add control items, each with its number (of a line, from 1) for messages.
 
-    What stands there already is left alone; what was retired is put back. `layer` is where their answers were
-    read: one that stands there with another answer, because the layer has changed, is passed over. Raises
-    BadItems, with every bad one and the `problems` that were found before, in their order; nothing is stored
-    then.
+    Existing items are unchanged; retired ones are reactivated. `layer` is the source of their answers: an
+    existing item with another answer, because the layer has changed, is skipped. Raises BadItems, with every
+    invalid one and the earlier `problems`, in their order; nothing is stored then.
     """
     items_to_add = list(items)
     with database.writing():
-        # One at a time: of two who add the same question, the second finds it there.
+        # One at a time: of two who add the same question, the second finds it.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         images = Images(campaign.corpus_id, (item.image for _, item in items_to_add))
         existing = {
@@ -102,10 +101,9 @@ def add_control_items(
 def retire_control_items(
     *, campaign: Campaign, controls: Sequence[int], actor: Account | None = None, because: str = ""
 ) -> int:
-    """Take control items (ids of their rows) out of the pools; answers given on them keep counting.
+    """Retire control items (ids of their rows); answers given on them keep counting.
 
-    `because` is the act that made it so, where nobody with an account did. Returns how many were in use
-    until now.
+    `because` is the act that caused it, if nobody with an account did. Return how many were active.
     """
     with database.writing():
         rows = Control.objects.filter(campaign=campaign, pk__in=controls, active=True)
@@ -125,15 +123,15 @@ def retire_control_items(
 
 
 def raise_revision(campaign: Campaign) -> None:
-    """Tell every process that what it remembers of the campaign is old. Inside the act's transaction."""
+    """Invalidate every process's caches of the campaign. Call within the act's transaction."""
     Campaign.objects.filter(pk=campaign.pk).update(revision=F("revision") + 1)
     campaign.refresh_from_db(fields=["revision"])
 
 
 def install_sentences(*, campaign: Campaign, kind: str, actor: Account | None = None) -> Added | None:
-    """Add the sentences of `kind` to the campaign's test, under its first image; those that are there stay.
+    """Add the sentences of `kind` to the campaign's test, under its first image; existing ones stay.
 
-    None where no sentences come with the kind.
+    Return None if the kind has no sentences.
     """
     sentences = kind_of(kind).test_sentences
     if sentences is None:

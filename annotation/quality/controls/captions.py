@@ -1,7 +1,7 @@
 """Control items of questions about pairs, from images and captions of the corpus.
 
 Source: Hodosh et al. 2013, section 4.3.2: an image of the development set with one to three of its own
-captions and random ones beside.
+captions and random ones.
 """
 
 from collections import Counter
@@ -23,23 +23,23 @@ from annotation.quality.controls.counted import CaptionName, CountedControlItem
 from phrasebox.text.stems import stem
 from phrasebox.text.tokens import tokenise
 
-#: Words that say nothing of what a picture shows: two captions may share them and speak of different things.
+#: Words without information about a picture: two captions may share them and describe different things.
 _STOP_WORDS = frozenset(
     "a an the and or of in on at to by with for from into over under near next up down out off is are be "
     "being was were has have had it its his her their he she they them him who that this these there as "
     "while one two three four some several other another".split()
 )
-#: Captions of the campaign that wrong ones are drawn from, how many of them are looked at for one, and how
-#: many of these it is chosen from, the nearest in length to one that is drawn: by the words alone, it would
-#: be short.
+#: Number of the campaign's captions from which wrong ones are drawn, number of candidates for one, and number
+#: of these, the nearest in length to a random caption, from which it is chosen: by the words alone, short
+#: ones would be preferred.
 ENOUGH, SAMPLE, NEAREST = 2000, 120, 20
-#: Pairs known of one image, and images of a page: no more than what is asked about one, nor than these.
+#: Maximum number of control pairs of one image, and of a page's images.
 MOST_PAIRS, MOST_BLOCKS = 6, 2
 
 
 class _CaptionWords(NamedTuple):
-    """A caption as far as control items go: its name, its text in lower case, the words that say something,
-    its length in signs, and whether its authors say that it does not describe its image."""
+    """A caption for control items: its name, its text in lower case, its informative words, its length in
+    characters, and whether its authors declare that it does not describe its image."""
 
     name: CaptionName
     text: str
@@ -56,16 +56,16 @@ def from_captions(
     per_page: int,
     purposes: Mapping[str, int],
 ) -> Iterator[CountedControlItem]:
-    """Control items of `campaign`'s kind from `images` that it does not ask about: so many images for each
-    purpose, each in as many items as the campaign asks about one of its own, within bounds.
+    """Yield control items of the campaign's kind from `images` outside the campaign: a number of images for
+    each purpose, each in as many items as the campaign asks about one of its own, within bounds.
 
-    True captions are the image's own. Wrong ones are first those of its own that are marked as unrelated to
-    it; the others are drawn from those that the campaign asks about (or,
-    where it asks nothing yet, that were written for others of these images), as long as any of them, among
-    those that share no word with what is said of the image, but for words like "the"; where there are none,
-    those that share the fewest. Whether one describes it all the same, somebody has to look. Where most of
-    these images have marked ones, somebody chose them all, and no others are drawn. No text comes twice. A
-    page's image has `per_page` captions; where there are too few images or captions, there are fewer items.
+    True captions are the image's own. Wrong ones are first its own captions that are marked as unrelated; the
+    others are drawn from the campaign's (or, if it has no questions yet, from captions of others of these
+    images), with similar lengths, among those that share no word with the image's captions, except words like
+    "the"; if there are none, those that share the fewest. People must check whether one describes it
+    nevertheless. If most of these images have marked ones, all are marked, and no others are drawn. No text
+    occurs twice. A page's image has `per_page` captions; with too few images or captions, there are fewer
+    items.
     """
     rank = {key: number for number, key in enumerate(draw_sample(images, len(images), seed, "known"))}
     rows = list(Image.objects.filter(corpus=campaign.corpus, key__in=rank))
@@ -86,7 +86,7 @@ def from_captions(
             if image is None:
                 return
             fitting = [caption for caption in words_of[image.key] if not caption.unrelated]
-            # Of equal texts the first: people would see one of them twice.
+            # The first of equal texts: people would otherwise see one of them twice.
             true = list({caption.text: caption.name for caption in reversed(fitting)}.values())[::-1]
             unrelated = _unrelated_captions(image.key, words_of[image.key], drawn, seed)
             if kind.about == ABOUT_PAIR:
@@ -105,9 +105,9 @@ def from_split(
     number: int = 30,
     actor: Account | None = None,
 ) -> Added:
-    """Add `from_captions` items made of images of `split`, `number` for each purpose.
+    """Add `from_captions` items made from images of `split`, `number` for each purpose.
 
-    Raises BadItem where the campaign judges no pairs, or the split has none but images that it asks about.
+    Raises BadItem if the campaign judges no pairs, or if the split only has images of the campaign.
     """
     if _judging_pairs(campaign) is None:
         takes = [kind.tasks for kind in all_kinds() if _made_from_captions(kind)]
@@ -133,18 +133,18 @@ def from_split(
 
 
 def _made_from_captions(kind: Kind) -> bool:
-    """Whether control items of `kind` can be made from captions that are known to be an image's own."""
+    """Whether control items of `kind` can be made from an image's own captions."""
     return kind.about == ABOUT_PAGE or kind.pair_known is not None
 
 
 def _judging_pairs(campaign: Campaign) -> Kind | None:
-    """The kind of question that a campaign asks about pairs, where items can be made from captions."""
+    """Return the campaign's kind of question about pairs, if items can be made from captions."""
     kind = only_kind(campaign.tasks)
     return kind if kind is not None and _made_from_captions(kind) else None
 
 
 def _caption_words(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
-    """The captions of some images, by the image's key; in their order, named by their place."""
+    """Return the captions of some images, by the image's key; in order, with their index in the name."""
     captions: dict[str, list[_CaptionWords]] = {row.key: [] for row in rows}
     key_of = {row.pk: row.key for row in rows}
     for part in chunks(list(key_of), 500):
@@ -158,7 +158,7 @@ def _caption_words(rows: Sequence[Image]) -> dict[str, list[_CaptionWords]]:
 
 
 def _captions_of_campaign(campaign: Campaign) -> tuple[list[_CaptionWords], int]:
-    """Captions that a campaign asks about, ENOUGH at most; and how many of them beside one image, usually."""
+    """Return captions of a campaign, at most ENOUGH; and their usual number per image."""
     items = Item.objects.filter(task__campaign=campaign).order_by("task", "position")
     contents = list(items.values_list("content", "task__image__image")[:ENOUGH])
     beside: Counter[int] = Counter()
@@ -177,7 +177,7 @@ def _captions_of_campaign(campaign: Campaign) -> tuple[list[_CaptionWords], int]
 def _unrelated_captions(
     image: str, captions: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
 ) -> Iterator[CaptionName]:
-    """Captions that do not describe an image, one after the other, each text once, as long as there are any.
+    """Yield captions that do not describe an image, each text once, as long as there are any.
 
     None has the text of one that does.
     """
@@ -193,11 +193,11 @@ def _unrelated_captions(
     left = [caption for caption in others if caption.name[0] != image]
     attempt = 0
     while left:
-        # As long as one that is drawn: what shares no word with the image's own is shorter than most.
+        # The length of a random one: captions that share no word with the image's are shorter than most.
         length = left[int(draw_number(seed, "length", image, attempt) * len(left))].length
         sample = draw_sample(map(str, range(len(left))), SAMPLE, seed, "wrong", image, attempt)
         near = sorted(map(int, sample), key=lambda index: abs(left[index].length - length))[:NEAREST]
-        # The nearest comes first, and of those that share as little it is taken.
+        # The nearest comes first, and is chosen among those that share equally few words.
         nearest = left.pop(min(near, key=lambda index: len(words & left[index].says)))
         if nearest.text not in seen:
             seen.add(nearest.text)
@@ -214,7 +214,7 @@ def _pairs(
     seed: int,
     number: int,
 ) -> Iterator[CountedControlItem]:
-    """Graded pairs of an image: half of them true, each caption once."""
+    """Yield graded pairs of an image: half of them true, each caption once."""
     assert kind.pair_known is not None
     fits, wrongly = kind.pair_known
     known = [
@@ -235,7 +235,7 @@ def _blocks(
     per_page: int,
     blocks: int,
 ) -> Iterator[CountedControlItem]:
-    """An image of a page, in so many blocks as it has captions for: each caption stands in one."""
+    """Yield an image of a page, in as many blocks as there are captions for: each caption is in one."""
     left = sorted(true, key=lambda name: draw_number(seed, "own", image, *name))
     for block in range(blocks):
         most = min(len(left) - (blocks - block - 1), kind.most_true, per_page - 1)

@@ -1,10 +1,10 @@
-"""Control items of questions that are only counted: graded pairs, images of a page, sentences of the test.
+"""Control items of counted questions: graded pairs, images of a page, sentences of the test.
 
-What people write and which regions they choose nobody can grade, so there are none of these; before
-captions are written there is a test of spelling and grammar instead.
+Written captions and chosen regions cannot be graded, so they have none; instead of them, there is a test of
+spelling and grammar before captions are written.
 
-Source: Hodosh et al. 2013, section 4.3.2: an image of the development set, one to three of its own
-captions, the rest random ones that were verified not to describe it; section 2.3: the test.
+Source: Hodosh et al. 2013, section 4.3.2: an image of the development set, one to three of its own captions,
+the rest random ones that were verified not to describe it; section 2.3: the test.
 """
 
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ from annotation.protocol.kinds import (
 )
 from annotation.quality.controls.items import Images
 
-#: A caption is named by its image's key and its place, from 0.
+#: A caption's name: its image's key and its index, from 0.
 CaptionName = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class CountedControlItem:
-    """A control item of a question that is only counted, as people write it down.
+    """A control item of a counted question, as people write it.
 
-    `image` is the image's key in the campaign's corpus. `captions` are those beside it (one to be
-    graded, or all of a page's image) or empty; `sentence` is what the test of spelling asks about.
-    `known`: the grade, "correct" or "incorrect", or for a page's image a bool for each caption.
+    `image` is the image's key in the campaign's corpus. `captions` are those beside it (one to be graded, or
+    all of a page's image) or empty; `sentence` is that of the test of spelling. `known`: the grade, "correct"
+    or "incorrect", or for a page's image a bool for each caption.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class CountedControlItem:
 
 
 def counted_row(item: CountedControlItem, *, campaign: Campaign, images: Images) -> Control:
-    """The row of a control item, not stored yet, its source left open. Raises BadItem."""
+    """Return the row of a control item, not stored yet, without its source. Raises BadItem."""
     kind = kind_of(item.kind) if is_counted(item.kind) else None
     if kind is None or kind.item is None:
         known_kinds = ", ".join(any_kind.key for any_kind in all_kinds() if any_kind.item is not None)
@@ -86,7 +86,7 @@ def counted_row(item: CountedControlItem, *, campaign: Campaign, images: Images)
 
 
 def _caption_positions(item: CountedControlItem, campaign: Campaign, images: Images) -> list[list[int]]:
-    """The captions of an item, by their images' ids. Raises BadItem."""
+    """Return the captions of an item, by their images' ids. Raises BadItem."""
     keys = {image for image, _ in item.captions}
     there = Images(campaign.corpus_id, keys - images.rows.keys())
     rows = {**images.rows, **there.rows}

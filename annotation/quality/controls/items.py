@@ -1,4 +1,4 @@
-"""A control item as people write it down, and the row that it makes once it is checked."""
+"""A control item as people write it, and the checked row that it becomes."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,12 +19,12 @@ _MENTION = re.compile(r"(\d+):(\d+)-(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class ControlItem:
-    """A question with its gold answer, as people write it down.
+    """A question with its gold answer, as people write it.
 
-    `image` is the image's key in the campaign's corpus; `mentions` are ids (caption:start-end, all
-    from 0, end exclusive); `boxes` those accepted so far, `pending` the one whose quality is asked.
-    `known`: the answer's word, or for drawing the boxes still to be drawn. `key` is given where the
-    question was asked in a campaign already; else it is made from the rest.
+    `image` is the image's key in the campaign's corpus; `mentions` are ids (caption:start-end, all from 0,
+    end exclusive); `boxes` are the accepted ones, `pending` is the one to be judged. `known`: the answer's
+    word, or for drawing the boxes still to be drawn. `key` is set if the question occurred in a campaign;
+    else it is made from the rest.
     """
 
     kind: str
@@ -39,7 +39,7 @@ class ControlItem:
 
 
 class ControlItemName(NamedTuple):
-    """A control item as people find it: the kind of question, the image's key, and the answer."""
+    """The name of a control item for people: the kind of question, the image's key, and the answer."""
 
     kind: str
     image: str
@@ -62,7 +62,7 @@ class Images:
 def control_item_of(
     question: Question, *, image: str, purpose: str, known: str | tuple[Box, ...], **also: str
 ) -> ControlItem:
-    """The control item that shows `question` about an image."""
+    """Return the control item that shows `question` about an image."""
     return ControlItem(
         question.kind,
         purpose,
@@ -76,12 +76,12 @@ def control_item_of(
 
 
 def gold_answer_json(known: str | Sequence[Box]) -> Any:
-    """A gold answer as its row holds it."""
+    """Return a gold answer in the form of its row."""
     return known if isinstance(known, str) else [corners(box) for box in known]
 
 
 def control_row(item: ControlItem, *, campaign: Campaign, images: Images) -> Control:
-    """The row of a control item, not stored yet, its source left open. Raises BadItem."""
+    """Return the row of a control item, not stored yet, without its source. Raises BadItem."""
     if item.kind not in campaign.kinds:
         raise BadItem(f"unknown kind {item.kind!r}; known: {', '.join(campaign.kinds)}")
     if item.purpose not in Control.PURPOSES:
@@ -117,7 +117,7 @@ def control_row(item: ControlItem, *, campaign: Campaign, images: Images) -> Con
 
 
 def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -> Question:
-    """The question that an item asks, under its key. Raises BadItem."""
+    """Return the question of an item, under its key. Raises BadItem."""
     mentions = sorted((_mention(name, image, words) for name in item.mentions), key=lambda m: m.span)
     kind = kind_of(item.kind)
     least, most = kind.mentions
@@ -144,7 +144,7 @@ def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -
     elif item.pending is None:
         key = q.chain_key(item.kind, mentions, item.boxes)
     else:
-        # Real ones name the judgment that drew the box; nobody drew this one.
+        # Real ones contain the judgment that drew the box; nobody drew this one.
         about = q.chain_key(item.kind, mentions, (item.pending,))
         key = q.quality_key(q.judgment_name(image.key, "", about), item.pending, item.boxes)
     return Question(
@@ -159,7 +159,7 @@ def _question(item: ControlItem, image: Image, words: Mapping[int, list[str]]) -
 
 
 def _mention(name: str, image: Image, words: Mapping[int, list[str]]) -> Mention:
-    """The mention of that id, with its words. Raises BadItem where the image's captions have none such."""
+    """Return the mention of that id, with its words. Raises BadItem if the image's captions have none."""
     match = _MENTION.fullmatch(name)
     if not match:
         raise BadItem(f"mention {name!r}: expected caption:start-end, as 0:3-5")
@@ -175,7 +175,7 @@ def _mention(name: str, image: Image, words: Mapping[int, list[str]]) -> Mention
 
 
 def _check_boxes(image: Image, boxes: Iterable[Box]) -> None:
-    """Raise BadItem where a box leaves its image, as far as the image's size is known."""
+    """Raise BadItem if a box extends beyond its image, if the image's size is known."""
     for box in boxes:
         if image.width and (box.xmax > image.width or box.ymax > image.height):
             raise BadItem(

@@ -1,13 +1,14 @@
-"""How much a control item would stand out before a worker, beside the task that it stands in for.
+"""How unusual a control item would look to a worker, compared with the task that it replaces.
 
-Tasks of one image come near each other, so that a worker meets an image again and again; one that
-comes up out of nowhere would be known for what it is. A control item is the less strange the more its
-image has been met as that of the task that would have come instead, as often and as long ago, and the
-more it looks like that task: as many boxes, phrases at the same places of their captions. Control items
-are of all answers alike, and questions are not; without the looks, the mixture would tell.
-An image of the worker's own test is not one of the campaign's: items about it come last.
+Tasks of one image are close together, so that a worker sees an image repeatedly; an image from nowhere would
+reveal a control item. A control item is less unusual the more its image has been seen like that of the
+replaced task, as often and as long ago, and the more it looks like that task: as many boxes, phrases at the
+same positions of their captions. Control items have all answers equally often, and questions do not; without
+the looks, the mixture would reveal them. An image of the worker's own test is not one of the campaign's:
+items about it come last.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -16,34 +17,35 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from annotation.models import Assignment, Control, Item, PageControl
+from annotation.common import database
+from annotation.models import Assignment, Control
 from annotation.protocol.kinds import is_page
 
-#: So many of a worker's last assignments are looked back on.
+#: Number of a worker's last assignments that are considered.
 LOOK_BACK = 300
-#: Stranger than anything else: an image of the worker's own test.
+#: More unusual than anything else: an image of the worker's own test.
 OF_A_TEST = 1000.0
 
 
 class Met(NamedTuple):
-    """How often a worker has met an image, and how many items ago the last time."""
+    """How often a worker has seen an image, and how many items ago the last time."""
 
     times: int = 0
     ago: int = LOOK_BACK
 
 
 NEVER_MET = Met()
-#: Numbers that say how a question looks; and how much they weigh against what was met.
+#: Numbers that describe the looks of a question; and their weight against what was seen.
 Looks = tuple[float, ...]
 WEIGHT = 0.5
-#: What a worker has met: by image; and the images of their tests.
+#: What a worker has seen: by image; and the images of their tests.
 History = tuple[Mapping[int, Met], frozenset[int]]
 
 
 def history(*, worker: int, campaign: int, kind: str, but: int = 0) -> History:
-    """What a worker has met lately of each image of a campaign, of all kinds; on pages, of pages.
+    """Return what a worker has seen lately of each image of a campaign, of all kinds; on pages, of pages.
 
-    The assignment `but` is not looked at: the page that a known image is to be put on.
+    The assignment `but` is skipped: the page that a control image is to be put on.
     """
     rows = _on_pages(worker, campaign, but) if is_page(kind) else _alone(worker, campaign)
     met: dict[int, Met] = {}
@@ -62,8 +64,8 @@ def strangeness(
     kind: str,
     revision: int,
 ) -> Callable[[str], float]:
-    """Return how much a control item of a kind, by its id, would stand out where the worker expects a task
-    about `image` that shows `content`."""
+    """Return a function from a control item's id to how unusual it would look to a worker who expects a task
+    about `image` with `content`."""
     met, tested = past
     expected, subject_looks = met.get(image, NEVER_MET), looks(content)
     known = _known(campaign, kind, revision)
@@ -78,8 +80,8 @@ def strangeness(
 
 
 def looks(content: Mapping[str, Any]) -> Looks:
-    """What of a question's content can be measured without knowing what it means; 1 is a difference that
-    anybody would see."""
+    """Return what can be measured of a question's content without knowing its meaning; 1 is a difference that
+    anybody would notice."""
     spans = [
         [int(edge) for edge in name.partition(":")[2].split("-")] for name in content.get("mentions", ())
     ]
@@ -91,8 +93,8 @@ def looks(content: Mapping[str, Any]) -> Looks:
 
 @lru_cache(maxsize=256)
 def _known(campaign: int, kind: str, revision: int) -> Mapping[str, tuple[int, Looks]]:
-    """The image and the looks of each control item of a kind, by the item's id; kept as
-    `pools.control_pool` is."""
+    """Return the image and the looks of each control item of a kind, by the item's id; cached like
+    `pools.control_pool`."""
     rows = Control.objects.filter(campaign=campaign, kind=kind, purpose=Control.CONTROL, active=True)
     return {
         str(control): (image, looks(content))
@@ -109,7 +111,7 @@ def _apart(a: Met, b: Met) -> float:
 
 
 def _alone(worker: int, campaign: int) -> list[tuple[int, str]]:
-    """The image and the role of a worker's last assignments, the newest first."""
+    """Return the image and the role of a worker's last assignments, the newest first."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT COALESCE(k.image_id, o.image_id), l.role FROM (
@@ -125,18 +127,35 @@ def _alone(worker: int, campaign: int) -> list[tuple[int, str]]:
 
 
 def _on_pages(worker: int, campaign: int, but: int) -> list[tuple[int, str]]:
-    """The images on a worker's last pages, the newest page first, each with the page's role."""
-    last = Assignment.objects.filter(campaign=campaign, worker=worker).exclude(state=Assignment.PLANNED)
-    last = last.exclude(pk=but)
-    pages = list(last.order_by("-pk").values_list("pk", "role", "task", "control__image")[:LOOK_BACK])
+    """Return the images on a worker's last pages, the newest page first, each with the page's role."""
     of_task: dict[int, list[int]] = defaultdict(list)
-    items = Item.objects.filter(task__in={task for _, _, task, _ in pages if task})
-    for task, content in items.values_list("task", "content"):
-        of_task[task].append(content["image"])
     put_on: dict[int, list[int]] = defaultdict(list)
-    known = PageControl.objects.filter(assignment__in=[page for page, *_ in pages])
-    for page, image in known.values_list("assignment", "control__image"):
-        put_on[page].append(image)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT a.id, a.role, a.task_id, k.image_id FROM annotation_assignment a
+                LEFT JOIN annotation_control k ON k.id = a.control_id
+                WHERE a.campaign_id = %s AND a.worker_id = %s AND a.state <> '{Assignment.PLANNED}'
+                    AND a.id <> %s ORDER BY a.id DESC LIMIT %s""",
+            [campaign, worker, but, LOOK_BACK],
+        )
+        pages = cursor.fetchall()
+        if tasks := [task for _, _, task, _ in pages if task]:
+            cursor.execute(
+                f"""SELECT i.task_id, i.content FROM annotation_item i
+                    WHERE i.task_id IN ({database.parameters(tasks)})""",
+                tasks,
+            )
+            for task, content in cursor.fetchall():
+                of_task[task].append(json.loads(content)["image"])
+        if pages:
+            cursor.execute(
+                f"""SELECT p.assignment_id, k.image_id FROM annotation_pagecontrol p
+                    JOIN annotation_control k ON k.id = p.control_id
+                    WHERE p.assignment_id IN ({database.parameters(pages)})""",
+                [page for page, *_ in pages],
+            )
+            for page, image in cursor.fetchall():
+                put_on[page].append(image)
     images: list[tuple[int, str]] = []
     for page, role, task, image in pages:
         images_of_task = [*of_task.get(task or 0, ()), *put_on[page]]

@@ -1,7 +1,7 @@
-"""Control items as rows: the pools that the queue draws from, and how an answer on one is graded.
+"""Control items as rows: the pools that the queue draws from, and the grading of answers.
 
-Which item comes when is `protocol.controls`; what is right is `protocol.grading`. Here is only
-what a campaign has of them.
+`protocol.controls` decides which item comes when; `protocol.grading` decides what is right. This module reads
+a campaign's items.
 """
 
 import json
@@ -25,32 +25,32 @@ from annotation.selectors.controls import control_metadata
 from annotation.selectors.same_question import asked_before
 from annotation.task_types.wording import BY_KEY, Wording
 
-#: Pools kept by a process; one is a tuple of some dozen ids.
+#: Number of pools that a process caches; one is a tuple of a few dozen ids.
 CACHED_POOLS = 256
 
 
 class SubmittedAnswer(Protocol):
-    """What a worker sent: an answer's word, a box where it is "drawn", or a flag."""
+    """A worker's answer: its word, a box if it is "drawn", or a flag."""
 
     @property
     def answer(self) -> str:
-        """The answer's word, or "" where it is a flag."""
+        """The answer's word, or "" for a flag."""
 
     @property
     def box(self) -> Box | None:
-        """The box that was drawn, None where none was."""
+        """The box that was drawn, or None."""
 
     @property
     def flag(self) -> str:
-        """What the worker reported instead of answering, or ""."""
+        """The worker's report instead of an answer, or ""."""
 
     @property
     def content(self) -> Mapping[str, Any] | None:
-        """What was entered beside the word: ticks, a text, regions; None where there is nothing."""
+        """The content of the answer besides its word: ticks, a text, regions; or None."""
 
 
 class DisplayedControl(NamedTuple):
-    """What a control item shows: the id of its image, its key, and what `protocol.contents` makes of it."""
+    """What a control item shows: the id of its image, its key, and its content as in `protocol.contents`."""
 
     image: int
     key: str
@@ -61,9 +61,9 @@ class DisplayedControl(NamedTuple):
 def control_pool(
     campaign: int, kind: str, revision: int, purpose: str = Row.CONTROL
 ) -> tuple[PooledControl, ...]:
-    """The active control items of a kind, each under its row's id as text.
+    """Return the active control items of a kind, each under its row's id as text.
 
-    Kept by the process for each `revision` of the campaign, which rises with every change of them.
+    Cached by the process for each `revision` of the campaign, which increases with every change of them.
     """
     rows = Row.objects.filter(campaign=campaign, kind=kind, purpose=purpose, active=True).order_by("id")
     return tuple(PooledControl(str(row), stratum) for row, stratum in rows.values_list("id", "stratum"))
@@ -72,7 +72,7 @@ def control_pool(
 def qualification_pools(
     places: Collection[tuple[int, str]],
 ) -> dict[tuple[int, str], tuple[PooledControl, ...]]:
-    """(campaign, kind) -> the items in use of the test there, as `control_pool` has them now; one query."""
+    """Return the active items of the tests by (campaign, kind), as in `control_pool`; one query."""
     pools: dict[tuple[int, str], tuple[PooledControl, ...]] = dict.fromkeys(places, ())
     if not places:
         return pools
@@ -89,19 +89,19 @@ def qualification_pools(
 
 
 def gold_coverage(campaign: int, kind: str, revision: int) -> GoldCoverage:
-    """Whether a campaign has items for the test of `kind`, and something to measure accuracy by."""
+    """Return whether a campaign has items for the test of `kind`, and a measure of accuracy."""
     return control_metadata(campaign, revision).known[kind]
 
 
 def trust_rules_in_force(
     settings: TrustSettings, *, campaign: int, kind: str, revision: int
 ) -> TrustSettings:
-    """The campaign's trust settings as they come out for `kind`, with the control items that there are."""
+    """Return the campaign's trust settings in force for `kind`, given its control items."""
     return in_force(settings, gold_coverage(campaign, kind, revision))
 
 
 def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime) -> bool:
-    """Whether a verdict on a box of `kind` that was asked for then is a checked answer about who drew it."""
+    """Whether a verdict on a box of `kind` whose question opened then is a checked answer of its drawer."""
     since = control_metadata(campaign, revision).since.get(kind)
     return since is not None and asked_at >= since
 
@@ -109,8 +109,8 @@ def tells_of_drawer(campaign: int, kind: str, revision: int, asked_at: datetime)
 def control_warnings(
     *, campaign: Campaign, settings: TrustSettings, words: Wording = BY_KEY
 ) -> dict[str, str]:
-    """Kind -> one line for the campaign page, where its control items cannot tell good workers from bad; the
-    line calls it, and answers, by `words`."""
+    """Return by kind one line for the campaign page, if its control items cannot distinguish good workers
+    from bad; `words` are the names of kinds and answers in it."""
     warnings = {}
     for kind in campaign.kinds:
         if kind_of(kind).measured_on != MEASURED_ON_CONTROLS:
@@ -137,7 +137,7 @@ def control_warnings(
 
 
 def displayed_control(control: int) -> DisplayedControl:
-    """What the control item with this id shows. Raises Control.DoesNotExist."""
+    """Return what the control item with this id shows. Raises Control.DoesNotExist."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT image_id, key, content FROM annotation_control WHERE id = %s", [control])
         row = cursor.fetchone()
@@ -148,10 +148,10 @@ def displayed_control(control: int) -> DisplayedControl:
 
 
 def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
-    """Ids of the control items of a kind that are nothing new to a worker.
+    """Return ids of the control items of a kind that a worker has seen.
 
-    They held them, whatever became of that, or they had the very question in another form
-    (`selectors.same_question`): nobody judges a question twice.
+    They leased them, whatever the result, or had the same question in another form
+    (`selectors.same_question`): nobody answers a question twice.
     """
     key_parts: list[int | str] = [worker, campaign, kind]
     with connection.cursor() as cursor:
@@ -169,11 +169,10 @@ def controls_seen(*, worker: int, campaign: int, kind: str) -> frozenset[str]:
 
 
 def control_counts(*, worker: int, campaign: int, kind: str) -> ControlCounts:
-    """What the control items of a kind came to with a worker since their trust state was given.
+    """Return a worker's counts of control items of a kind since the beginning of their trust state.
 
-    Not of relevance, whose items stand on pages.
-
-    Of items that are retired only checked answers count: those in hand will measure nobody.
+    Not for relevance, whose items are on pages. For retired items only checked answers count: leased ones
+    will measure nobody.
     """
     known, in_hand, excluded = Counter[str](), Counter[str](), Counter[str]()
     with connection.cursor() as cursor:
@@ -197,19 +196,19 @@ def control_counts(*, worker: int, campaign: int, kind: str) -> ControlCounts:
 
 
 def measures_late(*, worker: int, campaign: int, kind: str, revision: int, stratum: str) -> bool:
-    """Whether an answer on a control item that the worker had given back, or let run out, is a checked one.
+    """Whether an answer on a control item that the worker had returned, or let expire, is a checked one.
 
-    Not where it would bring its `stratum` ahead of the others: nobody chooses by what they are measured.
+    Not if it would bring its `stratum` ahead of the others: nobody may choose what they are measured by.
     """
     others = {item.stratum for item in control_pool(campaign, kind, revision)}
     return not control_counts(worker=worker, campaign=campaign, kind=kind).ahead(stratum, others)
 
 
 def grade_control(*, kind: str, known: Any, answer: SubmittedAnswer, settings: TrustSettings) -> bool:
-    """Whether what a worker sent on a control item is right; `gold_coverage` as its row holds it.
+    """Whether a worker's answer to a control item is right; `known` as in its row.
 
-    A flag is wrong: a control item has nothing to report, and a worker who flags everything would
-    otherwise never be measured.
+    A flag is wrong: a control item has nothing to report, and otherwise a worker who flags everything would
+    never be measured.
     """
     if answer.flag:
         return False
@@ -217,5 +216,5 @@ def grade_control(*, kind: str, known: Any, answer: SubmittedAnswer, settings: T
 
 
 def gold_from_json(kind: str, known: Any) -> Any:
-    """A gold answer as `protocol.grading` takes it, from the plain data of its row."""
+    """Return a gold answer for `protocol.grading`, from the plain data of its row."""
     return kind_of(kind).from_json(known)

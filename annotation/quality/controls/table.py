@@ -1,6 +1,6 @@
 """Control items from a CSV file.
 
-The first line names the columns, in any order:
+The first line has the columns, in any order:
 
     kind         coref_link, chain_verification, box_requirement, box_drawing, box_quality, box_coverage;
                  relevance, graded_relevance, caption_writing
@@ -8,15 +8,15 @@ The first line names the columns, in any order:
     image        the image's key in the campaign's corpus, or its file name
     mentions     their ids, separated by spaces: 0:0-2 3:1-3 (caption:start-end, from 0, end exclusive)
     boxes        boxes accepted so far, as xmin,ymin,xmax,ymax, separated by semicolons; may be empty
-    pending      box_quality: the box that is asked about; else empty
+    pending      box_quality: the box to be judged; else empty
     known        the answer's word; for box_drawing the boxes still to be drawn, or none
-    explanation  optional: why, for workers who got it wrong
+    explanation  optional: the reason, for workers who got it wrong
     captions     relevance, graded_relevance: the captions shown, IMAGE#NUMBER, separated by spaces
-    sentence     caption_writing: the sentence that the test of spelling asks about
+    sentence     caption_writing: the sentence of the test of spelling
 
-Boxes are in pixels, 1-based and inclusive. Of the last three kinds `known` is: the captions that are
-true, named in the same way; the grade; "correct" or "incorrect". A file about these kinds alone may leave
-out mentions, boxes and pending, one about the others captions and sentence.
+Boxes are in pixels, 1-based and inclusive. For the last three kinds `known` is: the names of the true
+captions; the grade; "correct" or "incorrect". A file with only these kinds may omit mentions, boxes and
+pending, one with only the others captions and sentence.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,19 +37,19 @@ from phrasebox.names import AmbiguousName, ImageNames
 from phrasebox.text_files import FormatError
 
 _REQUIRED = ("kind", "purpose", "image", "known")
-#: Needed unless the file has the columns of questions that are only counted.
+#: Required unless the file has the columns of counted questions.
 OF_CHAIN = ("mentions", "boxes", "pending")
 OF_COUNTED = ("captions", "sentence")
 _COLUMNS = (*_REQUIRED, *OF_CHAIN, "explanation", *OF_COUNTED)
-#: The gold answer to a drawing where nothing is left to draw.
+#: The gold answer to a drawing without missing boxes.
 NOTHING_LEFT = "none"
 
 
 def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) -> Added:
     """Add the control items of a CSV file: all of them, or none.
 
-    Rows that stand there already are left alone. Raises BadItems, naming the line of every bad row,
-    and FormatError where the file is no such table.
+    Existing items are unchanged. Raises BadItems, naming the line of every invalid row, and FormatError if
+    the file is no such table.
     """
     items: list[tuple[int, ControlItem | CountedControlItem]] = []
     problems: list[tuple[int, str]] = []
@@ -70,7 +70,7 @@ def from_csv(*, campaign: Campaign, file: Path, actor: Account | None = None) ->
 
 
 def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The line at which each row ends, and its cells by column. Raises FormatError."""
+    """Yield the line at which each row ends, and its cells by column. Raises FormatError."""
     rows = stream(read_table_rows, file)
     head = cast(list[str], next(rows))
     needed = _REQUIRED if set(head) & set(OF_COUNTED) else (*_REQUIRED, *OF_CHAIN)
@@ -83,7 +83,7 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _item(cells: dict[str, str], names: ImageNames) -> ControlItem | CountedControlItem:
-    """The control item of one row. Raises BadItem on what cannot be read."""
+    """Return the control item of one row. Raises BadItem if it cannot be parsed."""
     if not cells:
         raise BadItem("has more or fewer cells than the first line; expected one for each column")
     row = {name: cell.strip() for name, cell in cells.items()}
@@ -115,7 +115,7 @@ def _item(cells: dict[str, str], names: ImageNames) -> ControlItem | CountedCont
 
 
 def _counted(row: Mapping[str, str]) -> CountedControlItem:
-    """The control item of a row about a question that is only counted. Raises BadItem."""
+    """Return the control item of a row about a counted question. Raises BadItem."""
     captions = tuple(_caption(name) for name in row.get("captions", "").split())
     read = kind_of(row["kind"]).written_known
     known: str | tuple[bool, ...] = read(row["known"], captions) if read is not None else row["known"]
@@ -138,7 +138,7 @@ def _caption(name: str) -> tuple[str, int]:
 
 
 def _boxes(cell: str, column: str) -> tuple[Box, ...]:
-    """The boxes in a cell. Raises BadItem."""
+    """Return the boxes in a cell. Raises BadItem."""
     boxes = []
     for part in filter(None, (part.strip() for part in cell.split(";"))):
         try:

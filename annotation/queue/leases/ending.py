@@ -12,7 +12,7 @@ from annotation.queue import lease_terms
 
 
 def renew_lease(*, worker: int, assignment: int) -> datetime | None:
-    """Renew a lease after a sign of life; return its new end, or None where it is no longer this worker's."""
+    """Renew a lease after a sign of life; return its new end, or None if it is no longer this worker's."""
     with database.writing(), connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT {lease_terms.TERMS_COLUMNS}, {lease_terms.CARRIED_SETTINGS_COLUMNS}
@@ -35,7 +35,7 @@ def renew_lease(*, worker: int, assignment: int) -> datetime | None:
 
 
 def return_lease(*, worker: int, assignment: int) -> bool:
-    """Return a task unanswered: its place becomes free for others. False where the worker does not hold
+    """Return a task unanswered: its place becomes free for others. False if the worker does not hold
     it."""
     with database.writing():
         return bool(

@@ -143,7 +143,7 @@ def take_model_lease(
 
 
 def why_no_model_lease(*, worker: int, campaign: Campaign, kind: str) -> NoTask | None:
-    """Return why a model annotator gets no lease of the kind, whatever the task; None where it may. Without
+    """Return why a model annotator gets no lease of the kind, whatever the task; None if it may. Without
     locks, so `take_model_lease` may still decide otherwise."""
     with connection.cursor() as cursor:
         terms = terms_of(cursor, campaign.pk)
@@ -162,7 +162,7 @@ def _why_model_waits(cursor: Any, terms: Terms, holder: WorkerState, at: datetim
 
 
 def _holder(cursor: Any, campaign: int, worker: int, kind: str, *, locked: bool = True) -> WorkerState | None:
-    """Return the worker's trust state, locked by default; None where there is none yet."""
+    """Return the worker's trust state, locked by default; None if there is none yet."""
     database.execute(
         cursor,
         f"""SELECT {WORKER_STATE_COLUMNS}
@@ -272,6 +272,7 @@ def take_next_lease(
                 holder=holder,
                 revision=terms.revision,
                 assignment=assignment,
+                task=claim.task,
                 count=known,
             )
     return _with_content(_lease(assignment, claim, kind, expires, terms), terms)
@@ -404,7 +405,7 @@ def _held(
 
 
 def ended_lease(*, worker: int, assignment: int) -> Lease | None:
-    """Return what this worker held and has answered, as it was displayed; None where there is no such thing.
+    """Return what this worker held and has answered, as it was displayed; None if there is no such thing.
 
     Nothing is leased again.
     """

@@ -1,5 +1,5 @@
-"""What the campaign page and `campaign_status` read of a campaign.
+"""Figures of a campaign for its page and for `campaign_status`.
 
-`overview` puts together what is asked for most. Counts of images and tasks are kept for a minute where they
-are slow (`kept`); sums over answers are kept and added to (`sums`); all else is read from few rows.
+`overview` collects the most requested ones. Slow counts of images and tasks are cached for a minute
+(`cached`); sums over answers are stored and updated (`sums`); everything else is read from few rows.
 """

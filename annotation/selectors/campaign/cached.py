@@ -1,4 +1,4 @@
-"""Figures that are counted over a whole campaign, kept for a while by this process where counting is slow."""
+"""Figures that are counted over a whole campaign, cached by this process if counting is slow."""
 
 import hashlib
 import time
@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from annotation.models import AuditEntry, Campaign
 
-#: Seconds for which figures are kept at most: at the size of Flickr30k, counting them takes seconds.
+#: Maximum age of cached figures in seconds: at the size of Flickr30k, counting them takes seconds.
 _CACHE_SECONDS = 60
-#: What takes less is counted whenever it is read.
+#: Figures that take less time, in seconds, are not cached.
 SLOW = 0.05
 
 _T = TypeVar("_T")
@@ -32,10 +32,10 @@ class Counted(Generic[_T]):
 def cached_figure(
     campaign: Campaign, what: str, count: Callable[[], _T], *, fresh: bool, seconds: int = _CACHE_SECONDS
 ) -> _T:
-    """What `count` gives, or gave at most so many `seconds` ago; `fresh` counts again in any case.
+    """Return `count()`, or its result of at most `seconds` ago; `fresh` counts again in any case.
 
-    Nothing is kept that was counted quickly, nor beyond an act of a researcher or reviewer: answers alone
-    may be newer. `counted_at` tells since when.
+    Figures that are counted quickly are not cached, and an act of a researcher or reviewer invalidates them:
+    only answers may be newer. `counted_at` returns their time.
     """
     name = _name(campaign, what)
     cached: Counted[_T] | None = None if fresh else cache.get(name)
@@ -50,29 +50,29 @@ def cached_figure(
 
 
 def list_key(things: Iterable[Hashable]) -> str:
-    """A short name for what a figure is about, where that is a list."""
+    """Return a short name of a figure that is about a list."""
     return hashlib.sha256(repr(list(things)).encode()).hexdigest()[:16]
 
 
 def counted_at(campaign: Campaign, whats: Iterable[str]) -> datetime | None:
-    """When the oldest of these figures that are kept was counted; None where none is kept."""
+    """Return when the oldest of these cached figures was counted; None if none is cached."""
     cached = cache.get_many([_name(campaign, what) for what in whats])
     return min((counted.at for counted in cached.values()), default=None)
 
 
 def _name(campaign: Campaign, what: str) -> str:
-    # Ids alone are used again by databases that are thrown away.
+    # Temporary databases reuse ids, so an id alone is not enough.
     campaign_name = f"{campaign.pk}-{campaign.created_at.timestamp()}"
     return f"campaign-{campaign_name}-{campaign.revision}-{newest_act(campaign)}-{what}"
 
 
 def newest_act(campaign: Campaign) -> int:
-    """The id of the newest act on the campaign: each writes a line of the audit in its transaction."""
+    """Return the id of the newest act on the campaign: each writes a line of the audit in its transaction."""
     return acts_on(campaign).values_list("pk", flat=True).first() or 0
 
 
 def acts_on(campaign: Campaign) -> QuerySet[AuditEntry]:
-    """What researchers and reviewers did with the campaign, the newest first; answers that workers changed
-    are answers."""
+    """Return the acts of researchers and reviewers on the campaign, the newest first; workers' changes of
+    answers count as answers."""
     entries = AuditEntry.objects.filter(campaign=campaign).exclude(act=AuditEntry.CHANGE_ANSWER)
     return entries.order_by("-pk")

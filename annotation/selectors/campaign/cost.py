@@ -1,7 +1,7 @@
-"""What a campaign's answers earned, what was paid, and what is still to come.
+"""Cost of a campaign: what answers earned, what was paid, and what is still to come.
 
-An assignment that was handed in is the line of the ledger: its seconds are idle-trimmed, its pay
-was reckoned when the answer came. Amounts are millionths of the campaign's currency, as integers.
+A submitted assignment is a line of the ledger: its seconds exclude idle time, and its pay was computed when
+the answer arrived. Amounts are millionths of the campaign's currency, as integers.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ TEST_ROLE = "qualification"
 
 @dataclass(slots=True)
 class KindCost:
-    """Answers of one kind by what they were for; `answers` is all of people, `seconds` and `pay` are theirs.
+    """Answers of one kind by their role; `answers` is the number of people's, `seconds` and `pay` are theirs.
 
     `model_answers` are the answers of model annotators, which take no time and earn nothing.
     """
@@ -41,8 +41,8 @@ class KindCost:
 
 @dataclass(frozen=True, slots=True)
 class CampaignCost:
-    """Cost so far: earned by people's answers, given as bonuses, paid out, and in workers' hands; `hourly` is
-    what an hour's answers earned. Answers of model annotators are only in `KindCost.model_answers`."""
+    """Cost so far: earned by people's answers, bonuses, payments, and leases; `hourly` is the pay of an hour
+    of answers. Answers of model annotators are only in `KindCost.model_answers`."""
 
     currency: str
     answers: int
@@ -56,32 +56,32 @@ class CampaignCost:
 
     @property
     def due(self) -> int:
-        """What was earned or given and is not paid yet, in millionths."""
+        """What was earned or granted and not paid yet, in millionths."""
         return self.earned + self.bonuses - self.paid
 
 
 def money(micros: int, currency: str) -> str:
-    """An amount as the language writes it: "12.50 USD", with more digits only where it has them."""
+    """Return an amount in the format of the language: "12.50 USD", with more digits only if needed."""
     return f"{number_format(amount_text(micros, currency))} {currency}"
 
 
 def cents(micros: int, currency: str) -> str:
-    """An amount in the digits of its currency, for tables; the ledger has all of them."""
+    """Return an amount in the digits of its currency, for tables; the ledger has all digits."""
     return money(rounded_amount(micros, currency), currency)
 
 
 def units(micros: int) -> str:
-    """An amount in units of the currency with all its decimals, as a file has it."""
+    """Return an amount in units of the currency with all its decimals, for files."""
     return f"{Decimal(micros) / MICROS:f}"
 
 
 def paid(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
-    """Worker -> what was paid to them; payments that were voided are left out."""
+    """Return payments by worker, without voided ones."""
     return _by_worker(Payout.objects.filter(campaign=campaign, voided_at__isnull=True), worker)
 
 
 def bonuses(campaign: Campaign, *, worker: int | None = None) -> dict[int, int]:
-    """Worker -> the bonuses that they were given, in millionths; withdrawn ones are left out."""
+    """Return bonuses by worker in millionths, without withdrawn ones."""
     return _by_worker(Bonus.objects.filter(campaign=campaign, withdrawn_at__isnull=True), worker)
 
 
@@ -92,9 +92,9 @@ def _by_worker(rows: QuerySet[Any], worker: int | None) -> dict[int, int]:
 
 
 def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) -> int:
-    """What the tasks in workers' hands will earn, each under the version of the settings that it carries.
+    """Return what leased tasks will earn, each under the version of the settings that it was leased with.
 
-    By the hour, for as long as their kind took on average. `pay` is what the campaign's settings say now.
+    By the hour, for the average time of their kind. `pay` is the current settings'.
     """
     leases = leases_in_hand(campaign)
     if not leases:
@@ -118,14 +118,14 @@ def in_hand(campaign: Campaign, pay: PaySettings, lines: Iterable[Earned] = ()) 
 
 
 def spent(campaign: Campaign, pay: PaySettings) -> int:
-    """What is earned, given as bonuses and in hand, as of now."""
+    """Return the sum of what is earned, granted as bonuses and leased, as of now."""
     lines, _ = _of_people(campaign)
     bonus_total = sum(bonuses(campaign).values())
     return sum(line.pay for line in lines) + bonus_total + in_hand(campaign, pay, lines)
 
 
 def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
-    """Cost so far, in total and by kind."""
+    """Return the cost so far, in total and by kind."""
     lines, of_models = _of_people(campaign)
     kinds: dict[str, KindCost] = {}
     for line in lines:
@@ -153,8 +153,8 @@ def costs(campaign: Campaign, pay: PaySettings) -> CampaignCost:
 
 
 def _of_people(campaign: Campaign) -> tuple[list[Earned], list[Earned]]:
-    """What people earned until now, and the lines of model annotators, which earn nothing and take no
-    time."""
+    """Return the lines of people's earnings until now, and those of model annotators, which earn nothing and
+    take no time."""
     lines = earned(campaign)
     model_annotators = set(ModelAnnotator.objects.filter(campaign=campaign).values_list("worker", flat=True))
     return [line for line in lines if line.worker not in model_annotators], [
@@ -163,5 +163,5 @@ def _of_people(campaign: Campaign) -> tuple[list[Earned], list[Earned]]:
 
 
 def hourly(pay: int, seconds: float) -> int | None:
-    """What an hour of work earned, where any time was counted."""
+    """Return the pay of an hour of work; None if no time was measured."""
     return round(pay * 3600 / seconds) if seconds > 0 else None

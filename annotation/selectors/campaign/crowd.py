@@ -1,4 +1,4 @@
-"""The worker table: what each has done, how right, how quickly, where they stand, what they are due."""
+"""The worker table: each worker's answers, accuracy, speed, state, and amount due."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +22,15 @@ from annotation.selectors.controls import control_metadata
 
 #: Workers on a page.
 WORKERS_PER_PAGE = 50
-#: Answers of a kind, the newest ones, whose median time is told.
+#: Number of the newest answers of a kind whose median time is shown.
 TIMED = 101
-#: Subqueries in one statement; SQLite takes 500.
+#: Maximum number of subqueries in one statement; SQLite allows 500.
 TOGETHER = 400
 
 
 @dataclass(slots=True)
 class KindRow:
-    """A worker at one kind. `state` is how their trust state reads; `accuracy` is over the newest checked
+    """A worker at one kind. `state` is the displayed trust state; `accuracy` is over the newest checked
     answers, None before the first."""
 
     kind: str
@@ -47,7 +47,7 @@ class KindRow:
 
 @dataclass(slots=True)
 class WorkerRow:
-    """A worker of a campaign; amounts in millionths of its currency. `answers` leaves out tests."""
+    """A worker of a campaign; amounts in millionths of its currency. `answers` excludes tests."""
 
     id: int
     pseudonym: str
@@ -63,7 +63,7 @@ class WorkerRow:
 
     @property
     def due(self) -> int:
-        """What the worker earned or was given and was not paid yet, in millionths."""
+        """What the worker earned or was granted and was not paid yet, in millionths."""
         return self.earned + self.bonuses - self.paid
 
 
@@ -75,10 +75,10 @@ def workers(
     state: str = "",
     only: Sequence[int] | None = None,
 ) -> list[WorkerRow]:
-    """Workers by the order in which they came: those with ids above `after`, at most `limit`.
+    """Return at most `limit` workers with ids above `after`, in order of arrival.
 
-    `state` keeps those whose trust state reads so for any kind, `only` those with these ids. Median seconds
-    are a minute old at most, where finding them is slow.
+    `state` limits them to those with this displayed trust state for any kind, `only` to those with these ids.
+    Median seconds are at most a minute old if they are slow to compute.
     """
     trust_states = TrustState.objects.filter(campaign=campaign)
     known = control_metadata(campaign.pk, campaign.revision).known
@@ -140,7 +140,7 @@ def workers(
 
 
 def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
-    """The trust states that read `state`."""
+    """Return the condition of trust states displayed as `state`."""
     condition = Q(pk__in=())
     for kind in known:
         for stored in TRUST_STATES:
@@ -154,7 +154,7 @@ def _reading(state: str, known: Mapping[str, GoldCoverage]) -> Q:
 
 
 def _medians(campaign: Campaign, queries: Sequence[tuple[int, str]]) -> dict[tuple[int, str], float]:
-    """(worker, kind) -> median seconds of their newest answers; an index range for each pair."""
+    """Return median seconds of the newest answers by (worker, kind); an index range for each pair."""
     branch = """SELECT * FROM (
         SELECT worker_id, kind, seconds FROM annotation_assignment
         WHERE campaign_id = %s AND worker_id = %s AND kind = %s AND state = 'submitted'

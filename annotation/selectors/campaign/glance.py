@@ -1,4 +1,4 @@
-"""A campaign at a glance: how far it is, what it will still take, and how far two people agree."""
+"""Overview of a campaign: its progress, its expected remaining work, and the agreement of two people."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -27,9 +27,9 @@ from annotation.selectors.campaign.progress import (
     to_come,
 )
 
-#: Every drawn question with its answers in the order in which they came, as
-#: `protocol.double_checks.answers_of_people` reads them; a question without any has one row. A model
-#: annotator answers instead of people: what it alone answered is asked of nobody, and is not counted.
+#: Every drawn question with its answers in order of arrival, as in
+#: `protocol.double_checks.answers_of_people`; a question without any has one row. Questions that only a model
+#: annotator answered are not asked of people, and do not count.
 _DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'model', j.worker_id, j.answer,
        j.x_min, j.y_min, j.x_max, j.y_max
    FROM annotation_task t
@@ -42,7 +42,7 @@ _DRAWN = """SELECT t.id, t.kind, t.state, t.drawn_share, w.kind = 'model', j.wor
 
 
 def agreement(campaign: Campaign, *, fresh: bool = False) -> dict[str, DoubleCheckAgreement]:
-    """Kind -> agreement; kinds of which no question was drawn are not there. Kept as `funnel` is."""
+    """Return agreement by kind, without kinds that have no drawn question. Cached like `funnel`."""
     return cached_figure(campaign, "agreement", lambda: _agreement(campaign), fresh=fresh)
 
 
@@ -75,8 +75,8 @@ def _agreement(campaign: Campaign) -> dict[str, DoubleCheckAgreement]:
 
 
 def superseded_answers(campaign: Campaign, *, fresh: bool = False) -> int:
-    """How many answers of people lost their use because somebody else changed an earlier one, less those that
-    have one again. Kept as `funnel` is."""
+    """Return how many answers of people became superseded because somebody else changed an earlier one, less
+    those that are in use again. Cached like `funnel`."""
     changes = AuditEntry.objects.filter(
         campaign=campaign, act=AuditEntry.CHANGE_ANSWER, about__has_key="superseded"
     )
@@ -86,15 +86,15 @@ def superseded_answers(campaign: Campaign, *, fresh: bool = False) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Answers to come and what they will earn, in millionths of the currency; None where it is too early to
-    tell. Both are 0 for a closed campaign."""
+    """Remaining answers and what they will earn, in millionths of the currency; None while it is too early to
+    estimate. Both are 0 for a closed campaign."""
 
     answers: int | None
     pay: int | None
 
 
 def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Forecast:
-    """The forecast of a campaign; counted again with `fresh`, else kept as its counts are."""
+    """Return the forecast of a campaign; counted again with `fresh`, else cached like its counts."""
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     return forecast_from(campaign, now, open_counts, costs(campaign, pay))
 
@@ -102,14 +102,14 @@ def forecast(campaign: Campaign, pay: PaySettings, *, fresh: bool = False) -> Fo
 def forecast_from(
     campaign: Campaign, now: Funnel, open_counts: Mapping[str, TaskCounts], so_far: CampaignCost
 ) -> Forecast:
-    """The forecast of a campaign that is as far, and cost as much, as is said."""
+    """Return the forecast of a campaign with this progress and cost."""
     answers = to_come(campaign, now, open_counts)
     return Forecast(answers, _will_earn(answers, so_far))
 
 
 def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
-    """What so many answers will earn, control items among them, at what one earned so far. Answers of
-    model annotators earn nothing; they are in both numbers."""
+    """Return what this number of answers will earn, control items included, at the average of the answers so
+    far. Answers of model annotators earn nothing; both numbers include them."""
     if not answers:
         return answers
     kinds = so_far.kinds.values()
@@ -119,10 +119,10 @@ def _will_earn(answers: int | None, so_far: CampaignCost) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the campaign page shows above its tables; `pay_to_come` is what the answers to come will earn.
-    `superseded` answers lost their use because a worker changed one of theirs.
+    """What the campaign page shows above its tables; `pay_to_come` is what the remaining answers will earn.
 
-    Where counting is slow, figures may be those of `counted_at`; `since` answers came after that.
+    `superseded` answers became unused because a worker changed one of theirs. If counting is slow, figures
+    may be those of `counted_at`; `since` answers arrived after that.
     """
 
     funnel: Funnel
@@ -137,14 +137,14 @@ class Overview:
 
     @property
     def superseded_share(self) -> float | None:
-        """The share of people's answers that are `superseded`; None where there are no answers."""
+        """Share of people's answers that are `superseded`; None if there are no answers."""
         return self.superseded / self.cost.answers if self.cost.answers else None
 
 
 def overview(
     campaign: Campaign, pay: PaySettings, *, at: datetime | None = None, fresh: bool = False
 ) -> Overview:
-    """All figures of a campaign; counted again with `fresh`, or where that is quick."""
+    """Return all figures of a campaign; counted again with `fresh`, or if that is quick."""
     now, open_counts = funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh)
     so_far, agreed = costs(campaign, pay), agreement(campaign, fresh=fresh)
     flow = throughput(campaign, at=at, fresh=fresh, counts=(now, open_counts))

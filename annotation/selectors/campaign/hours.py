@@ -1,6 +1,6 @@
-"""A campaign hour by hour: the answers that people gave, what these earned, and the images that were done.
+"""A campaign hour by hour: people's answers, what they earned, and the completed images.
 
-The hours that are over are kept (`ledger`). An image is done when its newest answer came.
+Past hours are stored (`ledger`). An image is complete at the time of its newest answer.
 """
 
 from datetime import UTC, datetime
@@ -14,24 +14,24 @@ from annotation.selectors.campaign.ledger import LedgerSums
 
 
 class HourSum(NamedTuple):
-    """What people did in an hour: answers on tasks, control items left out, and what all answers earned, in
+    """People's work in an hour: answers on tasks without control items, and the pay of all answers, in
     millionths of the currency."""
 
     answers: int = 0
     pay: int = 0
 
 
-#: Hours by when they began, in UTC; hours without answers are not there.
+#: Hours by their start, in UTC, without hours that have no answers.
 Hours = dict[datetime, HourSum]
 
 
 def answer_hours(campaign: Campaign) -> Hours:
-    """What people did hour by hour, until now."""
+    """Return people's work hour by hour, until now."""
     return HOURS.now([campaign])[campaign.pk]
 
 
 def done_hours(campaign: Campaign, *, fresh: bool = False) -> dict[datetime, int]:
-    """How many of the complete images were done in each hour. Kept for a minute where that is slow."""
+    """Return the number of complete images by the hour of completion. Cached for a minute if slow."""
     return cached_figure(campaign, "done-hours", lambda: _done(campaign), fresh=fresh)
 
 
@@ -59,7 +59,7 @@ def _read(campaign: int, *, after: datetime | None, until: datetime | None = Non
         return {_hour_of(hour): HourSum(answers, pay) for hour, answers, pay in cursor.fetchall()}
 
 
-#: What people did, by hour.
+#: People's work, by hour.
 HOURS = LedgerSums(
     CampaignSums.HOURS,
     all_of=lambda campaigns, until: {
@@ -88,7 +88,7 @@ def _done(campaign: Campaign) -> dict[datetime, int]:
 
 
 def _hour(column: str) -> str:
-    """The hour of a time in UTC as text, "2026-11-25 09"."""
+    """Return the hour of a time in UTC as text, "2026-11-25 09"."""
     if connection.vendor == "postgresql":
         return f"to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24')"
     return f"substr({column}, 1, 13)"

@@ -1,12 +1,12 @@
-"""What a campaign's answers add up to, without adding them all up each time.
+"""Sums over a campaign's answers, without adding up all of them each time.
 
-A line of the ledger (an assignment that was handed in) never changes once it is written, but that it may
-become another worker's (`joining`, which raises the campaign's revision). So the sums of all lines but the
-newest ones are stored, by each process and in the database (`CampaignSums`, by `campaigns.stored_sums`).
-What ended since is added to them.
+A line of the ledger (a submitted assignment) never changes once it is written, except that it may become
+another worker's (`joining`, which raises the campaign's revision). So the sums of all lines but the newest
+ones are stored, by each process and in the database (`CampaignSums`, by `campaigns.stored_sums`), and newer
+lines are added to them.
 
-Kept sums say when all lines were last counted. All are counted again after a day, and where the sums end
-later than the clock allows: it was fast and was set back, so lines may come that end before `until`.
+Stored sums contain the time when all lines were last counted. All are counted again after a day, and if the
+sums end in the future: the clock was fast and was set back, so lines that end before `until` may follow.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,15 +19,15 @@ from django.utils import timezone
 
 from annotation.models import Campaign, CampaignSums
 
-#: After this long, whatever ended is committed, whichever clock it was read from.
+#: After this time, every ended assignment is committed, whatever clock set its time.
 UNSETTLED = timedelta(minutes=10)
-#: Seconds for which a process keeps sums, and how long sums may be added to before all is counted again.
+#: Seconds for which a process caches sums, and for which sums are updated before all lines are counted again.
 _CACHE_SECONDS = 24 * 3600
 RECOUNT_AFTER = timedelta(days=1)
-#: The periodic work has an hour to count again. Sums that are older than that are counted when they are read.
+#: The periodic work has an hour to count again. Older sums are counted when they are read.
 _GRACE = timedelta(hours=1)
-#: What is kept lies at least `UNSETTLED` back. Clocks of several machines differ by less than this; what lies
-#: beyond was kept before a clock was set back.
+#: Stored sums end at least `UNSETTLED` ago. Clocks of several machines differ by less than this; a later end
+#: was stored before a clock was set back.
 _CLOCKS_DIFFER = UNSETTLED / 2
 
 _Key = TypeVar("_Key")
@@ -36,7 +36,7 @@ _Sums = dict[_Key, _Sum]
 
 
 class Settled(NamedTuple, Generic[_Key, _Sum]):
-    """What ended at `until` or before came to; `counted_at`: when all of it was last added up."""
+    """Sums of everything that ended at `until` or before; `counted_at`: when all of it was last added up."""
 
     until: datetime
     sums: dict[_Key, _Sum]
@@ -44,17 +44,17 @@ class Settled(NamedTuple, Generic[_Key, _Sum]):
 
 
 def is_outdated(until: datetime, counted_at: datetime, *, now: datetime) -> bool:
-    """Whether sums that are kept are to be counted again: they are a day old, or the clock was set back."""
+    """Whether stored sums must be counted again: they are a day old, or the clock was set back."""
     return now - counted_at >= RECOUNT_AFTER or until > now - UNSETTLED + _CLOCKS_DIFFER
 
 
 @dataclass(frozen=True)
 class LedgerSums(Generic[_Key, _Sum]):
-    """One way of adding up: what it is called, and how it is read.
+    """One kind of sums: its name, and how it is read.
 
-    `all_of(campaigns, until)` adds up all that ended at a time or before; `newer(after, until)` what ended
-    after each campaign's time, and at `until` or before where it is given. `to_json` and `from_json` turn a
-    key and its sum into a list of JSON, and back.
+    `all_of(campaigns, until)` adds up everything that ended at a time or before; `newer(after, until)` what
+    ended after each campaign's time, and at `until` or before if it is set. `to_json` and `from_json` convert
+    a key and its sum to a list of JSON, and back.
     """
 
     what: str
@@ -64,8 +64,9 @@ class LedgerSums(Generic[_Key, _Sum]):
     from_json: Callable[[list[Any]], tuple[_Key, _Sum]]
 
     def now(self, campaigns: Sequence[Campaign]) -> dict[int, _Sums[_Key, _Sum]]:
-        """Campaign (its id) -> its sums until now; as many queries for any number of campaigns."""
-        # Ids alone are used again by databases that are thrown away.
+        """Return the sums until now by the id of each campaign; the number of queries is independent of the
+        number of campaigns."""
+        # Temporary databases reuse ids, so an id alone is not enough.
         names = {
             row.pk: f"settled-{row.pk}-{row.created_at.timestamp()}-{row.revision}-{self.what}"
             for row in campaigns
@@ -88,8 +89,8 @@ class LedgerSums(Generic[_Key, _Sum]):
         return {campaign: _added(row.sums, newest[campaign]) for campaign, row in known.items()}
 
     def stored(self, campaigns: Iterable[Campaign]) -> dict[int, Settled[_Key, _Sum]]:
-        """Campaign -> its sums as the database keeps them, of its present revision; those without are not
-        there."""
+        """Return by campaign the sums in the database of its current revision; campaigns without are
+        missing."""
         revisions = {campaign.pk: campaign.revision for campaign in campaigns}
         rows = CampaignSums.objects.filter(campaign__in=revisions, what=self.what) if revisions else ()
         return {
@@ -97,13 +98,13 @@ class LedgerSums(Generic[_Key, _Sum]):
         }
 
     def of_row(self, row: CampaignSums) -> Settled[_Key, _Sum]:
-        """The sums that a row keeps."""
+        """Return the sums of a row."""
         return Settled(row.until, dict(map(self.from_json, row.sums)), row.counted_at)
 
     def advanced(
         self, known: Mapping[int, Settled[_Key, _Sum]], until: datetime
     ) -> dict[int, Settled[_Key, _Sum]]:
-        """The same sums with what ended since, at `until` or before."""
+        """Return the sums plus everything that ended since, at `until` or before."""
         if not known:
             return {}
         more = self.newer({campaign: ledger.until for campaign, ledger in known.items()}, until)
@@ -116,7 +117,8 @@ class LedgerSums(Generic[_Key, _Sum]):
 def _still_good(
     known: Mapping[int, Settled[_Key, _Sum]],
 ) -> dict[int, Settled[_Key, _Sum]]:
-    """The sums that may be added to; for an hour also those that the periodic work is to count again."""
+    """Return the sums that may be updated; for an hour, also those that the periodic work will count
+    again."""
     now = timezone.now()
     return {
         campaign: campaign_number

@@ -1,4 +1,4 @@
-"""How far a campaign is: its images and chains by stage, its open tasks, its pace and expected end."""
+"""Progress of a campaign: images and chains by stage, open tasks, speed and expected end."""
 
 import json
 from collections import Counter
@@ -22,11 +22,11 @@ from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.campaign.cost import TEST_ROLE
 from annotation.selectors.campaign.sums import OF_TRUST_STATE, leases_of_campaigns
 
-#: Stages of a chain, in the order in which one goes through them.
+#: Stages of a chain, in the order of the workflow.
 CHAIN_STAGES = (LINKING, VERIFICATION, *BOX_STAGES, UNSEEN)
-#: Finished images from which on they tell what an image takes. The first to be finished are the easy ones.
+#: Number of finished images that an estimate needs. The first finished ones are the easy ones.
 TELLING = 20
-#: The hours over which the pace is taken that tells the end: nights and evenings are in it.
+#: Hours over which the speed is measured for the expected end: they include nights and evenings.
 LONG = 24
 
 
@@ -34,10 +34,10 @@ LONG = 24
 class Funnel:
     """Images, and their chains by stage.
 
-    Of the `images` that are open, somebody answered or ruled about `begun`; `complete` are done, of which
-    `finished` took answers (one without mentions takes none). `answers` and `answers_finished` are those
-    about the unfinished and about the finished images, withdrawn ones left out. Further images are
-    `planned`: they are opened as others are finished.
+    Of the open `images`, `begun` have an answer or ruling; `complete` are done, of which `finished` took
+    answers (one without mentions takes none). `answers` and `answers_finished` are those about the unfinished
+    and about the finished images, without withdrawn ones. `planned` images will be opened as others are
+    finished.
     """
 
     images: int
@@ -52,14 +52,14 @@ class Funnel:
 
     @property
     def in_all(self) -> int:
-        """The images that are open, and those that are to be opened."""
+        """Number of images that are open or will be opened."""
         return self.images + self.planned
 
 
 @dataclass(slots=True)
 class TaskCounts:
-    """The open tasks of one kind: how many, the answers they still want from somebody, those in hand,
-    and how many of them only wait for a double check."""
+    """The open tasks of one kind: their number, their missing answers, those leased, and how many tasks only
+    wait for a double check."""
 
     open: int = 0
     wanting: int = 0
@@ -69,11 +69,10 @@ class TaskCounts:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Answers on tasks, control items left out: those of the last hour, and an hour over the last day.
+    """Answers on tasks without control items: those of the last hour, and the hourly average of the last day.
 
-    `newest_at` is when the newest came.
-    `to_come` are the answers that the campaign still takes, `ends_at` when they will be there at the
-    pace of the last day; None while too few images are finished to tell, or nobody works.
+    `newest_at` is the time of the newest. `to_come` are the remaining answers of the campaign, `ends_at` is
+    the expected end at the speed of the last day; None while too few images are finished, or nobody works.
     """
 
     last_hour: int
@@ -84,14 +83,14 @@ class Throughput:
 
 
 def complete_images(campaign: Campaign) -> int:
-    """How many images are complete; told from indexes alone."""
+    """Return the number of complete images, from indexes alone."""
     rows = OpenImage.objects.filter(campaign=campaign)
     return rows.count() - rows.filter(complete=False).count()
 
 
 def funnel(campaign: Campaign, *, fresh: bool = False) -> Funnel:
-    """Images and chains by stage; one pass over the campaign's images. Kept for a minute where that is slow
-    (`kept`)."""
+    """Return images and chains by stage, in one pass over the campaign's images. Cached for a minute if slow
+    (`cached`)."""
     return cached_figure(campaign, "funnel", lambda: _funnel(campaign), fresh=fresh)
 
 
@@ -137,7 +136,7 @@ def _funnel(campaign: Campaign) -> Funnel:
 
 
 def open_tasks_by_kind(campaign: Campaign, *, fresh: bool = False) -> dict[str, TaskCounts]:
-    """Kind -> its open tasks; every kind that the campaign asks is there. Kept as `funnel` is."""
+    """Return open tasks for every kind of the campaign. Cached like `funnel`."""
     return cached_figure(campaign, "tasks", lambda: _tasks(campaign), fresh=fresh)
 
 
@@ -146,7 +145,8 @@ def _tasks(campaign: Campaign) -> dict[str, TaskCounts]:
 
 
 def open_tasks_of_campaigns(campaigns: Sequence[Campaign]) -> dict[int, dict[str, TaskCounts]]:
-    """Campaign (its id) -> its open tasks by kind, counted now; two queries for any number of campaigns."""
+    """Return open tasks by kind for each campaign id, counted now; two queries for any number of
+    campaigns."""
     counts = {row.pk: {kind: TaskCounts() for kind in row.kinds} for row in campaigns}
     if not counts:
         return {}
@@ -176,9 +176,9 @@ def throughput(
     fresh: bool = False,
     counts: tuple[Funnel, Mapping[str, TaskCounts]] | None = None,
 ) -> Throughput:
-    """Answers an hour, and the expected end; `counts` are the campaign's where they are at hand.
+    """Return answers per hour, and the expected end; `counts` are the campaign's if the caller has them.
 
-    Recent answers are kept as `funnel` is, unless `at` names another time than now.
+    Recent answers are cached like `funnel`, unless `at` is another time than now.
     """
     now, open_counts = counts or (funnel(campaign, fresh=fresh), open_tasks_by_kind(campaign, fresh=fresh))
     named, at = at is not None, at or timezone.now()
@@ -198,11 +198,11 @@ def throughput(
 
 
 def to_come(campaign: Campaign, now: Funnel, open_counts: Mapping[str, TaskCounts]) -> int | None:
-    """How many answers the campaign still takes: as many an image, planned or open, as the finished took.
+    """Return the number of remaining answers of a campaign: for each planned or open image, as many as the
+    finished ones took.
 
-    At least those that its open tasks want. None while fewer than `TELLING` images are finished. Where
-    questions are only counted, all of them were asked when the images were opened. A closed campaign takes
-    none.
+    At least those that its open tasks need. None while fewer than `TELLING` images are finished. For counted
+    questions, all of them are open from the start. 0 for a closed campaign.
     """
     if campaign.state == Campaign.CLOSED:
         return 0
@@ -216,7 +216,7 @@ def to_come(campaign: Campaign, now: Funnel, open_counts: Mapping[str, TaskCount
 
 
 def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
-    """Answers on tasks of the last hour and of the last `LONG` hours, as `submitted` counts them."""
+    """Return answers on tasks of the last hour and of the last `LONG` hours, as counted by `submitted`."""
     hour, day = (connection.ops.adapt_datetimefield_value(at - timedelta(hours=hours)) for hours in (1, LONG))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -231,7 +231,8 @@ def _recent(campaign: Campaign, at: datetime) -> tuple[int, int]:
 
 
 def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SUBMITTED) -> int:
-    """Leases of tasks that ended in `state` since then: an index range for each worker and kind."""
+    """Return the number of leases of tasks that ended in `state` since then: an index range for each worker
+    and kind."""
     ended = _of_trust_state(state).filter(ended_at__gte=since).order_by()
     counts = Subquery(ended.values("campaign").annotate(n=Count("pk")).values("n"))
     trust_rows = TrustState.objects.filter(campaign=campaign).annotate(n=counts).aggregate(sum=Sum("n"))
@@ -239,7 +240,7 @@ def submitted(campaign: Campaign, *, since: datetime, state: str = Assignment.SU
 
 
 def newest_answer_at(campaign: Campaign) -> datetime | None:
-    """When the newest answer came: the end of an index range for each worker and kind."""
+    """Return the time of the newest answer: the end of an index range for each worker and kind."""
     last = Subquery(
         _of_trust_state(Assignment.SUBMITTED)
         .filter(ended_at__isnull=False)
@@ -253,7 +254,7 @@ def newest_answer_at(campaign: Campaign) -> datetime | None:
 
 
 def _of_trust_state(state: str) -> QuerySet[Assignment]:
-    """A trust state's assignments that ended in `state`, for a subquery."""
+    """Return a trust state's assignments that ended in `state`, for a subquery."""
     return Assignment.objects.filter(
         campaign=OuterRef("campaign"),
         worker=OuterRef("worker"),

@@ -1,4 +1,5 @@
-"""What the four charts of a campaign show: answers an hour, images done, cost, and agreement by question."""
+"""Data of the four charts of a campaign: answers per hour, completed images, cost, and agreement by
+question."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,24 +15,24 @@ from annotation.protocol.work import MICROS
 from annotation.selectors.campaign.glance import Overview
 from annotation.selectors.campaign.hours import answer_hours, done_hours
 
-#: Hours of answers that are shown, the newest.
+#: Number of hours of answers that are shown, the newest.
 CHART_HOURS = 48
-#: Steps of what is added up: the shortest that has no more than so many.
+#: Steps of cumulative charts: the shortest that has no more than the maximum number is used.
 _STEPS = (timedelta(hours=1), timedelta(days=1), timedelta(weeks=1), timedelta(weeks=13))
 _MOST_STEPS = 90
 
-#: A time, and how many or how much there is then.
+#: A time, and a count or amount.
 SeriesPoint = tuple[datetime, int]
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSeries:
-    """The charts' data. Times are the beginnings of hours for `answers`, else the ends of steps, in UTC;
-    amounts are millionths of the currency.
+    """The charts' data. Times are the starts of hours for `answers`, else the ends of steps, in UTC; amounts
+    are millionths of the currency.
 
-    `done` and `cost` are running totals; `bonuses` is what of the cost was given as such. `images_end` and
-    `cost_end` are where they are expected to end, None where nobody can tell or all is done; `budget` is None
-    where none is set.
+    `done` and `cost` are running totals; `bonuses` is the part of the cost that was granted as bonuses.
+    `images_end` and `cost_end` are the expected ends, None if unknown or if all is done; `budget` is None if
+    none is set.
     """
 
     answers: list[SeriesPoint]
@@ -49,7 +50,7 @@ class CampaignSeries:
 def campaign_series(
     campaign: Campaign, settings: CampaignSettings, seen: Overview, *, fresh: bool = False
 ) -> CampaignSeries:
-    """The data of a campaign's charts, beside the figures that were `seen` at the same time."""
+    """Return the data of a campaign's charts, besides the figures in `seen` of the same time."""
     now = timezone.now()
     hours, done = answer_hours(campaign), done_hours(campaign, fresh=fresh)
     bonuses_by_hour = _bonuses_by_hour(campaign)
@@ -75,7 +76,7 @@ def campaign_series(
 
 
 def _bonuses_by_hour(campaign: Campaign) -> Counter[datetime]:
-    """The bonuses that stand, by the hour in which they were given (its beginning, in UTC)."""
+    """Return valid bonuses by the hour in which they were granted (its start, in UTC)."""
     bonuses_by_hour = Counter[datetime]()
     rows = Bonus.objects.filter(campaign=campaign, withdrawn_at__isnull=True)
     for at, amount in rows.values_list("given_at", "amount"):
@@ -84,7 +85,8 @@ def _bonuses_by_hour(campaign: Campaign) -> Counter[datetime]:
 
 
 def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]:
-    """The newest hours, those without answers too; of a campaign that rests, those before it came to rest."""
+    """Return the newest hours, including those without answers; for an inactive campaign, those before its
+    last answer."""
     counted = [hour for hour, number in answers.items() if number]
     if not counted:
         return []
@@ -98,8 +100,8 @@ def _newest_hours(answers: Mapping[datetime, int], now: datetime) -> list[Series
 
 
 def _running(values: Mapping[datetime, int], now: datetime) -> list[SeriesPoint]:
-    """Running totals from a 0 at the first hour on, at the ends of steps of equal length; the last one is
-    now, or when the last hour was over."""
+    """Return running totals from a 0 at the first hour on, at the ends of steps of equal length; the last one
+    is now, or the end of the last hour."""
     if not values:
         return []
     first, last = min(values), max(values)

@@ -1,4 +1,4 @@
-"""Campaigns as requests name them, and as lists have them."""
+"""Campaigns in requests and in lists."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,18 +13,18 @@ from annotation.models import Campaign
 from annotation.selectors.campaign.cost import money
 from annotation.selectors.corpora import CAMPAIGNS, CORPORA
 
-#: What the product says: the stop rules by their names, and that somebody paused it without a word.
+#: Reasons of the product's own: the stop rules by their names, and a pause without a reason.
 BUDGET, UNTIL, IMAGES, PAUSED = "budget", "until", "images", "paused"
 _MARK = "="
 
 
 def coded_reason(word: str, *values: object) -> str:
-    """How a reason of the product's own is stored."""
+    """Return the stored form of one of the product's own reasons."""
     return " ".join([_MARK + word, *map(str, values)])
 
 
 def reason_in_words(reason: str) -> str:
-    """A stored reason, for a reader of the language of now; what somebody wrote is theirs."""
+    """Return a stored reason in the current language; a reason that somebody wrote is unchanged."""
     match reason.removeprefix(_MARK).split(maxsplit=2) if reason.startswith(_MARK) else []:
         case [word, micros, currency] if word == BUDGET and micros.isdecimal():
             return gettext("the budget of %(sum)s is spent or reserved") % {
@@ -49,19 +49,20 @@ def _states() -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignsRequest:
-    """Campaigns, by name. How far each is, its own status says."""
+    """Campaigns by name. The progress of each is in its own status."""
 
     corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
     state: Annotated[Annotated[str, OneOf(_states)] | None, Help(_("State"))] = None
-    archived: Annotated[bool, Help(_("Archived"), _("Those that are archived, else those that are not"))] = (
-        False
-    )
+    archived: Annotated[bool, Help(_("Archived"), _("Archived ones, instead of those in use"))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignSummary:
-    """A campaign: a corpus, and the questions asked about it. `reason`: why it is paused or closed; lists
-    leave it out where it is `archived`; simulated workers answer it where it is `simulated`."""
+    """A campaign: a corpus, and the questions about it.
+
+    `reason`: why it is paused or closed; lists omit it if it is `archived`; simulated workers answer it if it
+    is `simulated`.
+    """
 
     name: str
     corpus: str
@@ -79,7 +80,7 @@ class CampaignSummary:
 
 
 def campaign_summary(row: Campaign) -> CampaignSummary:
-    """What is stored of a campaign; its corpus is read already where there are many."""
+    """Return the stored fields of a campaign; its corpus is prefetched if there are many."""
     return result_of(
         CampaignSummary,
         row,
@@ -91,7 +92,7 @@ def campaign_summary(row: Campaign) -> CampaignSummary:
 
 
 def list_campaigns(request: CampaignsRequest, context: OperationContext) -> Listing:
-    """The campaigns that the caller may see."""
+    """Return the campaigns that the caller may see."""
     rows = CAMPAIGNS.rows(context.actor, REVIEWER, RESEARCHER)
     rows = rows.filter(archived_at__isnull=not request.archived)
     if request.corpus is not None:

@@ -1,4 +1,4 @@
-"""What a campaign's answers came to by worker, kind and role (`ledger`), and which leases workers hold."""
+"""Sums of a campaign's answers by worker, kind and role (`ledger`), and the current leases of workers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,13 @@ from annotation.common import database
 from annotation.models import Assignment, Campaign, CampaignSums
 from annotation.selectors.campaign.ledger import LedgerSums
 
-#: The assignments of a trust state. SQLite keeps to the order of a CROSS JOIN: an index range for each one.
+#: Condition of the assignments of a trust state. SQLite keeps the order of a CROSS JOIN: an index range for
+#: each one.
 OF_TRUST_STATE = "a.campaign_id = s.campaign_id AND a.worker_id = s.worker_id AND a.kind = s.kind"
 
 
 class _Sum(NamedTuple):
-    """What some answers came to; `pay` in millionths of the currency."""
+    """Sums of some answers; `pay` in millionths of the currency."""
 
     answers: int = 0
     seconds: float = 0.0
@@ -27,13 +28,13 @@ class _Sum(NamedTuple):
 #: The columns of `_Sum`, of assignments `a`.
 _SUM = "count(*), sum(a.seconds), CAST(sum(a.pay) AS bigint)"
 
-#: What answers came to by (worker, kind, role).
+#: Sums of answers by (worker, kind, role).
 Sums = dict[tuple[int, str, str], _Sum]
 
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """What one worker's answers of one kind and role came to; `pay` in millionths of the currency."""
+    """Sums of one worker's answers of one kind and role; `pay` in millionths of the currency."""
 
     worker: int
     kind: str
@@ -44,7 +45,7 @@ class Earned:
 
 
 def earned(campaign: Campaign, *, worker: int | None = None) -> list[Earned]:
-    """What was earned until now, of one worker, or of all; in the order in which workers came."""
+    """Return the earnings until now, of one worker or of all, in the order in which workers came."""
     return _lines(_of_one(campaign, worker) if worker is not None else EARNED.now([campaign])[campaign.pk])
 
 
@@ -55,7 +56,7 @@ def _of_one(campaign: Campaign, worker: int) -> Sums:
 
 
 def earned_in_campaigns(campaigns: Sequence[Campaign]) -> dict[int, list[Earned]]:
-    """Campaign (its id) -> what was earned in it until now; as many queries for any number of
+    """Return the earnings until now by campaign id; the number of queries is independent of the number of
     campaigns."""
     return {campaign: _lines(sums) for campaign, sums in EARNED.now(campaigns).items()}
 
@@ -68,8 +69,8 @@ def _lines(sums: Sums) -> list[Earned]:
 
 
 def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
-    """Campaign -> the sums of all that ended until then, in one pass over their assignments."""
-    # SQLite would follow the index by worker, and look up every row in another place.
+    """Return by campaign the sums of everything that ended until then, in one pass over their assignments."""
+    # SQLite would use the index by worker, and look up every row elsewhere.
     no_index = "NOT INDEXED" if connection.vendor == "sqlite" else ""
     sums: dict[int, Sums] = {campaign: {} for campaign in campaigns}
     if not campaigns:
@@ -89,7 +90,7 @@ def _first(campaigns: Sequence[int], until: datetime) -> dict[int, Sums]:
 
 
 def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict[int, Sums]:
-    """Campaign -> the sums of what ended after its time, and until another if it is given; one query."""
+    """Return by campaign the sums of what ended after its time, and until another if it is set; one query."""
     upper = "" if until is None else "AND a.ended_at <= %s"
     sums: dict[int, Sums] = {campaign: {} for campaign in after}
     if not after:
@@ -113,7 +114,7 @@ def _newer(after: Mapping[int, datetime], until: datetime | None = None) -> dict
     return sums
 
 
-#: What was earned, by (worker, kind, role).
+#: Earnings by (worker, kind, role).
 EARNED = LedgerSums(
     CampaignSums.EARNED,
     all_of=_first,
@@ -124,17 +125,17 @@ EARNED = LedgerSums(
 
 
 def leases_in_hand(campaign: Campaign) -> dict[tuple[str, str, int], int]:
-    """(kind, role, version of the settings) -> how many leases are in workers' hands."""
+    """Return the number of current leases by (kind, role, version of the settings)."""
     return leases_of_campaigns([campaign.pk])[campaign.pk]
 
 
 def leases_of_campaigns(campaigns: Sequence[int]) -> dict[int, dict[tuple[str, str, int], int]]:
-    """Campaign -> `leases_in_hand` of it; one query."""
+    """Return `leases_in_hand` by campaign; one query."""
     leases: dict[int, dict[tuple[str, str, int], int]] = {campaign: {} for campaign in campaigns}
     if not campaigns:
         return leases
     with connection.cursor() as cursor:
-        # Written out, as the condition of the index of leases is.
+        # Spelled exactly like the condition of the index of leases.
         cursor.execute(
             f"""SELECT a.campaign_id, a.kind, a.role, a.settings_version, count(*)
                 FROM annotation_truststate s CROSS JOIN annotation_assignment a

@@ -1,4 +1,4 @@
-"""What may go wrong in a campaign that runs, as numbers; `running` makes alarms of them."""
+"""Possible problems of a running campaign, as numbers; `running` turns them into alarms."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -23,12 +23,13 @@ from annotation.protocol.kinds import ABOUT_PAGE, all_kinds
 from annotation.protocol.trust import TRUSTED, WARM_UP
 from annotation.selectors.same_question import seen_as_control
 
-#: Open tasks of a kind that are looked at, the first in their turn: what nobody may answer stays there.
+#: Number of open tasks of a kind that are checked, the first in queue order: tasks that nobody may answer
+#: stay there.
 LOOKED_AT = 1_000
 
 
 class Stuck(NamedTuple):
-    """Open tasks of a kind with a place that no active worker may take, among those looked at."""
+    """Open tasks of a kind, among those checked, that no active worker may take."""
 
     tasks: int
     looked_at: int
@@ -37,9 +38,9 @@ class Stuck(NamedTuple):
 def active(
     campaign: Campaign, *, since: datetime, kinds: Iterable[str], admits: Collection[str]
 ) -> dict[str, list[int]]:
-    """Kind -> those who may work on it now, of the people who answered anything since then.
+    """Return by kind the people who answered anything since then and may work on it now.
 
-    `admits`: the kinds that a worker who has not begun them yet may begin without a test.
+    `admits`: the kinds that a worker may begin without a test.
     """
     recent = Assignment.objects.filter(
         campaign=OuterRef("campaign"), worker=OuterRef("worker"), kind=OuterRef("kind"), ended_at__gte=since
@@ -57,10 +58,10 @@ def active(
 
 
 def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable[str]) -> dict[str, Stuck]:
-    """Kind -> open tasks that none of the workers in `able` may take, where there are any.
+    """Return by kind the open tasks that none of the workers in `able` may take, if there are any.
 
-    Each drew the box, or has had the task (answered it, holds it, or returned it), or its question as a
-    control item. Only the first `LOOKED_AT` tasks of a kind are looked at.
+    Each of these workers drew the box, or had the task (answered, leased or returned it), or its question as
+    a control item. Only the first `LOOKED_AT` tasks of a kind are checked.
     """
     stuck_tasks = {}
     for kind in kinds:
@@ -91,9 +92,10 @@ def stuck(campaign: Campaign, able: Mapping[str, Sequence[int]], kinds: Iterable
 def controls_seen_by_kind(
     campaign: Campaign, able: Mapping[str, Sequence[int]]
 ) -> dict[str, tuple[int, int, int]]:
-    """Kind -> (active control items, the most that an active worker has met, workers who met all).
+    """Return by kind (active control items, the maximum that an active worker has seen, workers who have seen
+    all).
 
-    Kinds without control items are not there.
+    Kinds without control items are missing.
     """
     of_kind = Control.objects.filter(campaign=campaign, purpose=Control.CONTROL, active=True)
     pools = dict(of_kind.values("kind").annotate(n=Count("id")).values_list("kind", "n"))
@@ -119,25 +121,25 @@ def controls_seen_by_kind(
 
 
 def overdue(campaign: Campaign, *, before: datetime) -> int:
-    """Leases that ran out before then and were not ended."""
+    """Return the number of leases that expired before then and were not ended."""
     late = Assignment.objects.filter(campaign=campaign, state=Assignment.LEASED, expires_at__lt=before)
     return late.count()
 
 
 def in_review(campaign: Campaign) -> int:
-    """Images with a chain that waits for a reviewer."""
+    """Return the number of images with a chain that waits for a reviewer."""
     return OpenImage.objects.filter(campaign=campaign, in_review__gt=0).count()
 
 
 def without_picture(campaign: Campaign) -> int:
-    """Open images of which there is no picture to show."""
+    """Return the number of open images without a picture."""
     bare = Image.objects.filter(corpus=campaign.corpus_id, picture="")
     return bare.filter(Exists(OpenImage.objects.filter(campaign=campaign, image=OuterRef("pk")))).count()
 
 
 def failed_jobs(campaign: Campaign, *, since: datetime) -> int:
-    """Kinds of jobs of the campaign whose newest one failed since then: a later one of a kind makes up for
-    those before."""
+    """Return the number of kinds of jobs of the campaign whose newest job failed since then: a later success
+    of the same kind cancels a failure."""
     later = Job.objects.filter(campaign=campaign, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
     failed = Job.objects.filter(campaign=campaign, state=Job.FAILED, finished_at__gte=since)
     return failed.exclude(Exists(later)).count()

@@ -1,6 +1,7 @@
-"""The figures of a datasheet as plain data, in a fixed order: what stands in datasheet.json.
+"""The figures of a datasheet as plain data, in a fixed order: the content of datasheet.json.
 
-Counts only, and workers nowhere by name or pseudonym. Equal rows give equal data: no clock is read.
+Only counts, without names or pseudonyms of workers. Equal rows give equal data: it contains no time of its
+own.
 """
 
 from dataclasses import asdict
@@ -39,16 +40,17 @@ from annotation.selectors.campaign.glance import agreement
 from annotation.selectors.campaigns import images_by_version, settings_versions
 from annotation.selectors.controls import control_item_counts, control_metadata
 
-#: Rises when a key of the figures changes its meaning.
+#: Increased when a key of the figures changes its meaning.
 DATASHEET_VERSION = 1
-#: Workers whose identity was deleted: nobody can tell any more where they came from.
+#: Workers whose identity was deleted, so that their origin is unknown.
 _UNKNOWN = "unknown"
 
 
 def datasheet_figures(
     corpus: Corpus, layer: Layer | None, images: QuerySet[Image], made_by: Campaign | None
 ) -> dict[str, Any]:
-    """What is known of these images of a corpus, of a layer of it, and of the campaign that makes it."""
+    """Return the figures of these images of a corpus, of a layer of it, and of the campaign that it comes
+    from."""
     return {
         "version": DATASHEET_VERSION,
         "corpus": _corpus(corpus, images),
@@ -63,7 +65,7 @@ def _corpus(corpus: Corpus, images: QuerySet[Image]) -> dict[str, Any]:
         "name": corpus.name,
         "licence": corpus.licence,
         "format": corpus.format,
-        # Where it lay on the server is nobody's business.
+        # Not the path on the server, which is private.
         "source": PurePath(corpus.source).name,
         "digest": corpus.digest,
         "imported": _day(corpus.created_at),
@@ -95,7 +97,7 @@ def _layer(layer: Layer, images: QuerySet[Image]) -> dict[str, Any]:
 
 
 def _labels(layer: Layer, images: QuerySet[Image]) -> dict[str, int]:
-    """How many chains have each label of another tool, the most frequent first."""
+    """Return the number of chains with each label of another tool, the most frequent first."""
     labelled = Chain.objects.filter(layer=layer, image__in=images).exclude(label="").order_by()
     return dict(
         labelled.values("label").annotate(n=Count("pk")).order_by("-n", "label").values_list("label", "n")
@@ -124,7 +126,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
             kind: _question(campaign, kind, cost, agreed.get(kind))
             for kind in sorted(campaign.kinds, key=kind_order)
         },
-        "discarded_answers": Judgment.objects.filter(campaign=campaign, withdrawn=True).count(),
+        "withdrawn_answers": Judgment.objects.filter(campaign=campaign, withdrawn=True).count(),
         "rulings": rulings.count(),
         "reviewers": rulings.exclude(made_by=None).values("made_by").distinct().count(),
         "people": _people(campaign, handed_in),
@@ -132,7 +134,7 @@ def _campaign(campaign: Campaign) -> dict[str, Any]:
             {
                 "name": annotator.name,
                 "version": annotator.version,
-                "learnt_from_images": annotator.learnt,
+                "learned_from_images": annotator.learned,
                 "source": annotator.source,
             }
             for annotator in ModelAnnotator.objects.filter(campaign=campaign).order_by("pk")
@@ -173,7 +175,7 @@ def _question(
         reading = trust_reading(kind, state, known, examined=answers is not None)
         read_as = "withdrawn" if withdrawn else "blocked" if blocked else reading
         read[read_as] = read.get(read_as, 0) + 1
-    # A simulated crowd takes no time that says anything about people.
+    # Times of a simulated crowd say nothing about people.
     timed = done if done and done.answers and not campaign.simulated else None
     return {
         "answers": done.answers if done else 0,
@@ -196,7 +198,7 @@ def _agreed(agreement: DoubleCheckAgreement) -> dict[str, Any]:
     def interval(estimate: IntervalEstimate | None) -> dict[str, Any] | None:
         if estimate is None:
             return None
-        # A zero below zero is none.
+        # Adding 0.0 turns -0.0 into 0.0.
         return {key: round(end, 4) + 0.0 for key, end in asdict(estimate).items()}
 
     return {
@@ -227,7 +229,8 @@ def _people(campaign: Campaign, handed_in: QuerySet[Assignment]) -> dict[str, An
 
 
 def _settings(campaign: Campaign) -> list[dict[str, Any]]:
-    """The versions of the settings, the oldest first, each with how many images were opened under it."""
+    """Return the versions of the settings, the oldest first, each with the number of images opened under
+    it."""
     opened = dict(images_by_version(campaign))
     return [
         {

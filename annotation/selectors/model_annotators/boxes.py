@@ -1,5 +1,4 @@
-"""The boxes that a model annotator drew, with the verdicts of people, the newest first, as far back as
-asked."""
+"""Boxes of a model annotator with people's verdicts, the newest first, read only as far back as needed."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,16 +9,16 @@ from annotation.protocol.kinds import draws, judged_by, model_kinds
 from annotation.protocol.questions import VOTE, corners_in_key, judged_box
 from annotation.protocol.terms import CATEGORIES
 
-#: Boxes of a model annotator that are read at once: of the newest ones, and at most, as it goes further back.
+#: Number of boxes of a model annotator that are read at a time: at first, and at most.
 PORTION, LARGEST_PORTION = 400, 3200
-#: Newest boxes of a model annotator whose verdicts decide what it leaves to people: a person's answer waits
-#: for them.
+#: Number of a model annotator's newest boxes whose verdicts decide which categories it leaves to people: a
+#: person's answer waits for this query.
 DECIDING = 6000
 
 
 class ModelBox(NamedTuple):
-    """A box that a model annotator drew when it had that version: the open image, the name of the answer, the
-    categories of its chain, the chance that it rated, and people's verdict; None while there is none."""
+    """A box that this version of a model annotator drew: the open image, the name of the answer, the
+    categories of its chain, its estimated probability, and people's verdict; None while there is none."""
 
     image: int
     name: str
@@ -31,8 +30,7 @@ class ModelBox(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CategoryRecord:
-    """What became of a model annotator's boxes of a category: judged ones, and those of them that are
-    good."""
+    """Verdicts on a model annotator's boxes of a category: the number of judged ones, and of good ones."""
 
     category: str
     judged: int
@@ -40,12 +38,12 @@ class CategoryRecord:
 
 
 def drawing_kinds(campaign: Campaign) -> tuple[str, ...]:
-    """The kinds of a campaign at which a model annotator draws boxes."""
+    """Return the kinds of a campaign at which a model annotator draws boxes."""
     return tuple(kind for kind in model_kinds(campaign.kinds) if draws(kind))
 
 
 def judged_boxes(annotator: ModelAnnotator, *, since: int = 0) -> Iterator[ModelBox]:
-    """A model annotator's boxes, the newest first, those of version `since` and later, in portions of two
+    """Yield a model annotator's boxes of version `since` and later, the newest first, in batches of two
     queries each. The verdict on a box is the first vote about it, as in its trust state."""
     for portion in _batches(annotator, since):
         verdicts = box_verdicts(annotator.campaign, {box.image for box in portion})
@@ -54,18 +52,19 @@ def judged_boxes(annotator: ModelAnnotator, *, since: int = 0) -> Iterator[Model
 
 
 class NewestVerdicts:
-    """The newest verdicts on a model annotator's boxes by category, of its `DECIDING` newest boxes. Boxes are
-    read back only as far as is asked, and verdicts only of the category that is asked about."""
+    """The newest verdicts by category on a model annotator's `DECIDING` newest boxes. Boxes are read only as
+    far back as needed, and verdicts only for the requested category."""
 
     def __init__(self, annotator: ModelAnnotator, *, since: int = 0) -> None:
-        """Of the boxes of version `since` and later."""
+        """Create it for the boxes of version `since` and later."""
         self._campaign = annotator.campaign
         self._batches = _batches(annotator, since, at_most=DECIDING)
         self._unread: dict[str, list[ModelBox]] = {}
         self._verdicts: dict[str, list[bool]] = {}
 
     def of_category(self, category: str, count: int) -> list[bool]:
-        """Its last `count` verdicts (good or not), oldest first; fewer where there are no more."""
+        """Return the category's last `count` verdicts (good or not), oldest first; fewer if there are no
+        more."""
         so_far = self._verdicts.setdefault(category, [])
         while len(so_far) < count:
             boxes = self._unread.pop(category, [])
@@ -84,7 +83,7 @@ class NewestVerdicts:
 
 
 def category_records(boxes: Sequence[ModelBox]) -> list[CategoryRecord]:
-    """By category, in the order of Table 1, what became of these boxes."""
+    """Return the verdicts on these boxes by category, in the order of Table 1."""
     judged: dict[str, list[bool]] = {}
     for box in boxes:
         if box.good is not None:
@@ -98,8 +97,8 @@ def category_records(boxes: Sequence[ModelBox]) -> list[CategoryRecord]:
 def _batches(
     annotator: ModelAnnotator, since: int, *, at_most: int | None = None
 ) -> Iterator[list[ModelBox]]:
-    """A model annotator's boxes of version `since` and later, the newest first, in growing portions; of its
-    `at_most` newest boxes."""
+    """Yield a model annotator's boxes of version `since` and later, the newest first, in growing batches, at
+    most its `at_most` newest ones."""
     drawn: Any = (
         Judgment.objects.filter(
             campaign=annotator.campaign_id,
@@ -122,7 +121,7 @@ def _batches(
         ]
         if boxes:
             yield boxes
-        # Versions rise: where all of a portion are older, so is the rest.
+        # Versions increase: if all of a batch are older, so are the rest.
         if len(rows) < size or not boxes:
             return
         left = None if left is None else left - len(rows)
@@ -130,8 +129,8 @@ def _batches(
 
 
 def box_verdicts(campaign: Campaign, images: Collection[int]) -> dict[tuple[int, str], bool]:
-    """(image, name of the drawing) -> whether the first vote on its box, as it is now, says that it is good.
-    Of people's boxes and model annotators', in these open images (ids)."""
+    """Return by (image, name of the drawing) whether the first vote on its current box is good, for boxes of
+    people and model annotators in these open images (ids)."""
     drawn = Judgment.objects.filter(image__in=images, kind__in=drawing_kinds(campaign), answer="drawn")
     corners: Iterable[Any] = drawn.values_list("image", "name", "xmin", "ymin", "xmax", "ymax")
     boxes = {(image, name): corners_in_key(*box) for image, name, *box in corners}

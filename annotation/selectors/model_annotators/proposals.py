@@ -1,5 +1,4 @@
-"""A model annotator at work: which one it is, what it would draw in an image, and what was drawn there
-before."""
+"""The active model annotator: which one it is, what it would draw in an image, and earlier drawings there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,8 +21,8 @@ from annotation.selectors.model_annotators.boxes import box_verdicts, drawing_ki
 
 
 def model_at_work(campaign: int) -> ModelAnnotator | None:
-    """The newest model annotator of a campaign (its row's id); None if there is none, or where somebody
-    suspended it for drawing or withdrew its boxes. An older one does not take its place."""
+    """Return the newest model annotator of a campaign (by id); None if there is none, or if somebody
+    suspended it for drawing or withdrew its boxes. An older one does not replace it."""
     model_annotators = ModelAnnotator.objects.filter(campaign=campaign).select_related("worker", "campaign")
     newest = model_annotators.order_by("-pk").first()
     if newest is None:
@@ -38,7 +37,7 @@ def model_at_work(campaign: int) -> ModelAnnotator | None:
 
 
 def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
-    """Proposals from the form in which a row holds them."""
+    """Return proposals from their stored form."""
     return {
         phrase: [ProposedBox(Box(*map(int, corners)), chance) for *corners, chance in numbers]
         for phrase, numbers in boxes.items()
@@ -46,7 +45,7 @@ def proposals_from(boxes: Mapping[str, Sequence[Sequence[float]]]) -> Proposals:
 
 
 def stored_proposals(annotator: ModelAnnotator) -> Iterator[tuple[str, Proposals]]:
-    """(key of the image, what the model annotator would draw there), in the images' order."""
+    """Yield (key of the image, the model annotator's proposals), in the images' order."""
     rows = ModelProposals.objects.filter(model_annotator=annotator, version=annotator.version).order_by(
         "image__position"
     )
@@ -55,7 +54,7 @@ def stored_proposals(annotator: ModelAnnotator) -> Iterator[tuple[str, Proposals
 
 
 def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
-    """Key of each image that a campaign asks about -> width and height of its picture, 0 where not known."""
+    """Return width and height of the picture by key of each image of a campaign, 0 if unknown."""
     rows = OpenImage.objects.filter(campaign=campaign)
     return {
         key: (wide, high)
@@ -64,9 +63,9 @@ def picture_sizes(campaign: Campaign) -> dict[str, tuple[int, int]]:
 
 
 class DrawingAnswer(NamedTuple):
-    """A vote on a drawing question: the question's key, the mentions of its chain, the box where one was
-    drawn and whether people accepted it (None: nobody has said), whether a model annotator gave it, and
-    whether it reports a problem."""
+    """A vote on a drawing question: the question's key, the mentions of its chain, the box if one was drawn
+    and whether people accepted it (None: no verdict yet), whether a model annotator gave it, and whether it
+    reports a problem."""
 
     key: str
     mentions: frozenset[str]
@@ -77,7 +76,7 @@ class DrawingAnswer(NamedTuple):
 
 
 def drawing_answers(campaign: Campaign, image: OpenImage) -> list[DrawingAnswer]:
-    """What people and model annotators answered to the drawing questions of an image."""
+    """Return the answers of people and model annotators to the drawing questions of an image."""
     rows = Judgment.objects.filter(image=image, kind__in=drawing_kinds(campaign), role=VOTE, withdrawn=False)
     columns: Any = rows.values_list("name", "key", "worker__kind", "flag", "xmin", "ymin", "xmax", "ymax")
     verdicts = box_verdicts(campaign, [image.pk])

@@ -1,4 +1,4 @@
-"""Model annotators as pages show them: how each stands, and what became of its boxes."""
+"""Reports on model annotators: their state, and the verdicts on their boxes."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from annotation.selectors.model_annotators.proposals import model_at_work
 
 @dataclass(frozen=True, slots=True)
 class CategoryReport:
-    """A category as a model annotator has it: boxes judged and accepted since it last learnt; `left`: people
+    """A category of a model annotator: boxes judged and accepted since its last training; `left`: people
     draw."""
 
     category: str
@@ -30,18 +30,18 @@ class CategoryReport:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnnotatorReport:
-    """A model annotator as pages and commands show it: how its worker stands, and what became of its boxes.
+    """A model annotator on pages and in commands: its worker's state, and the verdicts on its boxes.
 
-    `judged`, `good` and `waiting` (people are asked, and have not answered) count all of its boxes;
+    `judged`, `good` and `waiting` (people have an open question about it) count all of its boxes;
     `categories` those of its version. `works`: it proposes boxes now; only the newest of a campaign does, and
-    none while it is suspended for drawing, or where the campaign has no share for it.
+    none while it is suspended for drawing, or if the campaign has no share for it.
     """
 
     campaign: str
     name: str
     worker: str
     version: int
-    learnt: int | None
+    learned: int | None
     source: str
     from_file: bool
     state: str
@@ -53,7 +53,7 @@ class ModelAnnotatorReport:
 
 
 def model_annotator_reports(campaign: Campaign) -> list[ModelAnnotatorReport]:
-    """The model annotators of a campaign, the newest first."""
+    """Return the model annotators of a campaign, the newest first."""
     settings = settings_of(campaign.settings)
     trust = model_trust(settings.trust, settings.model_annotator)
     at_work = model_at_work(campaign.pk) if settings.model_annotator.share else None
@@ -76,7 +76,7 @@ def model_annotator_reports(campaign: Campaign) -> list[ModelAnnotatorReport]:
                 name=annotator.name,
                 worker=annotator.worker.pseudonym,
                 version=annotator.version,
-                learnt=annotator.learnt,
+                learned=annotator.learned,
                 source=annotator.source,
                 from_file=annotator.from_file,
                 state=_state(trust_row),
@@ -98,7 +98,7 @@ def model_annotator_reports(campaign: Campaign) -> list[ModelAnnotatorReport]:
 
 
 def _asked_about(annotator: ModelAnnotator) -> set[tuple[int, str]]:
-    """(image, name of the drawing) of its boxes about which people are asked."""
+    """Return (image, name of the drawing) of its boxes about which people have an open question."""
     kinds = [judged_by(kind) for kind in drawing_kinds(annotator.campaign)]
     tasks = Task.objects.filter(
         campaign=annotator.campaign_id, barred=annotator.worker_id, kind__in=kinds, state=Task.OPEN, role=VOTE

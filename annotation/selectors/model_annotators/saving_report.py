@@ -1,5 +1,4 @@
-"""What the model annotators of a campaign have saved its people, at the seconds that these took and at
-others."""
+"""What the model annotators of a campaign saved its people, at the measured seconds and at other prices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +22,9 @@ from annotation.selectors.model_annotators.reports import ModelAnnotatorReport, 
 
 @dataclass(frozen=True, slots=True)
 class AnswerTimes:
-    """People's answers in a campaign, and the mean seconds of a drawing and of an answer by looking; None
-    where nobody has given one. Items of tests are in it; answers of model annotators, which take no time, are
-    not."""
+    """Number of people's answers in a campaign, and the mean seconds of a drawing and of an answer by
+    looking; None without any. Includes items of tests, excludes answers of model annotators, which take no
+    time."""
 
     counts: DrawingsAndLooks
     drawing: float | None
@@ -34,12 +33,13 @@ class AnswerTimes:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnnotatorSaving:
-    """What model annotators saved: people's answers, and those that they would have given `alone`.
+    """What model annotators saved: people's answers, and the number that people would have given `alone`.
 
-    Alone they would have drawn the boxes that were accepted, and not looked at those that were refused. What
-    people draw and is refused in turn is left out, so the saving is rather larger. `shares` are those of the
-    seconds over a grid of prices: a row for each of a look, in it one for each of a drawing. `measured` is
-    the one at the campaign's own seconds, None where people have not drawn and looked yet.
+    Alone, they would have drawn the boxes that were accepted, and not looked at those that were rejected.
+    Rejections of people's own boxes are ignored, so the saving is underestimated rather than overestimated.
+    `shares` are the saved shares of seconds over a grid of prices: a row for each price of a look, a column
+    for each price of a drawing. `measured` is the share at the campaign's own seconds, None until people have
+    drawn and looked.
     """
 
     times: AnswerTimes
@@ -51,7 +51,7 @@ class ModelAnnotatorSaving:
 
 
 def answer_times(campaign: Campaign) -> AnswerTimes:
-    """How many answers people gave in a campaign, and what a drawing and a look took."""
+    """Return the number of people's answers in a campaign, and the seconds of a drawing and a look."""
     kinds = costs(campaign, settings_of(campaign.settings).pay).kinds
     counts = drawings_and_looks({kind: of.answers for kind, of in kinds.items()})
     drawing = sum(of.seconds for kind, of in kinds.items() if draws(kind))
@@ -66,7 +66,7 @@ def answer_times(campaign: Campaign) -> AnswerTimes:
 def model_annotator_saving(
     campaign: Campaign, model_annotators: Sequence[ModelAnnotatorReport]
 ) -> ModelAnnotatorSaving:
-    """What these, the model annotators of a campaign, saved: nothing while people have judged none of their
+    """Return what the model annotators of a campaign saved: nothing while people have judged none of their
     boxes."""
     good, judged = (
         sum(report.good for report in model_annotators),
@@ -83,22 +83,22 @@ def model_annotator_saving(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnnotatorsRequest(CampaignRequest):
-    """The model annotators of a campaign, and what people said of their boxes, by category."""
+    """The model annotators of a campaign, and people's verdicts on their boxes by category."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnnotatorSavingRequest(CampaignRequest):
-    """What the model annotators of a campaign saved its people, by what a drawing and a look take."""
+    """What the model annotators of a campaign saved its people, by the time for a drawing and for a look."""
 
 
 def list_model_annotators(request: ModelAnnotatorsRequest, context: OperationContext) -> Listing:
-    """The model annotators, by name."""
+    """Return the model annotators, by name."""
     return Listing(model_annotator_reports(request.row()), lambda report: report.name, lambda report: report)
 
 
 def show_model_annotator_saving(
     request: ModelAnnotatorSavingRequest, context: OperationContext
 ) -> ModelAnnotatorSaving:
-    """What they saved, in people's answers and in seconds."""
+    """Return what they saved, in people's answers and in seconds."""
     campaign = request.row()
     return model_annotator_saving(campaign, model_annotator_reports(campaign))

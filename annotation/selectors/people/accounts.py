@@ -1,4 +1,4 @@
-"""Everybody who can sign in here, for admins: what they hold, and whether they have a second factor."""
+"""All accounts of the server, for admins: their roles, and whether they have a second factor."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from annotation.common.operations import Help, Listing, Named, OneOf, OperationC
 from annotation.common.roles import ANNOTATOR
 from annotation.models import Account, Campaign, Corpus, RoleGrant, SecondFactor
 
-#: Whom a list of people is of, and how their accounts stand.
+#: Whose accounts a list contains, and the states of accounts.
 STAFF, ANNOTATORS, EVERYBODY = "staff", "annotators", "everybody"
 PEOPLE_KINDS: dict[str, str | Promise] = {
     STAFF: _("staff"),
@@ -25,14 +25,14 @@ PEOPLE_STATES: dict[str, str | Promise] = {
     DEACTIVATED: _("deactivated"),
     NO_SECOND_FACTOR: _("without a second factor"),
 }
-#: Characters of a user name.
+#: Maximum number of characters of a user name.
 LONGEST_USERNAME = 150
 
 
 def matching_accounts(*, kind: str = EVERYBODY, state: str = "") -> QuerySet[Account]:
-    """Accounts, each with `has_factor`, `is_staff_here` and its roles; three queries a page.
+    """Return accounts, each with `has_factor`, `is_staff_here` and its roles; three queries a page.
 
-    Staff hold any role but annotator's, for anything. Without `state`, all of them.
+    Staff have any role but annotator's, for any scope. Without `state`, all of them.
     """
     staff = RoleGrant.objects.filter(account=OuterRef("pk")).exclude(role=ANNOTATOR)
     factor = SecondFactor.objects.filter(account=OuterRef("pk"), confirmed_at__isnull=False)
@@ -62,7 +62,7 @@ AccountName = Annotated[str, Named(ACCOUNTS, LONGEST_USERNAME), Help(_("Account"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountsRequest:
-    """Accounts, in the order in which they were made."""
+    """Accounts, in order of creation."""
 
     who: Annotated[str, OneOf(PEOPLE_KINDS.copy), Help(_("Who"))] = EVERYBODY
     state: Annotated[
@@ -72,14 +72,14 @@ class AccountsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRequest:
-    """What is known of an account, and the roles that it has."""
+    """An account and its roles."""
 
     account: AccountName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldRole:
-    """A role, and what it is for; for the whole server where both are null."""
+    """A role and its scope; for the whole server if both are null."""
 
     role: str
     corpus: str | None
@@ -88,7 +88,7 @@ class HeldRole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountSummary:
-    """An account of this server. Who works under which pseudonym is not told."""
+    """An account of this server. It does not show who works under which pseudonym."""
 
     username: str
     email: str
@@ -101,30 +101,30 @@ class AccountSummary:
 
 
 def list_accounts(request: AccountsRequest, context: OperationContext) -> Listing:
-    """The accounts that are asked for."""
+    """Return the requested accounts."""
     return Listing(matching_accounts(kind=request.who, state=request.state or ""), "pk", _summary)
 
 
 def show_account(request: AccountRequest, context: OperationContext) -> AccountSummary:
-    """One account."""
+    """Return one account."""
     return _summary(matching_accounts().get(username=request.account))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeRequest:
-    """Who calls, and what this token or session lets them do."""
+    """Who calls, and what this token or session permits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Me:
-    """Who calls, and with which roles."""
+    """The caller and their roles."""
 
     username: str
     roles: tuple[HeldRole, ...]
 
 
 def show_me(request: MeRequest, context: OperationContext) -> Me:
-    """The caller; a token may hold less than its account does."""
+    """Return the caller; a token may permit less than its account."""
     held = sorted(context.actor.granted, key=str)
     corpora = _names(Corpus, {grant.scope.corpus for grant in held})
     campaigns = _names(Campaign, {grant.scope.campaign for grant in held})

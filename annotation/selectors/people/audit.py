@@ -1,4 +1,4 @@
-"""The audit as admins read it: who did what, by what it is about."""
+"""The audit log for admins: who did what, by subject."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from annotation.common.operations import Help, Listing, OneOf, OperationContext
 from annotation.models import AuditEntry
 
 _CAMPAIGNS, _EVALUATION, _SERVER = "campaigns", "evaluation", "server"
-#: Acts by the group that a list is filtered by. What is new goes into one of these.
+#: Acts by the group of the list's filter. New acts belong into one of these.
 _ACTS: dict[str, tuple[str, ...]] = {
     "people": (
         *("grant_role", "revoke_role", "invite_staff", "revoke_staff_invitation", "first_account"),
@@ -35,8 +35,8 @@ _ACTS: dict[str, tuple[str, ...]] = {
         *("unarchive_system", "unarchive_run", "unarchive_batch", "unarchive_report"),
     ),
 }
-#: As they are offered to choose from. What no group names is of campaigns where it is about one, else of the
-#: server: jobs, webhooks, alarms, restored backups.
+#: Labels of the groups. Acts in no group belong to campaigns if they are about one, else to the server: jobs,
+#: webhooks, alarms, restored backups.
 AUDIT_GROUPS: dict[str, str | Promise] = {
     "people": _("people and roles"),
     _CAMPAIGNS: _("campaigns"),
@@ -63,7 +63,7 @@ class AuditRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """A line of the audit: who did what, and what about. Nobody named: by command."""
+    """A line of the audit log: actor, act and subject. Without an actor: by command."""
 
     number: int
     at: datetime
@@ -75,7 +75,7 @@ class AuditLine:
 
 
 def list_audit(request: AuditRequest, context: OperationContext) -> Listing:
-    """The lines that are asked for."""
+    """Return the requested lines."""
     rows = audit_entries(
         group=request.group or "", account=request.account or "", campaign=request.campaign or ""
     )
@@ -83,9 +83,9 @@ def list_audit(request: AuditRequest, context: OperationContext) -> Listing:
 
 
 def audit_entries(*, group: str = "", account: str = "", campaign: str = "") -> QuerySet[AuditEntry]:
-    """Lines of the audit of a group, by or about an account, about a campaign; the newest first.
+    """Return lines of the audit log of a group, by or about an account, about a campaign; the newest first.
 
-    What no group names is of `campaigns` where it is about one, else of `server`.
+    Acts in no group belong to `campaigns` if they are about one, else to `server`.
     """
     entries = AuditEntry.objects.select_related("campaign", "actor")
     if group in _ACTS:
@@ -102,7 +102,7 @@ def audit_entries(*, group: str = "", account: str = "", campaign: str = "") -> 
 
 
 def group_of_act(act: str, campaign: str) -> str:
-    """The group of an act about a campaign, or about none ("")."""
+    """Return the group of an act about a campaign, or about none ("")."""
     for group, acts in _ACTS.items():
         if act in acts:
             return group

@@ -1,1 +1,1 @@
-"""Ranked tags that were kept: which there are, the images that have them, and images drawn by them."""
+"""Stored ranked tags: the list, their images, and samples of images by tags."""

@@ -1,6 +1,6 @@
-"""What people write to find images by their tags: `frisbee and dog`, `"soccer field" or kite`.
+"""Queries for images by their tags: `frisbee and dog`, `"soccer field" or kite`.
 
-`and` may be left out, and binds closer than `or`; a compound stands in quotes. Upper and lower case are one.
+`and` may be omitted, and binds closer than `or`; a compound is quoted. Case is ignored.
 """
 
 import re
@@ -9,30 +9,30 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-#: A query names no more tags than this.
+#: Maximum number of tags in a query.
 MOST_TAGS = 20
 
 _PART = re.compile(r'\s*(?:"([^"]*)"|“([^”]*)”|([^\s"“]+))')
 
 
 class BadTagQuery(ValueError):
-    """A query that cannot be read; one line with the remedy."""
+    """An invalid query; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagQuery:
-    """Images that have all tags of one of the `choices`."""
+    """Matches images that have all tags of one of the `choices`."""
 
     choices: tuple[tuple[str, ...], ...]
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Each tag that it names, once, in order."""
+        """Its tags without duplicates, in order."""
         return tuple(dict.fromkeys(tag for choice in self.choices for tag in choice))
 
 
 def read_tag_query(text: str) -> TagQuery | None:
-    """The query that a text is; None for an empty one. Raises BadTagQuery.
+    """Return the query of a text; None for an empty one. Raises BadTagQuery.
 
     >>> read_tag_query('frisbee and Dog or "soccer  field"').choices
     (('frisbee', 'dog'), ('soccer field',))
@@ -61,7 +61,7 @@ def read_tag_query(text: str) -> TagQuery | None:
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """Each word or quoted phrase in lower case, its white space single; and whether it was quoted."""
+    """Yield each word or quoted phrase in lower case, with single spaces; and whether it was quoted."""
     text, at = text.strip(), 0
     while at < len(text):
         match = _PART.match(text, at)
@@ -76,5 +76,5 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def written_tag(tag: str) -> str:
-    """A tag as a query has it: in quotes where it is more than a word, or a word that joins."""
+    """Return a tag as written in a query: quoted if it is more than a word, or a connective."""
     return f'"{tag}"' if " " in tag or tag in ("and", "or") else tag

@@ -1,8 +1,9 @@
-"""Images drawn by their tags: the same number of each stratum, by chance, and the same ones again.
+"""Random samples of images by their tags, reproducible, with the same number from each stratum.
 
-A stratum is what a query for tags finds (`queries`). Strata take turns: each gives the first image of its
-drawn order that is not taken yet, until enough are drawn. So strata have equal numbers as long as they last,
-an image that is in several counts for the one that draws it first, and a larger sample holds the smaller.
+A stratum is the result of a query for tags (`queries`). Strata take turns: each provides the first image in
+its random order that is not taken yet, until there are enough. So strata have equal numbers as long as they
+last, an image in several strata counts for the one that draws it first, and a larger sample contains the
+smaller.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,13 @@ from annotation.selectors.tags.queries import BadTagQuery, read_tag_query
 from annotation.selectors.tags.stored import images_tagged, tag_list_of, unknown_tags
 from phrasebox.registry import UnknownName
 
-#: No sample is larger: databases take no longer lists.
+#: Maximum size of a sample: databases accept no longer lists.
 LARGEST_SAMPLE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """What a query for tags finds: images that are `matching`, and those `drawn` for it."""
+    """A query for tags: the numbers of images that are `matching`, and of those `drawn` for it."""
 
     query: str
     matching: int
@@ -29,7 +30,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class TagSample:
-    """The ids of the images that were drawn, in the order of the draw, and the strata."""
+    """The ids of the sampled images, in the order of the draw, and the strata."""
 
     images: tuple[int, ...]
     strata: tuple[Stratum, ...]
@@ -43,11 +44,11 @@ def draw_by_tags(
     number: int | None = None,
     split: str | None = None,
 ) -> TagSample:
-    """`number` images of a corpus (None: all), of one `split` or all, with equal shares of the `strata`.
+    """Return `number` images of a corpus (None: all), of one `split` or all, with equal shares of the
+    `strata`.
 
-    Queries: four for each stratum, whatever the size of the corpus. Raises BadTagQuery for strata that are no
-    queries or none, and more than LARGEST_SAMPLE images; UnknownName where the corpus has no tags, or a tag
-    is unknown.
+    Four queries for each stratum, whatever the size of the corpus. Raises BadTagQuery for missing or invalid
+    strata, and more than LARGEST_SAMPLE images; UnknownName if the corpus has no tags, or a tag is unknown.
     """
     if tag_list_of(corpus) is None:
         raise UnknownName(f"corpus {corpus.name!r} has no tags; rank its tags first")
@@ -79,7 +80,7 @@ def draw_by_tags(
 
 
 def _order(corpus: Corpus, text: str, seed: int, split: str | None) -> list[int]:
-    """The images of a stratum in their drawn order."""
+    """Return the images of a stratum in random order."""
     query = read_tag_query(text)
     if query is None:
         raise BadTagQuery("a stratum is empty; name at least one tag of it")

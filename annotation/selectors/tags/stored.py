@@ -1,6 +1,6 @@
-"""Kept tags as pages, commands and campaigns read them: of an image, of a corpus, and who has them.
+"""Stored tags for pages, commands and campaigns: of an image, of a corpus, and the images that have them.
 
-Each function asks a fixed number of queries, whatever the size of the corpus.
+The number of queries of each function is independent of the size of the corpus.
 """
 
 from collections.abc import Iterator
@@ -12,17 +12,18 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from annotation.models import Corpus, CorpusTag, Image, ImageTag, TagList
 from annotation.selectors.tags.queries import TagQuery
 
-#: Tags on a page.
+#: Number of tags on a page.
 TAGS_PER_PAGE = 100
-#: How many tags are suggested for an unknown one, and among how many that begin alike they are sought.
+#: Number of suggestions for an unknown tag, and of tags with the same beginning among which they are
+#: searched.
 _SUGGESTED, _ALIKE = 3, 500
-#: Images whose tags are read at once.
+#: Number of images whose tags are read at a time.
 _TOGETHER = 500
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredTag:
-    """A tag of an image with its score, and how many images have it."""
+    """A tag of an image with its score, and the number of images that have it."""
 
     text: str
     score: float
@@ -38,12 +39,12 @@ class TagPage:
 
 
 def tag_list_of(corpus: Corpus) -> TagList | None:
-    """The tags of a corpus that are in force; None where none were kept."""
+    """Return the active tags of a corpus; None if there are none."""
     return TagList.objects.filter(corpus=corpus, published=True).first()
 
 
 def tags_of_image(image: Image) -> list[ScoredTag]:
-    """The tags of an image, the best first; one query."""
+    """Return the tags of an image, the best first; one query."""
     rows = ImageTag.objects.filter(image=image, tag__tag_list__published=True).order_by("position")
     return [ScoredTag(*row) for row in rows.values_list("tag__text", "score", "tag__images")]
 
@@ -51,8 +52,8 @@ def tags_of_image(image: Image) -> list[ScoredTag]:
 def frequent_tags(
     tag_list: TagList, *, contains: str = "", skip: int = 0, number: int | None = None
 ) -> TagPage:
-    """`number` tags of a list (a page's without it) that contain a text, by how many images have them; one
-    query."""
+    """Return `number` tags (by default a page) of a list that contain a text, by the number of their images;
+    one query."""
     number = TAGS_PER_PAGE if number is None else number
     rows = CorpusTag.objects.filter(tag_list=tag_list).order_by("-images", "text")
     if contains:
@@ -62,13 +63,13 @@ def frequent_tags(
 
 
 def tag_numbers(tag_list: TagList, query: TagQuery) -> dict[str, int]:
-    """The ids of those of a query's tags that the list has; one query."""
+    """Return the ids of those of a query's tags that the list has; one query."""
     rows = CorpusTag.objects.filter(tag_list=tag_list, text__in=query.tags)
     return dict(rows.values_list("text", "pk"))
 
 
 def images_tagged(corpus: Corpus, query: TagQuery) -> Q:
-    """What an image of the corpus fulfils that has the tags asked for; nothing, where none are kept."""
+    """Return the condition of images of the corpus that match the query; of none, if there are no tags."""
     tag_list = tag_list_of(corpus)
     known = tag_numbers(tag_list, query) if tag_list is not None else {}
     matching = Q(pk__in=[])
@@ -82,9 +83,9 @@ def images_tagged(corpus: Corpus, query: TagQuery) -> Q:
 
 
 def unknown_tags(corpus: Corpus, query: TagQuery) -> dict[str, list[str]]:
-    """The tags of a query that no image of the corpus has, each with tags that are written alike.
+    """Return the tags of a query that no image of the corpus has, each with similarly spelled tags.
 
-    A query for all of them, and one for each that is unknown.
+    One query for all of them, and one for each unknown tag.
     """
     tag_list = tag_list_of(corpus)
     known = tag_numbers(tag_list, query) if tag_list is not None else {}
@@ -92,7 +93,7 @@ def unknown_tags(corpus: Corpus, query: TagQuery) -> dict[str, list[str]]:
 
 
 def _alike(tag_list: TagList | None, tag: str) -> list[str]:
-    """The most frequent tags that begin as this one and are written most alike."""
+    """Return the most frequent tags with the same beginning and the most similar spelling."""
     alike = CorpusTag.objects.filter(tag_list=tag_list, text__startswith=tag[0]).order_by("-images", "text")
     return get_close_matches(tag, alike.values_list("text", flat=True)[:_ALIKE], n=_SUGGESTED, cutoff=0.6)
 
@@ -100,11 +101,11 @@ def _alike(tag_list: TagList | None, tag: str) -> list[str]:
 def tagged_images(
     corpus: Corpus, images: QuerySet[Image] | None = None
 ) -> Iterator[tuple[str, list[ScoredTag]]]:
-    """Each image of a corpus (or of some of its `images`), in its order, with its tags; two queries for each
-    part of the images.
+    """Yield each image of a corpus (or of some of its `images`), in order, with its tags; two queries for
+    each batch of images.
 
-    An image is named as `export_ranked_tags` names it: by its file, or by its key where another image has
-    that name.
+    An image has the name that `export_ranked_tags` uses: its file's, or its key if another image has the same
+    file name.
     """
     matching = (Image.objects.all() if images is None else images).filter(corpus=corpus).order_by("position")
     own_images = Image.objects.filter(corpus=corpus)

@@ -1,4 +1,4 @@
-"""Workers of a campaign as requests name them: by pseudonym, or all that filters leave."""
+"""Workers of a campaign in requests: by pseudonym, or by filters."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from annotation.selectors.workers.worker_table import (
 )
 from annotation.task_types.wording import kind_in_words
 
-#: Workers that one request may name.
+#: Maximum number of workers in one request.
 MOST_WORKERS = 10_000
 
-#: Of what has no name but its number; JSON holds larger ones only in part.
+#: The number of a row without another name; JSON represents only these integers exactly.
 RowNumber = Annotated[int, Field(ge=1, le=2**53 - 1)]
 Pseudonym = Annotated[str, Field(max_length=40, pattern=NAME_PATTERN)]
 QuestionKind = Annotated[str, OneOf(lambda: {kind: kind_in_words(kind) for kind in names()}, _("all kinds"))]
@@ -32,7 +32,7 @@ TrustStateName = Annotated[str, OneOf(lambda: dict.fromkeys(WORKER_STATES), _("a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenWorkers(CampaignRequest):
-    """Workers of a campaign: those that are named, or everyone whom the filters leave."""
+    """Workers of a campaign: the named ones, or everyone who matches the filters."""
 
     workers: Annotated[
         tuple[Pseudonym, ...], Field(max_length=MOST_WORKERS), Help(_("Workers"), _("Their pseudonyms"))
@@ -47,13 +47,13 @@ class ChosenWorkers(CampaignRequest):
     answering: Annotated[QuestionKind | None, Help(_("Kind answered"), _("A filter, with “everyone”"))] = None
 
     def problems(self) -> Iterator[FieldError]:
-        """That nobody is meant."""
+        """Yield an error if no worker is selected."""
         if not self.workers and not self.everyone:
             yield FieldError("workers", "missing")
 
 
 def chosen_workers(request: ChosenWorkers, campaign: Campaign) -> dict[str, int]:
-    """Pseudonym -> id of the workers that are meant. Raises Invalid, with all that are not there."""
+    """Return the ids of the selected workers by pseudonym. Raises Invalid, with all unknown ones."""
     if request.everyone:
         table = WorkerTableRequest(
             sort="worker", kind=request.answering or "", state=request.state or "", find=request.find
@@ -67,7 +67,7 @@ def chosen_workers(request: ChosenWorkers, campaign: Campaign) -> dict[str, int]
 
 
 def worker_id(name: str, campaign: Campaign) -> int:
-    """The id of the one worker that a request names `worker`. Raises Invalid."""
+    """Return the id of the one worker that a request names in `worker`. Raises Invalid."""
     workers = workers_called(campaign, [name])
     if name not in workers:
         raise Invalid(_unknown("worker", name))
@@ -75,7 +75,7 @@ def worker_id(name: str, campaign: Campaign) -> int:
 
 
 def check_kind(kind: str | None, campaign: Campaign) -> None:
-    """Raise Invalid where the campaign does not ask such questions."""
+    """Raise Invalid if the campaign has no such questions."""
     if kind is not None and kind not in campaign.kinds:
         known = ", ".join(campaign.kinds)
         raise invalid("kind", "unknown_of", kind=_("kind of question"), value=kind, known=known)

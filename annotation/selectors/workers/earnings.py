@@ -1,4 +1,4 @@
-"""What a worker earned, campaign by campaign: what is due, what was paid, and the bonuses."""
+"""A worker's earnings by campaign: amount due, payments, and bonuses."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from annotation.selectors.workers.own_data import worker_behind
 
 @dataclass(frozen=True, slots=True)
 class PaidLine:
-    """A payment: when, how much (in millionths), and under which reference."""
+    """A payment: time, amount (in millionths), and reference."""
 
     at: datetime
     amount: int
@@ -27,7 +27,7 @@ class PaidLine:
 
 @dataclass(frozen=True, slots=True)
 class BonusLine:
-    """A bonus: when it was given, how much (in millionths), and what for."""
+    """A bonus: time, amount (in millionths), and reason."""
 
     at: datetime
     amount: int
@@ -48,29 +48,29 @@ class Earnings:
 
     @property
     def bonus_total(self) -> int:
-        """All bonuses together."""
+        """Sum of all bonuses."""
         return sum(bonus.amount for bonus in self.bonuses)
 
     @property
     def paid(self) -> int:
-        """All payments together."""
+        """Sum of all payments."""
         return sum(payment.amount for payment in self.payments)
 
     @property
     def due(self) -> int:
-        """What was earned or given and is not paid yet."""
+        """What was earned or granted and is not paid yet."""
         return self.earned + self.bonus_total - self.paid
 
     @property
     def is_paid_work(self) -> bool:
-        """Whether any money is in it."""
+        """Whether any money is involved."""
         return bool(self.earned or self.bonuses or self.payments)
 
 
 def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings]:
-    """A worker's accounts by the names of their campaigns, those that `scope` covers; four queries.
+    """Return a worker's accounts within `scope`, by the names of their campaigns; four queries.
 
-    Payments that were voided and bonuses that were withdrawn are left out.
+    Voided payments and withdrawn bonuses are excluded.
     """
     sums = Assignment.objects.filter(worker=worker, state=Assignment.SUBMITTED).order_by()
     rows = list(sums.values("campaign", "role").annotate(n=Count("pk"), s=Sum("seconds"), p=Sum("pay")))
@@ -101,13 +101,13 @@ def earnings_of(worker: Worker, *, scope: Scope = WHOLE_SERVER) -> list[Earnings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarningsRequest:
-    """What you earned, what is due and what was paid, campaign by campaign; by a token for a corpus or a
-    campaign, there alone."""
+    """What you earned, what is due and what was paid, by campaign; with a token for a corpus or a campaign,
+    only there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedBonus:
-    """A bonus for you, and what for."""
+    """A bonus for you, and its reason."""
 
     at: datetime
     amount: str
@@ -139,7 +139,7 @@ class CampaignEarnings:
 
 
 def list_earnings(request: EarningsRequest, context: OperationContext) -> Listing:
-    """The accounts of the caller."""
+    """Return the accounts of the caller."""
     worker = worker_behind(context.actor)
     rows = earnings_of(worker, scope=context.actor.limit) if worker is not None else []
     return Listing(rows, lambda row: row.campaign, _in_texts)

@@ -1,8 +1,9 @@
-"""What is stored of one worker, as they may read it themselves.
+"""The stored data of one worker, for the worker.
 
-Nothing here tells control items from others: workers are not told which of their answers were checked. So
-what it says of a question is what its task told, and no more: an image by the name that tasks give it, and
-captions by their text. A key says of which split an image is, and a control item's is often of another one.
+Nothing here distinguishes control items from others: workers do not learn which of their answers were
+checked. So the data about a question is what its task showed, and no more: an image by its name in tasks, and
+captions by their text. A key would reveal the split of an image, and a control item is often from another
+one.
 """
 
 import json
@@ -34,13 +35,13 @@ from annotation.protocol.work import MICROS
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.displayed import DisplayedImage, displayed_images
 
-#: Answers read at once; a page shows some 60 images, which are read with it.
+#: Number of answers read at a time; a page shows about 60 images, which are read with it.
 _PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a worker gave to one campaign: answers and reports, from when to when."""
+    """A worker's contributions to one campaign: number of answers and reports, first and last time."""
 
     campaign: str
     answers: int
@@ -49,12 +50,12 @@ class Share:
 
 
 def worker_behind(account: Account) -> Worker | None:
-    """The worker that an account works as, None where it never worked."""
+    """Return the worker of an account, None if it never worked."""
     return Worker.objects.filter(identity__account=account).first()
 
 
 def shares(worker: Worker) -> list[Share]:
-    """What a worker gave, campaign by campaign."""
+    """Return a worker's contributions by campaign."""
     rows = (
         Judgment.objects.filter(worker=worker)
         .values_list("campaign__name")
@@ -65,14 +66,14 @@ def shares(worker: Worker) -> list[Share]:
 
 
 def consents(worker: Worker) -> list[Consent]:
-    """What a worker agreed to, newest first, with texts and campaigns."""
+    """Return a worker's consents, newest first, with texts and campaigns."""
     return list(
         Consent.objects.filter(worker=worker).select_related("text__campaign").order_by("-given_at", "-pk")
     )
 
 
 def comments(worker: Worker) -> int:
-    """How many comments a worker wrote beside their reports."""
+    """Return the number of comments that a worker wrote beside their reports."""
     return Flag.objects.filter(judgment__worker=worker).exclude(comment="").count()
 
 
@@ -81,12 +82,12 @@ def _second_factor_since(account: Account) -> datetime | None:
 
 
 def _names_elsewhere(account: Account) -> list[str]:
-    """Who they are at another server by which they sign in."""
+    """Return the user's ids at other servers through which they sign in."""
     return list(SocialAccount.objects.filter(user=account).values_list("uid", flat=True))
 
 
 def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
-    """All of it as one JSON document, in pieces: answers are streamed."""
+    """Yield all of it as one JSON document, in pieces: answers are streamed."""
     identity = Identity.objects.filter(worker=worker).first()
     about = {
         "pseudonym": worker.pseudonym,
@@ -96,7 +97,7 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
             "e_mail": account.email,
             "joined": account.date_joined,
             "last_sign_in": account.last_login,
-            # Not what it is made of: that lets people in.
+            # Not the secret itself, which lets people in.
             "second_factor_since": _second_factor_since(account),
             "signs_in_elsewhere_as": _names_elsewhere(account),
         },
@@ -144,7 +145,7 @@ def own_data_json(account: Account, worker: Worker) -> Iterator[str]:
 
 
 def _answers(worker: Worker) -> Iterator[dict[str, Any]]:
-    """Each answer, in the order in which they were given; three queries for each `_PAGE` of them."""
+    """Yield all answers, in order; three queries for each `_PAGE` of them."""
     judgments = Judgment.objects.filter(worker=worker).select_related(
         "campaign", "image", "assignment__control", "report"
     )
@@ -165,7 +166,8 @@ def _answer(
     image: DisplayedImage | None,
     images: Mapping[int, DisplayedImage],
 ) -> dict[str, Any]:
-    """An answer with what its task told; neither keys nor roles, by which control items would be known."""
+    """Return an answer with what its task showed; neither keys nor roles, which would reveal control
+    items."""
     if is_page(row.kind):
         about, content = {}, _ticked(row, images)
     else:
@@ -181,14 +183,14 @@ def _answer(
         "comment": report.comment if report else None,
         "seconds": row.assignment.seconds if row.assignment else None,
         "instructions": row.instructions,
-        # To the second: a finer time would say how long the server took, by which items might be told apart.
+        # To the second: a finer time would contain the server's processing time, which might reveal items.
         "at": row.created_at.isoformat(timespec="seconds"),
         **content,
     }
 
 
 def _image(row: Judgment) -> int | None:
-    """The corpus's image that an answer is about."""
+    """Return the corpus's image that an answer is about."""
     if row.image is not None:
         return row.image.image_id
     control = row.assignment.control if row.assignment is not None else None
@@ -196,7 +198,7 @@ def _image(row: Judgment) -> int | None:
 
 
 def _contents(rows: Sequence[Judgment]) -> dict[int, Mapping[str, Any]]:
-    """What was shown with each answer, by its id; of a page, what its answer keeps of it."""
+    """Return what was shown with each answer, by its id; for a page, what its answer stores of it."""
     tasks = [row.assignment.task_id for row in rows if row.assignment is not None]
     items = Item.objects.filter(task__in=[task for task in tasks if task is not None], position=0)
     of_task = dict(items.values_list("task", "content"))
@@ -211,7 +213,7 @@ def _contents(rows: Sequence[Judgment]) -> dict[int, Mapping[str, Any]]:
 
 
 def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
-    """The images of a content's captions, and of a page."""
+    """Yield the images of a content's captions, and of a page."""
     for block in content.get("blocks", ()):
         yield block["image"]
         yield from (image for image, _ in block["captions"])
@@ -222,7 +224,7 @@ def _images_in(content: Mapping[str, Any]) -> Iterator[int]:
 def _question_of(
     kind: str, content: Mapping[str, Any], image: DisplayedImage | None, images: Mapping[int, DisplayedImage]
 ) -> dict[str, Any]:
-    """What a question was about, as its task told it."""
+    """Return what a question was about, as its task showed it."""
     about: dict[str, Any] = {"image": image.name if image is not None else None}
     match kind_of(kind).about:
         case kinds.ABOUT_CHAIN:
@@ -236,7 +238,7 @@ def _question_of(
 
 
 def _ticked(row: Judgment, images: Mapping[int, DisplayedImage]) -> dict[str, Any]:
-    """The pairs of a page, without what each was there for."""
+    """Return the pairs of a page, without their roles."""
     ticked_pairs = kind_of(row.kind).details(row.key, row.content or {})["pairs"]
     pairs = [
         {
@@ -250,7 +252,7 @@ def _ticked(row: Judgment, images: Mapping[int, DisplayedImage]) -> dict[str, An
 
 
 def _caption(caption_key: Sequence[int], images: Mapping[int, DisplayedImage]) -> str:
-    """The text of a caption that is named by its image's id and its number."""
+    """Return the text of a caption by its image's id and its number."""
     image, number = caption_key
     return images[image].captions[number].text
 

@@ -1,13 +1,13 @@
-"""Workers who answer faster than anybody reads what they are asked about.
+"""Workers who answer faster than anybody can read their questions.
 
 Adults read English silently at 238 words a minute on average, and few above 300 (Brysbaert 2019, "How many
 words do we read per minute? A review and meta-analysis of reading rate", Journal of Memory and Language 109,
-104047). An answer is too fast where one caption alone would have been read at more than twice that average,
-with no time left to look at the picture or to decide.
+104047). An answer is too fast if reading a single caption in its time would take more than twice that
+average, with no time left to look at the picture or to decide.
 
-Only answers count that began a picture: a worker who goes on with the one before has read its captions. Half
-of these flag a worker, and never a few. The flag asks a researcher to look; nothing follows from it by
-itself.
+Only answers count that began a picture: a worker who continues with the previous one has read its captions. A
+worker is flagged if at least half of these are too fast, and there are enough of them. The flag tells a
+researcher to look; it has no other effect.
 """
 
 from collections import defaultdict
@@ -20,21 +20,22 @@ from annotation.models import Campaign, Caption
 from annotation.protocol.kinds import ABOUT_IMAGE, kind_of
 from annotation.selectors.campaign.cached import cached_figure, list_key
 
-#: Words a minute that adults read on average, and how many times as fast nobody is taken to read.
+#: Average words a minute of adult readers, and the factor above which a speed is implausible.
 WORDS_A_MINUTE, TIMES = 238, 2
-#: Answers of a kind that are looked at, the newest; how many of them must begin a picture to tell anything,
-#: and the share of those that flags a worker.
+#: Number of the newest answers of a kind that are considered; minimum number of these that begin a picture,
+#: and share of too fast ones that flags a worker.
 ANSWERS_LOOKED_AT, TELLING_ANSWERS, TELLING_SHARE = 40, 10, 0.5
-#: Captions of the corpus whose words are counted, the first ones, and for how many seconds that is kept.
+#: Number of captions of the corpus whose words are counted, the first ones, and for how many seconds the
+#: result is cached.
 _CAPTIONS, _CACHE_SECONDS = 5_000, 3_600
-#: Subqueries in one statement; SQLite takes 500.
+#: Maximum number of subqueries in one statement; SQLite allows 500.
 _TOGETHER = 400
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSpeed:
-    """A worker's newest answers that began a picture, how many of them were too fast, and the seconds below
-    which an answer is."""
+    """The number of a worker's newest answers that began a picture, the number of too fast ones, and the
+    minimum plausible seconds."""
 
     answers: int
     too_fast: int
@@ -42,27 +43,27 @@ class ReadingSpeed:
 
     @property
     def flagged(self) -> bool:
-        """Whether so many were too fast that a researcher should look at them."""
+        """Whether enough were too fast that a researcher should look at them."""
         return self.answers >= TELLING_ANSWERS and self.too_fast >= TELLING_SHARE * self.answers
 
 
 def least_reading_seconds(words: float) -> float:
-    """The seconds below which nobody has read so many words."""
+    """Return the seconds below which nobody has read this number of words."""
     return words * 60 / (WORDS_A_MINUTE * TIMES)
 
 
 def words_in_a_caption(campaign: Campaign) -> float:
-    """Words that a caption of the campaign's corpus has on average; 0 where it has none."""
+    """Return the mean number of words of a caption of the campaign's corpus; 0 if it has none."""
     return cached_figure(
         campaign, "caption-words", lambda: _words(campaign), fresh=False, seconds=_CACHE_SECONDS
     )
 
 
 def reading_paces(campaign: Campaign, workers: Sequence[int]) -> dict[int, ReadingSpeed]:
-    """Worker -> how fast they answered what has to be read; those without such answers are not there.
+    """Return by worker the speed of answers with text to read; workers without such answers are missing.
 
-    One query for every 400 pairs of worker and kind, and none where answers are simulated: they took none. A
-    minute old at most, where that is slow.
+    One query for every 400 pairs of worker and kind, and none if answers are simulated: they took no time. At
+    most a minute old, if slow.
     """
     kinds = [kind for kind in campaign.kinds if kind_of(kind).about != ABOUT_IMAGE]
     least = least_reading_seconds(words_in_a_caption(campaign)) if workers and kinds else 0.0
@@ -97,10 +98,10 @@ def _words(campaign: Campaign) -> float:
 
 
 def _newest(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> Iterable[tuple[int, str, int, float]]:
-    """(worker, when, image, seconds) of the newest answers on tasks of these pairs; those whose seconds were
-    not counted are left out.
+    """Yield (worker, time, image, seconds) of the newest answers on tasks of these pairs, without those whose
+    seconds were not measured.
 
-    The end of an index range for each pair: more is not looked at, however many have no seconds.
+    The end of an index range for each pair: it reads no further, however many have no seconds.
     """
     branch = """SELECT newest.worker_id, newest.ended_at, t.image_id, newest.seconds FROM (
         SELECT a.worker_id, a.ended_at, a.task_id, a.seconds FROM annotation_assignment a

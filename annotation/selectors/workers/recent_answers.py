@@ -1,4 +1,4 @@
-"""What a worker answered last, of one kind of question: for their own eyes, and to be changed."""
+"""A worker's latest answers to one kind of question: only for the worker, to be changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from annotation.protocol.kinds import is_counted, is_page
 from annotation.protocol.questions import Answer
 from annotation.protocol.terms import Box
 
-#: How long a worker may change an answer, and how many later ones of the kind end that sooner.
+#: How long a worker may change an answer, and the number of later answers of the kind that end this sooner.
 CHANGEABLE_FOR, LATER_ANSWERS = timedelta(minutes=10), 5
 
 
 @dataclass(frozen=True, slots=True)
 class RecentAnswer:
-    """One answer: its assignment, the corpus's image that it is about, what was shown of it (as
-    `protocol.contents` has it; {} where that is no mention or box), what was said, and when."""
+    """One answer: its assignment, the corpus's image that it is about, what was shown of it (as in
+    `protocol.contents`; {} if there is no mention or box), the answer, and its time."""
 
     assignment: int
     image: int
@@ -30,10 +30,10 @@ class RecentAnswer:
 
 
 def recent_assignments(*, worker: int, campaign: int, kind: str) -> QuerySet[Assignment]:
-    """The answers that a worker may change, the newest first; none of a test.
+    """Return the answers that a worker may change, the newest first; none of a test.
 
-    They depend on nothing but the worker's answers of the kind and the clock: not on what was asked, nor on
-    what others did since, by which control items could be told from others.
+    They depend only on the worker's answers of the kind and the clock, not on the questions or on others'
+    later answers, which could reveal control items.
     """
     assignments = Assignment.objects.filter(
         campaign=campaign,
@@ -46,7 +46,7 @@ def recent_assignments(*, worker: int, campaign: int, kind: str) -> QuerySet[Ass
 
 
 def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswer]:
-    """`recent_assignments` with what was answered; three queries."""
+    """Return `recent_assignments` with their answers; three queries."""
     rows = recent_assignments(worker=worker, campaign=campaign, kind=kind).select_related(
         "task__image", "control"
     )
@@ -69,7 +69,7 @@ def recent_answers(*, worker: int, campaign: int, kind: str) -> list[RecentAnswe
 
 
 def stored_answer(judgment: Judgment) -> Answer:
-    """What a stored judgment says, its content as it is kept."""
+    """Return the answer of a stored judgment, with its content as stored."""
     box = None
     if judgment.xmin is not None and judgment.ymin and judgment.xmax and judgment.ymax:
         box = Box(judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax)
@@ -78,16 +78,16 @@ def stored_answer(judgment: Judgment) -> Answer:
 
 
 def _content(row: Assignment, contents: Mapping[int, Any]) -> Mapping[str, Any]:
-    """What a question of the chain shows; that of other kinds is not told by its item alone."""
+    """Return what a question of the chain shows; for other kinds the item alone is not enough."""
     if is_counted(row.kind):
         return {}
     return contents[row.task_id] if row.task_id else row.control.content if row.control else {}
 
 
 def _image(row: Assignment, judgment: Judgment) -> int:
-    """The image that stands for an answer; of a page the first one shown, as while it was asked.
+    """Return the image of an answer; of a page the first one shown, as while it was open.
 
-    A page's own image is one that is asked about, and so no control image.
+    A page's own image is one of its questions, and so no control image.
     """
     if is_page(row.kind) and judgment.content:
         return int(judgment.content["blocks"][0]["image"])

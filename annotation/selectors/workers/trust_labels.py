@@ -1,10 +1,10 @@
-"""How workers of a campaign stand, in words."""
+"""Labels of workers' states in a campaign."""
 
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.selectors.campaign.crowd import KindRow, WorkerRow
 
-#: How a worker's trust at a kind reads.
+#: Labels of a worker's trust at a kind.
 TRUST_LABELS = {
     "qualification": gettext_lazy("not tested"),
     "unchecked": gettext_lazy("unchecked"),
@@ -12,7 +12,7 @@ TRUST_LABELS = {
     "trusted": gettext_lazy("trusted"),
     "suspended": gettext_lazy("suspended for accuracy"),
 }
-#: That, and what a researcher did.
+#: These, and labels of a researcher's acts.
 WORKER_STATE_LABELS = {
     **TRUST_LABELS,
     "blocked": gettext_lazy("suspended by a researcher"),
@@ -21,7 +21,7 @@ WORKER_STATE_LABELS = {
 
 
 def trust_label(kind: KindRow) -> str:
-    """How a worker stands for a kind, in a word or two."""
+    """Return a worker's state for a kind, in a word or two."""
     state = "withdrawn" if kind.withdrawn_at else "blocked" if kind.blocked else kind.state
     return str(WORKER_STATE_LABELS.get(state, state))
 
@@ -32,7 +32,7 @@ def is_off(kind: KindRow) -> bool:
 
 
 def trust_summary(row: WorkerRow, kind: str = "") -> str:
-    """How a worker stands for all kinds together, or for one of them."""
+    """Return a worker's state for all kinds together, or for one of them."""
     kinds = [trust_row for trust_row in row.kinds if kind in ("", trust_row.kind)]
     if len(kinds) == 1:
         return trust_label(kinds[0])

@@ -1,7 +1,7 @@
-"""The order of a campaign's workers by what a researcher asks for, and one page of them.
+"""A campaign's workers in a requested order, one page at a time.
 
-A table is sorted over the whole crowd, so all of it is read, as few columns of each; what was earned
-comes as sums (`campaign.earned`). Pages go by key: the worker after whom the next one begins.
+A table is sorted over the whole crowd, so all of it is read, with as few columns as possible; earnings come
+as sums (`campaign.earned`). Pages are by key: the worker after whom the next one begins.
 """
 
 from collections import defaultdict
@@ -16,18 +16,18 @@ from annotation.selectors.campaign.sums import earned
 from annotation.selectors.controls import control_metadata
 from annotation.selectors.workers.reading_speed import ReadingSpeed, reading_paces
 
-#: What the table can be sorted by.
+#: Columns by which the table can be sorted.
 SORTS = ("worker", "answers", "accuracy", "seconds", "earned", "due")
-#: How workers stand, as the table can be filtered.
+#: States by which the table can be filtered.
 WORKER_STATES = (*READINGS, "blocked", "withdrawn")
 _PAGE = 50
-#: Workers that are read at once for a file.
+#: Number of workers read at a time for a file.
 _FILE_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerTableRequest:
-    """Which workers, in which order; empty fields ask for all. `after`: the last one of the page before."""
+    """Which workers, in which order; empty fields match all. `after`: the last one of the previous page."""
 
     sort: str = "answers"
     up: bool = False
@@ -39,9 +39,9 @@ class WorkerTableRequest:
 
 @dataclass(slots=True)
 class WorkerFigures:
-    """What a worker is sorted by: of one kind of question or of all, but for what they are due.
+    """A worker's sort keys: for one kind of question or for all, except the amount due.
 
-    `known` and `right` are of one kind the newest checked answers, by which the worker is judged.
+    `known` and `right` of one kind are over the newest checked answers, by which the worker is judged.
     """
 
     name: str = ""
@@ -55,16 +55,16 @@ class WorkerFigures:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of control items answered rightly; None where there were none."""
+        """Share of control items answered rightly; None without any."""
         return self.right / self.known if self.known else None
 
     @property
     def seconds_per_answer(self) -> float | None:
-        """Seconds that an answer took on average."""
+        """Mean seconds of an answer."""
         return self.seconds / self.answers if self.answers else None
 
     def value(self, sort: str) -> float | str | None:
-        """What they are sorted by; None where it is not known."""
+        """Return the sort key; None if it is unknown."""
         match sort:
             case "worker":
                 return self.name
@@ -78,9 +78,10 @@ class WorkerFigures:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTablePage:
-    """A page of the table, and the worker to go on after, None at the end; `total` are all that match.
+    """A page of the table, and the worker to continue after, None at the end; `total` is the number of
+    matches.
 
-    `paces` are the reading paces of those workers whose answers tell any.
+    `paces` are the reading speeds of workers with enough answers.
     """
 
     rows: list[tuple[WorkerRow, WorkerFigures]]
@@ -90,7 +91,7 @@ class WorkerTablePage:
 
 
 def worker_page(campaign: Campaign, request: WorkerTableRequest, *, size: int = _PAGE) -> WorkerTablePage:
-    """The workers of a campaign that are asked for, from the one after `asked.after` on."""
+    """Return the requested workers of a campaign, from the one after `request.after` on."""
     figures = _matching(campaign, request)
     ids = _sorted(figures, request)
     start = ids.index(request.after) + 1 if request.after in figures else 0
@@ -105,13 +106,14 @@ def worker_page(campaign: Campaign, request: WorkerTableRequest, *, size: int = 
 
 
 def matching_workers(campaign: Campaign, request: WorkerTableRequest) -> dict[str, int]:
-    """Pseudonym -> id of all workers that are asked for, on whatever page they are, in their order."""
+    """Return the ids of all requested workers by pseudonym, on any page, in order."""
     figures = _matching(campaign, request)
     return {figures[worker].name: worker for worker in _sorted(figures, request)}
 
 
 def worker_rows_of(campaign: Campaign, ids: Sequence[int]) -> Iterator[tuple[WorkerRow, bool]]:
-    """These workers in this order, and whether each answers faster than people read; read page by page."""
+    """Yield these workers in this order, and whether each answers faster than people read; read page by
+    page."""
     for start in range(0, len(ids), _FILE_PAGE):
         part = ids[start : start + _FILE_PAGE]
         rows = {row.id: row for row in workers(campaign, only=part, limit=_FILE_PAGE)}
@@ -121,8 +123,8 @@ def worker_rows_of(campaign: Campaign, ids: Sequence[int]) -> Iterator[tuple[Wor
 
 
 def workers_called(campaign: Campaign, pseudonyms: Collection[str]) -> dict[str, int]:
-    """Pseudonym -> id of those of these workers who have a trust state in the campaign, in the order of their
-    ids."""
+    """Return by pseudonym the ids of those of these workers who have a trust state in the campaign, in the
+    order of their ids."""
     rows = TrustState.objects.filter(campaign=campaign, worker__pseudonym__in=pseudonyms)
     return dict(rows.order_by("worker").values_list("worker__pseudonym", "worker").distinct())
 
@@ -180,7 +182,7 @@ def _matching(campaign: Campaign, request: WorkerTableRequest) -> dict[int, Work
 
 
 def _sorted(figures: dict[int, WorkerFigures], request: WorkerTableRequest) -> list[int]:
-    """The workers in order; those of whom it is not known come last, whichever way one sorts."""
+    """Return the workers in order; those without a value come last in either direction."""
     values = {worker: (row.value(request.sort), row.name) for worker, row in figures.items()}
     with_value = [worker for worker, (value, _name) in values.items() if value is not None]
     rest = [worker for worker, (value, _name) in values.items() if value is None]

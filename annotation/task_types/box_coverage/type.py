@@ -7,7 +7,7 @@ from annotation.task_types.base import TASK_TYPES, Choice, TaskType
 
 
 class BoxCoverage(TaskType):
-    """A caption with its phrase, and the boxes accepted so far."""
+    """A caption with its phrase, and the accepted boxes."""
 
     key = BOX_COVERAGE
     title = _("Is a box missing?")

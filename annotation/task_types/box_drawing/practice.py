@@ -56,12 +56,12 @@ _EXAMPLES = (
     ),
 )
 
-#: From this overlap (IoU) on a drawn box is taken for right: what careful people reach, as for control items.
+#: Minimum overlap (IoU) of a right box: what careful people reach, as for control items.
 GOOD_FIT = 0.8
 
 
 class DrawingPractice(Practice):
-    """A box is right where it fits one that the scene's gold has and the item has not shown."""
+    """A box is right if it fits one of the scene's gold boxes that the item does not show."""
 
     def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
         taken = {Box(*corners) for corners in item.boxes}

@@ -1,6 +1,6 @@
 """Draw one more box, or say that none is required. Plummer et al. 2015, sections 2.2 and 2.3.
 
-A drawer's accuracy is that of the boxes: what Box Quality says of them.
+A drawer's accuracy is that of the boxes: the verdicts of Box Quality.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,8 @@ from annotation.protocol.words import gettext_noop as _
 
 
 def _right(answer: Box | None, known: Sequence[Box], settings: TrustSettings) -> bool:
-    """A box is right on any box still missing; "no further box" is right where none is missing."""
+    """Return whether the answer is right: a box on any missing box, or "no further box" if none is
+    missing."""
     if answer is None:
         return not known
     return any(answer.iou(box) >= settings.drawing_iou for box in known)

@@ -15,7 +15,7 @@ EDGES = ("xmin", "ymin", "xmax", "ymax")
 
 
 class BoxDrawing(TaskType):
-    """A caption with its phrase, the boxes drawn so far, and an editor for one more."""
+    """A caption with its phrase, the accepted boxes, and an editor for one more."""
 
     key = BOX_DRAWING
     title = gettext_lazy("Draw a box")
@@ -34,12 +34,12 @@ class BoxDrawing(TaskType):
         ),
         Choice("none", gettext_lazy("No box"), gettext_lazy("there is nothing to box here")),
     )
-    #: What "none" says where there are boxes already.
+    #: The label of "none" if there are boxes already.
     no_further = Choice(
         "none", gettext_lazy("No further box"), gettext_lazy("all of them already have a box")
     )
 
-    #: 2: a drawn box may say in which way it came about.
+    #: Version 2: a drawn box may have its way of drawing.
     schema_version = 2
     answer_fields = {"box": BoxCorners, "way": WayText}
 
@@ -62,7 +62,7 @@ class BoxDrawing(TaskType):
                 _("This box is too small: each side needs at least %(pixels)d pixels.")
                 % {"pixels": SMALLEST_SIDE},
             )
-        # An editor that says something new is no reason to lose a box.
+        # An unknown way of the editor must not lose the box.
         way = form.get("way", "")
         return {**data, "box": box, "way": way if way in DRAWING_WAYS else ""}
 

@@ -7,7 +7,7 @@ from annotation.task_types.base import TASK_TYPES, Choice, TaskType
 
 
 class BoxQuality(TaskType):
-    """A caption with its phrase, the boxes accepted so far, and the one that is asked about."""
+    """A caption with its phrase, the accepted boxes, and the one to be judged."""
 
     key = BOX_QUALITY
     title = _("Is this box good?")

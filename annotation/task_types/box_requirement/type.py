@@ -7,7 +7,7 @@ from annotation.task_types.base import TASK_TYPES, Choice, TaskType
 
 
 class BoxRequirement(TaskType):
-    """A caption with the phrase that stands for its chain."""
+    """A caption with the phrase that represents its chain."""
 
     key = BOX_REQUIREMENT
     title = _("Is there something to box?")

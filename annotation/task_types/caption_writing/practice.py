@@ -61,7 +61,7 @@ _EXAMPLES = (
 
 
 class WritingPractice(Practice):
-    """With a sentence the item is one of the test; without, one is to be written."""
+    """With a sentence, the item is one of the test; without, a caption is to be written."""
 
     def content(self, item: PracticeItem) -> dict[str, object]:
         return {"sentence": item.sentence} if item.sentence else {}

@@ -1,6 +1,6 @@
 """Write a sentence that describes a picture, after a test of spelling. Hodosh et al. 2013, section 2.3.
 
-What people write nobody can grade: control items are those of the test alone. Its sentences come with the
+Written captions cannot be graded: control items are only those of the test. Its sentences are part of the
 product. Each wrong one has one mistake, of a sort that captions often have: a misspelt word, a verb that does
 not agree with its subject, a wrong article, a word that sounds like the right one, two sentences run into
 one. The sentences are English, as the captions are to be.
@@ -25,7 +25,7 @@ from annotation.protocol.kinds import (
 from annotation.protocol.words import gettext_noop as _
 
 CAPTION_WRITING = "caption_writing"
-#: What is answered in the test, before anybody writes captions.
+#: Answers of the test before captions are written.
 SPELLING = ("correct", "incorrect")
 
 CORRECT = (
@@ -48,7 +48,7 @@ CORRECT = (
     "Each of the women holds an umbrella.",
     "A small boat is tied to the pier.",
 )
-#: The mistake, and what would have been right.
+#: The mistake, and its correction.
 INCORRECT = (
     ("Two mans carry a long ladder across the street.", "“mans” should be “men”"),
     ("A girl with braided hair feed goats at a fence.", "“feed” should be “feeds”"),
@@ -95,7 +95,7 @@ RULES = Kind(
     with_content=frozenset({"written"}),
     test_answers=SPELLING,
     writes=True,
-    # Of the test alone.
+    # Only for the test.
     grader=one_of(SPELLING),
     measured_on=MEASURED_ON_NOTHING,
     item=_item,

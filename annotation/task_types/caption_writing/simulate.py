@@ -26,7 +26,7 @@ def _spelling(worker: SimulatedJudge, sentence: str) -> str:
 
 
 def _caption(worker: SimulatedJudge, image: str, known: CrowdKnowledge) -> str:
-    """One of the captions that the image has, as if it were theirs."""
+    """Return one of the image's captions, as if it were the worker's."""
     captions = known.captions.get(image) or ("Something can be seen here.",)
     return SeededRng(worker.seed, worker.name, CAPTION_WRITING, image).choice(list(captions))
 

@@ -15,12 +15,12 @@ from annotation.task_types.base import TASK_TYPES, BadAnswer, Choice, Page, Task
 from annotation.task_types.caption_writing.rules import CAPTION_WRITING, SPELLING
 from annotation.task_types.displayed import DisplayedImage
 
-#: Words a caption has at least, and characters at most.
+#: Minimum words, and maximum characters, of a caption.
 FEWEST_WORDS, LONGEST_CAPTION = 3, 400
 
 
 class CaptionWriting(TaskType):
-    """A picture, and a field for one sentence; in the test, a sentence that is written well or not.
+    """A picture, and a field for one sentence; in the test, a sentence that is correct or not.
 
     Content: {}, or in the test {"sentence": text}; the answer's: {"text": text}.
     """

@@ -10,7 +10,8 @@ from annotation.task_types.base import TASK_TYPES, Choice, Pointed, TaskType
 
 
 class ChainVerification(TaskType):
-    """All captions of a chain, its phrases in one colour, since they are said to be one, and numbered."""
+    """All captions of a chain, its phrases numbered and in one colour, since they are said to be the same
+    thing."""
 
     key = CHAIN_VERIFICATION
     title = _("All the same?")

@@ -10,7 +10,7 @@ from annotation.protocol.trust_settings import TrustSettings
 from annotation.protocol.words import gettext_noop as _
 
 GRADED_RELEVANCE = "graded_relevance"
-#: The grades a control item may have. On the middle ones two agreeing experts of Hodosh et al. are not
+#: Possible grades of a control item. For the middle ones, two agreeing experts of Hodosh et al. are not
 #: matched by the third in a third of the cases, and "2" would be within one grade of three of four.
 KNOWN_GRADES = (1, 4)
 

@@ -13,7 +13,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 class GradedRelevance(TaskType):
     """A picture and one caption, written for it or for another; four grades.
 
-    Content: {"caption": [image, number]}, by the id of the image that it was written for.
+    Content: {"caption": [image, number]}, with the id of the image that it was written for.
     """
 
     key = GRADED_RELEVANCE

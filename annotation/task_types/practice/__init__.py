@@ -1,9 +1,8 @@
-"""What workers see and try before they begin: examples of good and bad answers, and items to practise on.
+"""Examples of good and bad answers, and items to practise on, for workers before they begin.
 
-Both are about a few scenes of the sample corpus, drawn and captioned by us, whose gold is known; their
-pictures are static files, made again by `manage.py make_examples`. Nothing here touches a database: practice
-is not stored, not paid, and no part of anybody's trust state; a campaign's control items are not used up by
-it.
+Both are about a few scenes of the sample corpus, drawn and captioned by us, with gold; their pictures are
+static files, created by `manage.py make_examples`. Nothing here uses a database: practice is not stored, not
+paid, and no part of a trust state, and uses up no control items.
 """
 
 from annotation.task_types.displayed import DisplayedImage

@@ -1,10 +1,9 @@
-"""What each kind of question has to practise on: items, examples, and what is said to an answer. The kind's
-own `practice.py` enters them.
+"""Practice of each kind of question: items, examples, and feedback. The kind's own `practice.py` registers
+them.
 
-Items come in the order in which they are registered with their kind. Each says in one sentence why its answer
-is the right one: of this picture and this phrase, not in general. A test compares what is said to be right
-with the scenes' gold. Sentences are English, as captions are; why an answer is right is told in the reader's
-language.
+Items are in the order of registration. Each explains in one sentence why its answer is right for this picture
+and this phrase. A test compares the right answers with the scenes' gold. Sentences are English, as captions
+are; explanations are in the reader's language.
 """
 
 from dataclasses import dataclass, replace
@@ -19,13 +18,13 @@ from phrasebox.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class PracticeItem:
-    """One question about a scene, what is right, and why.
+    """One question about a scene, the right answer, and the reason.
 
-    `mentions` ("caption:start-end"), `boxes` (accepted so far) and `pending` (the one in question) are what
-    the questions about chains show; `sentence` is what graded relevance and the test of spelling show;
-    `blocks` a relevance page's: of each scene its sentences, and whether they fit. `right` is the answer's
-    word; it is "" where nothing can be graded: then `models` are sentences, or `regions` boxes with their
-    words, that would do. The right box of a drawing comes from the scene's gold.
+    `mentions` ("caption:start-end"), `boxes` (accepted ones) and `pending` (the one in question) are the
+    content of questions about chains; `sentence` is that of graded relevance and the test of spelling;
+    `blocks` are those of a relevance page: for each scene its sentences, and whether they fit. `right` is the
+    answer's word; it is "" if nothing can be graded: then `models` are good sentences, or `regions` good
+    boxes with their words. The right box of a drawing comes from the scene's gold.
     """
 
     scene: str
@@ -44,7 +43,7 @@ class PracticeItem:
 class PracticeExample:
     """A picture beside the built-in instructions: an answer to an item, and whether that is good.
 
-    The item's `right` is what was answered, its `why` what is good or bad in it.
+    The item's `right` is the answer, its `why` is what is good or bad in it.
     """
 
     good: bool
@@ -52,16 +51,16 @@ class PracticeExample:
 
     @property
     def shows(self) -> TranslatableText:
-        """What the picture shows: its alternative text."""
+        """The alternative text of the picture."""
         return SCENE_DESCRIPTIONS[self.item.scene]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What practice says to an answer: `right` is None where nothing can be graded.
+    """Feedback of practice on an answer: `right` is None if nothing can be graded.
 
     `right_boxes` are the boxes that were still to be drawn, `overlap` the IoU of the drawn one with the
-    nearest of them; `wrong_ticks` the sentences (block, number) of a relevance page that were taken wrongly.
+    nearest of them; `wrong_ticks` the wrongly judged sentences (block, number) of a relevance page.
     """
 
     right: bool | None
@@ -72,7 +71,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class NamedBox:
-    """A box of a verdict's picture with its name and its words; `ours`: it comes from the item."""
+    """A box of a verdict's picture with its name and its words; `ours`: it is the item's."""
 
     box: Box
     name: str
@@ -84,7 +83,7 @@ class NamedBox:
 class Practice:
     """Items and examples of one kind: how they are shown, and how an answer is judged.
 
-    As it stands it suits questions about a chain that are answered by a word; others override what differs.
+    The base class suits questions about a chain that are answered by a word; others override it.
     """
 
     kind: str
@@ -93,20 +92,20 @@ class Practice:
 
     @property
     def type(self) -> TaskType:
-        """The type of the kind that is practised."""
+        """The type of the practised kind."""
         return TASK_TYPES.get(self.kind)
 
     def posed(self, item: PracticeItem) -> tuple[Page, DisplayedImage]:
-        """What a question's page shows of `item`, and over which picture."""
+        """Return the page of `item`, and its picture."""
         image = practice_scene(item.scene).image
         return self.page(item, image), image
 
     def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
-        """What the question's page shows of `item`."""
+        """Return what the question's page shows of `item`."""
         return self.type.page(self.content(item), image)
 
     def content(self, item: PracticeItem) -> dict[str, object]:
-        """`item` as the content of a lease, for `TaskType.page`."""
+        """Return `item` as the content of a lease, for `TaskType.page`."""
         return {
             "mentions": list(item.mentions),
             "boxes": [list(corners) for corners in item.boxes],
@@ -114,16 +113,18 @@ class Practice:
         }
 
     def pictured(self, item: PracticeItem) -> tuple[Page, str]:
-        """What the picture of an example shows: the page, with the box in question, and the sentence."""
+        """Return what the picture of an example shows: the page, with the box in question, and the
+        sentence."""
         page, _image = self.posed(item)
         return (replace(page, pending=Box(*item.pending)) if item.pending else page), item.sentence
 
     def judged(self, item: PracticeItem, answer: Answer) -> Verdict:
-        """The verdict on an answer that `TaskType.parse` took."""
+        """Return the verdict on an answer from `TaskType.parse`."""
         return Verdict(answer.answer == item.right if item.right else None)
 
     def named_boxes(self, item: PracticeItem, answer: Answer) -> tuple[NamedBox, ...]:
-        """Boxes with names and words, shown with the verdict instead of the question's; usually none."""
+        """Return boxes with names and words, shown with the verdict instead of the question's; usually
+        none."""
         return ()
 
 

@@ -1,6 +1,6 @@
-"""The scenes that examples and practice are about, as `scenes.json` holds them.
+"""The scenes of examples and practice, read from `scenes.json`.
 
-The file and the pictures come from the sample corpus by `manage.py make_examples`; a test makes them again
+The file and the pictures come from the sample corpus by `manage.py make_examples`; a test creates them again
 and compares.
 """
 
@@ -16,16 +16,16 @@ from annotation.protocol.terms import Box
 from annotation.task_types.base import TranslatableText
 from annotation.task_types.displayed import DisplayedCaption, DisplayedImage
 
-#: Of the sample corpus: its seed, and which of its images are called what here.
+#: Seed of the sample corpus, and the names of its images here.
 SCENES_SEED = 20
 SCENE_IMAGES = {"skiers": 0, "frisbee": 1, "kite": 7, "stage": 11, "sheep": 12, "wedding": 14, "umbrella": 22}
-#: Where the scenes are told, and where their pictures lie among the static files.
+#: File of the scenes, and folder of their pictures among the static files.
 SCENES_FILE = Path(__file__).parent / "scenes.json"
 SCENE_PICTURES = "annotation/examples"
 
 Corners = tuple[int, int, int, int]
 
-#: What the pictures of examples show.
+#: Descriptions of the pictures of examples.
 SCENE_DESCRIPTIONS: dict[str, TranslatableText] = {
     "stage": _("A woman plays the violin on a stage, and a bearded man the keyboard."),
     "frisbee": _("A boy in a brown hat throws a pink frisbee; a white dog sits in the field."),
@@ -33,7 +33,7 @@ SCENE_DESCRIPTIONS: dict[str, TranslatableText] = {
     "wedding": _("A groom and a bride with flowers stand beside a cake; an older man stands to the left."),
     "umbrella": _("Two men lie in the sand under a striped umbrella."),
 }
-#: Boxes that several kinds ask about: of the scene "stage", and of "kite".
+#: Boxes used by several kinds: of the scene "stage", and of "kite".
 WOMAN_WITH_VIOLIN: Corners = (144, 104, 223, 288)
 TREES: tuple[Corners, ...] = ((3, 29, 192, 269), (237, 89, 375, 303))
 
@@ -46,7 +46,7 @@ class Scene:
     chains: tuple[tuple[frozenset[str], tuple[Box, ...]], ...]
 
     def boxes(self, mention: str) -> tuple[Box, ...]:
-        """The gold boxes of what a mention means. Raises LookupError on a mention that is none."""
+        """Return the gold boxes of a mention. Raises LookupError for an unknown mention."""
         for mentions, boxes in self.chains:
             if mention in mentions:
                 return boxes
@@ -54,13 +54,13 @@ class Scene:
 
 
 def picture_of(name: str) -> str:
-    """The static file with a scene's picture."""
+    """Return the static file of a scene's picture."""
     return f"{SCENE_PICTURES}/{name}.webp"
 
 
 @cache
 def practice_scene(name: str) -> Scene:
-    """The scene of this name. Raises KeyError where there is none."""
+    """Return the scene of this name. Raises KeyError if there is none."""
     scene: dict[str, Any] = _scenes_in_file()[name]
     captions = tuple(DisplayedCaption(text, tuple(text.split())) for text in scene["captions"])
     return Scene(

@@ -58,19 +58,19 @@ _EXAMPLES = (
 
 
 class RegionPractice(Practice):
-    """Nobody can grade a description: ours are shown beside those that were given."""
+    """Descriptions cannot be graded: ours are shown beside the worker's."""
 
     def content(self, item: PracticeItem) -> dict[str, object]:
         return {"regions": len(item.regions)}
 
     def pictured(self, item: PracticeItem) -> tuple[Page, str]:
-        """The one region of an example, and its words."""
+        """Return the only region of an example, and its words."""
         (corners, words), *_others = item.regions
         page, _image = self.posed(item)
         return replace(page, pending=Box(*corners)), words
 
     def named_boxes(self, item: PracticeItem, answer: Answer) -> tuple[NamedBox, ...]:
-        """Ours as A, B, C, then those of the answer as 1, 2, 3."""
+        """Return ours as A, B, C, then those of the answer as 1, 2, 3."""
         ours = [
             NamedBox(Box(*corners), "ABCDEFGH"[index], words, True)
             for index, (corners, words) in enumerate(item.regions)

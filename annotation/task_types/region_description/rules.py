@@ -1,7 +1,7 @@
-"""Draw boxes around parts of a picture and say what each shows. Karpathy and Fei-Fei 2015, section 4.3.
+"""Draw boxes around parts of a picture and describe each. Karpathy and Fei-Fei 2015, section 4.3.
 
-Nobody could grade which regions somebody chooses: there are no control items, and no test. How many workers
-describe regions is decided here.
+Chosen regions cannot be graded: there are no control items, and no test. The number of workers who describe
+regions is our choice.
 """
 
 from collections.abc import Callable, Mapping

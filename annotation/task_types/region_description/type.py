@@ -1,4 +1,4 @@
-"""Draw boxes around parts of a picture and say what each shows. Karpathy and Fei-Fei 2015, section 4.3."""
+"""Draw boxes around parts of a picture and describe each. Karpathy and Fei-Fei 2015, section 4.3."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, NotRequired
@@ -26,7 +26,7 @@ from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.displayed import DisplayedImage
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 
-#: Characters of a region's text, at most, and regions that one answer may have.
+#: Maximum number of characters of a region's text, and of regions in one answer.
 LONGEST_REGION_TEXT, _MOST_REGIONS = 120, 50
 
 
@@ -47,9 +47,9 @@ class RegionPayload(TypedDict):
 
 
 class RegionDescription(TaskType):
-    """A picture, and an editor for so many boxes with a short text each.
+    """A picture, and an editor for a number of boxes with a short text each.
 
-    Content: {"regions": how many}; the answer's: {"regions": [{"box": [...], "text": ..., "way": ...}]}.
+    Content: {"regions": number}; the answer's: {"regions": [{"box": [...], "text": ..., "way": ...}]}.
     """
 
     key = REGION_DESCRIPTION
@@ -129,7 +129,7 @@ class RegionDescription(TaskType):
 
 
 def region_field_name(number: int, name: str) -> str:
-    """The name of a field of region `number` (from 0)."""
+    """Return the name of a field of region `number` (from 0)."""
     return f"region-{number}-{name}"
 
 

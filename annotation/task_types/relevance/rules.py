@@ -9,7 +9,7 @@ from annotation.protocol.words import gettext_noop as _
 from annotation.task_types.ticked_pages.grading import ticked_pages
 
 RELEVANCE = "relevance"
-#: How many captions of a control image are its own (section 4.3.2).
+#: Possible numbers of own captions of a control image (section 4.3.2).
 TRUE_CAPTIONS = (1, 2, 3)
 
 RULES = ticked_pages(

@@ -1,10 +1,11 @@
 """Which tags fit a picture? A page of one picture with ten tags.
 
-A tag is a caption of the corpus: of a corpus of candidates, which holds the tags of several systems. Who
-judges knows nothing of the systems. Ours, after the relevance pages of Hodosh et al. 2013, section 4.3.2.
+A tag is a caption of the corpus: of a corpus of candidates, which contains the tags of several systems.
+Judges do not learn the systems. This is our own kind, modelled on the relevance pages of Hodosh et al. 2013,
+section 4.3.2.
 
-A page shows a single picture, so a control item is a page by itself: one to five tags that are known to fit,
-and others that are known not to.
+A page shows a single picture, so a control item is a page by itself: one to five tags that fit, and others
+that do not.
 """
 
 from annotation.protocol.kinds import KINDS, Number, PairBatch
@@ -12,7 +13,7 @@ from annotation.protocol.words import gettext_noop as _
 from annotation.task_types.ticked_pages.grading import ticked_pages
 
 TAG_RELEVANCE = "tag_relevance"
-#: The most tags of a control item that fit: half of them.
+#: Maximum number of fitting tags of a control item: half of them.
 MOST_TRUE = 5
 
 RULES = ticked_pages(

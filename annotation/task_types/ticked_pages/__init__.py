@@ -1,5 +1,5 @@
-"""Pages of pictures with texts to tick: what kinds share that ask which texts fit which picture.
+"""Pages of pictures with texts to tick: the common parts of kinds that ask which texts fit which picture.
 
-A page holds a picture or several, each with some texts beside it. Each text that fits is ticked, and nothing
-else is answered. A kind says in its own folder what the texts are, and how many pictures a page has.
+A page has one picture or several, each with some texts beside it. Texts that fit are ticked; there is no
+other answer. A kind defines in its own folder what the texts are, and how many pictures a page has.
 """

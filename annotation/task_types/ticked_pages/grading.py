@@ -1,4 +1,4 @@
-"""The rules of ticked pages: what a control item is, and when it is answered rightly.
+"""The rules of ticked pages: what a control item is, and when its answer is right.
 
 A control item is an image of a page: a few of its own texts, the rest random ones that were verified not to
 describe it. Source: Hodosh et al. 2013, section 4.3.2.
@@ -16,9 +16,9 @@ from annotation.protocol.trust_settings import TrustSettings
 
 
 def ticked_pages(key: str, *, tasks: str, sort_order: int, most_true: int, **options: Any) -> Kind:
-    """The kind `key` of ticked pages; `options` are further fields of `kinds.Kind`.
+    """Return the kind `key` of ticked pages; `options` are other fields of `kinds.Kind`.
 
-    Of a control item's texts one is true at least, and `most_true` at most.
+    Of a control item's texts at least one is true, and at most `most_true`.
     """
     return Kind(
         key=key,
@@ -39,11 +39,11 @@ def ticked_pages(key: str, *, tasks: str, sort_order: int, most_true: int, **opt
 
 
 def _right(answer: Sequence[bool], known: Sequence[bool], settings: TrustSettings) -> bool:
-    """At most `page_slips` texts wrong and at least one true text ticked.
+    """Return whether at most `page_slips` texts are wrong and at least one true text is ticked.
 
-    The second half matters: an image with one true text would otherwise be right with
-    nothing ticked. So does it that fewer slips are let pass than there are wrong texts: an image with
-    few texts would otherwise be right with everything ticked. Where none is true nothing is to be ticked.
+    The second condition matters: an image with one true text would otherwise be right with nothing ticked. So
+    does it that fewer slips are allowed than there are wrong texts: an image with few texts would otherwise
+    be right with everything ticked. If none is true nothing must be ticked.
     """
     if len(answer) != len(known):
         raise ValueError(
@@ -68,7 +68,7 @@ def _graded_answer(answer: Any) -> Any:
 
 
 def _written_known(text: str, captions: tuple[tuple[str, int], ...]) -> tuple[bool, ...]:
-    """Of a table's cell that names the true captions: whether each is."""
+    """Return whether each caption is true, from a table's cell that names the true ones."""
     true = set()
     for name in text.split():
         key, _, index = name.rpartition("#")
@@ -92,7 +92,8 @@ def _item(kind: str, item: WrittenControlItem) -> tuple[dict[str, Any], str]:
 
 
 def _answer_details(key: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """The pairs of a page, by ids: (image, caption's image, caption's place), role, and whether it fits."""
+    """Return the pairs of a page, by ids: (image, caption's image, caption's index), role, and whether it
+    fits."""
     pairs = [
         {
             "image": block["image"],

@@ -1,4 +1,4 @@
-"""What ticked pages show, and how ticks are read; a kind adds its words.
+"""What ticked pages show, and how ticks are parsed; a kind adds its words.
 
 Source: Hodosh et al. 2013, section 4.3.2.
 """
@@ -14,7 +14,7 @@ from annotation.protocol.questions import Answer
 from annotation.task_types.base import BadAnswer, Page, TaskImage, TaskType
 from annotation.task_types.displayed import DisplayedImage, caption_text, displayed_image
 
-#: No page has more images, or captions beside one, than this.
+#: Maximum number of images of a page, and of captions beside one.
 _MOST = 100
 
 
@@ -33,10 +33,10 @@ class TaskBlock(TypedDict):
 
 
 class TickedPages(TaskType):
-    """A page of pictures, each with texts to be ticked: captions of the corpus, named by image and place.
+    """A page of pictures, each with texts to be ticked: captions of the corpus, by image and index.
 
-    Content: {"blocks": [{"image": id, "captions": [[image, number], ...]}, ...]} in the order shown;
-    the answer's: {"ticked": [[bool, ...], ...]} in the same order.
+    Content: {"blocks": [{"image": id, "captions": [[image, number], ...]}, ...]} in the order shown; the
+    answer's: {"ticked": [[bool, ...], ...]} in the same order.
     """
 
     task_fields = {"blocks": list[TaskBlock]}

@@ -1,4 +1,4 @@
-"""Practice of ticked pages: the texts of an item are its own, no corpus has them."""
+"""Practice of ticked pages: an item has its own texts, which are in no corpus."""
 
 from annotation.protocol.questions import Answer
 from annotation.task_types.base import Page
@@ -9,7 +9,7 @@ from annotation.task_types.ticked_pages.pages import DisplayedBlock, checkbox_na
 
 
 class PagePractice(Practice):
-    """A page is right where every text is ticked that fits, and no other."""
+    """A page is right if every fitting text is ticked, and no other."""
 
     def page(self, item: PracticeItem, image: DisplayedImage) -> Page:
         blocks = tuple(
@@ -33,5 +33,5 @@ class PagePractice(Practice):
 
 
 def _at(ticked: list[list[bool]], index: int, number: int) -> bool:
-    """Whether a text is ticked; a page that came in another shape has not ticked it."""
+    """Return whether a text is ticked; False if the answer has another shape."""
     return index < len(ticked) and number < len(ticked[index]) and ticked[index][number]

@@ -1,4 +1,4 @@
-"""How simulated workers tick texts: each of a page is an item of its own."""
+"""How simulated workers tick texts: each text of a page is an item of its own."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,7 +11,7 @@ from annotation.simulation.kinds import SimulatedKind
 
 
 def ticking(kind: str, seconds: float) -> SimulatedKind:
-    """How pages of `kind` are ticked, in so many seconds each on average."""
+    """Return how pages of `kind` are ticked, with this mean time in seconds."""
     return SimulatedKind(key=kind, seconds=seconds, content=_content, judge=partial(_judge, kind))
 
 

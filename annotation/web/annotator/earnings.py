@@ -1,4 +1,4 @@
-"""The page on which a worker reads what they earned, what is due, and what was paid."""
+"""The page of a worker's earnings, amounts due, and payments."""
 
 from typing import Any
 
@@ -19,13 +19,13 @@ from annotation.web.common.access import for_roles
 @never_cache
 @for_roles(ANNOTATOR)
 def earnings_page(request: HttpRequest) -> HttpResponse:
-    """What I earned, what is due, what was paid, and my bonuses, campaign by campaign."""
+    """Show the caller's earnings, amounts due, payments, and bonuses, by campaign."""
     accounts = [(earnings, _amounts(earnings)) for earnings in earnings_of(worker_at(request))]
     return render(request, "annotation/tasks/earnings.html", {"accounts": accounts})
 
 
 def _amounts(earnings: Earnings) -> dict[str, Any]:
-    """The amounts of an account as texts; of time that was not counted there is none."""
+    """Return the amounts of an account as texts; none for time that was not measured."""
     currency, an_hour = earnings.currency, hourly(earnings.earned, earnings.seconds)
     return {
         "due": cents(earnings.due, currency),

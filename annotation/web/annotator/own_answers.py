@@ -1,4 +1,4 @@
-"""What a worker answered last, and the way to change it."""
+"""A worker's latest answers, and the way to change them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,7 +39,8 @@ from annotation.web.common.access import for_roles
 
 @dataclass(frozen=True, slots=True)
 class RecentAnswerLine:
-    """A line of the list: its assignment, the picture, the phrases asked about, the answer in words, when."""
+    """A line of the list: its assignment, the picture, the question's phrases, the answer in words, the
+    time."""
 
     assignment: int
     image: DisplayedImage
@@ -52,7 +53,7 @@ class RecentAnswerLine:
 @never_cache
 @for_roles(ANNOTATOR)
 def answer_list(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """The last answers of the sitting, each with the way to change it."""
+    """List the session's latest answers, each with a link to change it."""
     work = work_of_request(request, name, kind)
     answers = recent_answers(worker=work.worker.pk, campaign=work.campaign.pk, kind=kind)
     images = displayed_images({answer.image for answer in answers})
@@ -65,9 +66,9 @@ def answer_list(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 @never_cache
 @for_roles(ANNOTATOR)
 def answer_again(request: HttpRequest, name: str, kind: str, assignment: int) -> HttpResponse:
-    """A question that was answered, with the answer; POST changes it.
+    """Show an answered question with the answer; POST changes it.
 
-    One that cannot change leads to the list, with the reason.
+    If it cannot change, redirect to the list, with the reason.
     """
     work = work_of_request(request, name, kind)
     back = SeeOther(reverse("task_answers", args=[name, kind]))
@@ -134,7 +135,7 @@ def _line(type: TaskType, recent: RecentAnswer, image: DisplayedImage) -> Recent
 
 
 def _words(type: TaskType, answer: Answer) -> Any:
-    """An answer as its worker knows it: by the words of its button, or what was done."""
+    """Return an answer in the worker's words: the label of its button, or what was done."""
     if answer.flag:
         return _("Reported")
     is_word = answer.box is None and answer.answer not in kind_of(type.key).with_content

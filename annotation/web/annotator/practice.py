@@ -1,8 +1,8 @@
-"""Practice: a few questions about scenes of ours, each answer told at once whether it is right, and why.
+"""Practice: a few questions about built-in scenes, with immediate feedback on each answer and the reason.
 
-Nothing is stored. How far one is, and how many were right, stand in the address, for nobody's eyes but
-one's own; the pages are the same with a script and without. Where practice is all the entry, as there is no
-test, the session remembers which items were right, until the work begins.
+Nothing is stored. The progress and the number of right answers are in the address, which only the worker
+sees; the pages are the same with and without scripts. If practice is the only entry, as there is no test, the
+session remembers which items were right, until the work begins.
 """
 
 from dataclasses import dataclass, replace
@@ -36,16 +36,17 @@ from annotation.web.annotator.work_context import WorkContext, work_of_request
 from annotation.web.common.access import for_roles
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay
 
-#: In the picture of a described one: our regions are A, B, C, in this colour; theirs 1, 2, 3 in that.
+#: In the picture of a described one: our regions are A, B, C, in the first colour; the worker's are 1, 2, 3
+#: in the second.
 _OURS, THEIRS = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Feedback:
-    """A verdict in words: what was answered, what would have been right, sentences taken wrongly.
+    """A verdict in words: the answer, the right answer, and wrongly judged sentences.
 
-    `ticks` are those sentences: the picture, the text, whether it describes it. `regions` are boxes as the
-    picture names them, with their words: ours, then theirs.
+    `ticks` are these sentences: the picture, the text, whether it describes it. `regions` are boxes by their
+    names in the picture, with their words: ours, then the worker's.
     """
 
     verdict: Verdict
@@ -61,13 +62,13 @@ class _Feedback:
 
 
 class FixedPageType:
-    """A kind of question whose page is given: that of an item that no campaign has."""
+    """A task type with a fixed page: that of an item that belongs to no campaign."""
 
     def __init__(self, type: TaskType, page: Page) -> None:
         self._type, self._page = type, page
 
     def page(self, content: object, image: object) -> Page:
-        """The page that was given, whatever is asked."""
+        """Return the fixed page for any content."""
         return self._page
 
     def __getattr__(self, name: str) -> Any:
@@ -78,7 +79,8 @@ class FixedPageType:
 @never_cache
 @for_roles(ANNOTATOR)
 def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """Item `n` (from 1) of a kind; POST answers it and shows the verdict; behind the last, how it went."""
+    """Show item `n` (from 1) of a kind; POST answers it and shows the verdict; after the last, the
+    results."""
     work = work_of_request(request, name, kind)
     practice = PRACTICE.get(kind)
     items = practice.items
@@ -122,7 +124,7 @@ def practice(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 def _task_page(
     work: WorkContext, page: Page, image: DisplayedImage, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage:
-    """The item laid out as a task is, with what a task has and practice has not left empty."""
+    """Lay out the item like a task, with the parts of a task that practice has."""
     return build_task_page(
         replace(work, type=cast(TaskType, FixedPageType(work.type, page))),
         lease=Lease(0, work.kind, "", 0, {}, "", timezone.now(), None, None),
@@ -159,7 +161,7 @@ def _feedback_on(
 def _boxes(
     item: PracticeItem, page: Page, answer: Answer, verdict: Verdict, named: tuple[NamedBox, ...]
 ) -> list[DrawnBox]:
-    """The boxes of the question, with those that were drawn and those that were wanted beside them."""
+    """Return the boxes of the question, with those that were drawn and the right ones."""
     size = practice_scene(item.scene).image
     frame = Frame(size.width, size.height)
     if named:
@@ -172,6 +174,6 @@ def _boxes(
 
 
 def _between(text: str, least: int, most: int) -> int:
-    """A number of the address, brought into its bounds; the least where it is none."""
+    """Return a number of the address, clamped to its bounds; the minimum if it is invalid."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else least
     return max(least, min(number, most))

@@ -1,4 +1,4 @@
-"""A task as its page shows it: captions with their phrases marked, the picture with its boxes."""
+"""A task on its page: captions with their phrases marked, the picture with its boxes."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -25,20 +25,20 @@ from annotation.web.annotator.work_context import WorkContext
 from annotation.web.common.marking import POINT, laid_out
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, letters
 
-#: The number of the phrase, where there is one; the colour and the name of the box that is asked about.
+#: The number of the phrase, if there is one; the colour and the name of the box in question.
 PHRASE, ASKED_OF_WORKER, MARK = 1, 2, "?"
-#: Characters from which on a caption is clipped, those that stay on either side of a phrase, and the fewest
-#: that are worth hiding.
+#: Minimum number of characters of a caption to be clipped, number that remain on either side of a phrase, and
+#: minimum number to hide.
 LONG_CAPTION, CONTEXT, WORTH_HIDING = 220, 80, 40
-#: Signs of life in the time that a lease lasts, and seconds between two of them at most.
+#: Number of heartbeats during a lease, and maximum seconds between two of them.
 BEATS, LONGEST_BEAT = 4, 300
 
 
 class CaptionPiece(NamedTuple):
-    """A stretch of a caption; `number` is 0 where nothing is marked.
+    """A piece of a caption; `number` is 0 if it is not marked.
 
-    `tail` is the punctuation behind it, which must not begin a line; neither may the name end one. `cut` is
-    what a long caption shows on request only; screen readers have it in any case.
+    `tail` is the punctuation after it, which must not begin a line; nor may the name end one. `cut` is the
+    part of a long caption that is shown only on request; screen readers always have it.
     """
 
     text: str
@@ -49,7 +49,7 @@ class CaptionPiece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the page calls a marked phrase: A, B, ..., since digits are the keys of answers."""
+        """The name of a marked phrase on the page: A, B, ..., since digits are the keys of answers."""
         return letters(self.number - 1).upper() if self.number else ""
 
     @property
@@ -59,20 +59,20 @@ class CaptionPiece(NamedTuple):
 
     @property
     def rest(self) -> str:
-        """What follows the first word, with the space between."""
+        """The text after the first word, with the space between."""
         return self.text[len(self.first) :]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
-    """All that a task page's template needs.
+    """Context of a task page's template.
 
-    `owner` is the worker, under whose id a browser keeps what it has not sent. `phrases` are the
-    marked ones, in the order of their numbers; `choices` come with the key that gives them. `ahead` are
-    the items of a test that this worker's page has in hand before this one. `earned` is what today's
-    answers came to, "" without pay. `token` is the idempotency key of this page's answer; `idle`, `beat`
-    and `hold` (how long the lease lasts) are in seconds. `entered` and `wrong` are what was sent in vain,
-    and why; `field` the one to blame. `left` says how much there is to do, "" where nobody is told.
+    `owner` is the worker, under whose id a browser stores unsent answers. `phrases` are the marked ones, in
+    the order of their numbers; `choices` come with their keys. `ahead` are the items of a test that this
+    worker's page has leased before this one. `earned` is the pay of today's answers, "" without pay. `token`
+    is the idempotency key of this page's answer; `idle`, `beat` and `hold` (the duration of the lease) are in
+    seconds. `entered` and `wrong` are a rejected form and its error; `field` the invalid field. `left` is the
+    remaining work, "" if it is not shown.
     """
 
     owner: int
@@ -108,7 +108,7 @@ class TaskPage:
 
     @property
     def edges(self) -> list[tuple[str, str, int | None]]:
-        """Of a box to be drawn: each edge's name, what was typed for it, and the most it can be."""
+        """For a box to be drawn: each edge's name, its entered value, and its maximum."""
         most = {"xmin": self.image.width, "xmax": self.image.width}
         return [
             (name, self.entered.get(name, ""), most.get(name, self.image.height) or None) for name in EDGES
@@ -116,12 +116,12 @@ class TaskPage:
 
     @property
     def smallest(self) -> int:
-        """Pixels that a box's side must have."""
+        """Minimum side of a box in pixels."""
         return SMALLEST_SIDE
 
     @property
     def number(self) -> int:
-        """The number of this question in a test; 0 outside of one."""
+        """The number of this question in a test; 0 outside a test."""
         return self.test.answered + self.ahead + 1 if self.test else 0
 
     @property
@@ -133,7 +133,7 @@ class TaskPage:
 
 @dataclass(frozen=True, slots=True)
 class WorkSoFar:
-    """What a worker has done: today, and in the test that they are in. Fields as of TaskPage."""
+    """A worker's work today, and in the current test. Fields as in TaskPage."""
 
     today: Today = Today()
     test: QualificationTest | None = None
@@ -142,7 +142,7 @@ class WorkSoFar:
 
 @dataclass(frozen=True, slots=True)
 class InvalidForm:
-    """The fields of a form that was not accepted; empty where there was none. Fields as of TaskPage."""
+    """The fields of a rejected form; empty if there was none. Fields as in TaskPage."""
 
     entered: Mapping[str, str]
     error: str = ""
@@ -160,7 +160,7 @@ def build_task_page(
     form: InvalidForm,
     left: str = "",
 ) -> TaskPage:
-    """Lay out a lease's question over its image; `settings` are those that the lease carries."""
+    """Lay out a lease's question over its image; `settings` are those of the lease."""
     page = work.type.page(lease.content, image)
     captions = [
         clipped(
@@ -204,7 +204,7 @@ def build_task_page(
 
 
 def choices_with_keys(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
-    """Each with the key that gives it: its place among them, or the digit that the answer itself is."""
+    """Return each choice with its key: its number, or the digit that the answer itself is."""
     return [
         (choice.value if choice.value.isdigit() else str(number), choice)
         for number, choice in enumerate(choices, 1)
@@ -212,7 +212,7 @@ def choices_with_keys(choices: Sequence[Choice]) -> list[tuple[str, Choice]]:
 
 
 def caption_pieces(caption: DisplayedCaption, pointed: Sequence[Pointed]) -> list[CaptionPiece]:
-    """Cut a caption at the mentions pointed at. Of two that overlap the later one stands behind the rest."""
+    """Cut a caption at its marked mentions. Of two that overlap, the later one follows the caption."""
     text, places = laid_out(caption)
     pieces: list[CaptionPiece] = []
     late: list[CaptionPiece] = []
@@ -235,7 +235,8 @@ def caption_pieces(caption: DisplayedCaption, pointed: Sequence[Pointed]) -> lis
 
 
 def clipped(pieces: Sequence[CaptionPiece]) -> list[CaptionPiece]:
-    """A long caption with what is far from its phrases cut out, at the ends of words; others as they are."""
+    """Return a long caption with the parts far from its phrases hidden, at word boundaries; others
+    unchanged."""
     if sum(len(piece.text) for piece in pieces) <= LONG_CAPTION:
         return list(pieces)
     marked = [index for index, piece in enumerate(pieces) if piece.number]
@@ -256,12 +257,12 @@ def clipped(pieces: Sequence[CaptionPiece]) -> list[CaptionPiece]:
 
 
 def as_printed(text: str) -> str:
-    """`text` without the space that corpora have before each full stop."""
+    """Return `text` without the space that corpora have before each full stop."""
     return POINT.sub(lambda point: point[0].lstrip(), text)
 
 
 def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
-    """The boxes accepted so far, A or A1, A2, ..., as the phrase is called, and the one in question."""
+    """Return the accepted boxes, A or A1, A2, ..., after the phrase's name, and the box in question."""
     name = letters(PHRASE - 1).upper()
     several = len(page.boxes) > 1
     tagged: list[tuple[Any, list[Tag]]] = [
@@ -273,13 +274,13 @@ def boxes_of(page: Page, frame: Frame) -> list[DrawnBox]:
     return draw_overlay(tagged, frame)
 
 
-#: The parts of a kind's own template, and what stands between them, as `_parts.html` has it.
+#: The parts of a kind's own template, and their separator in `_parts.html`.
 _PARTS, _BETWEEN = "annotation/tasks/_parts.html", "<!-- next part -->"
 
 
 @dataclass(frozen=True, slots=True)
 class TaskParts:
-    """What a kind's own template says: scripts and styles, picture, question, fields, buttons."""
+    """The parts of a kind's own template: scripts and styles, picture, question, fields, buttons."""
 
     modules: SafeString
     picture: SafeString
@@ -289,7 +290,7 @@ class TaskParts:
 
 
 def parts_of_task(request: HttpRequest, task_page: TaskPage) -> TaskParts:
-    """The parts of the kind's template, which its author wrote for a task's frame."""
+    """Render the parts of the kind's template, which its author wrote for a task's frame."""
     whole = render_to_string(task_page.type.template, {"task": task_page, "around": _PARTS}, request)
-    # The template escaped what is not its own.
+    # The template escapes all foreign text.
     return TaskParts(*(mark_safe(part.strip()) for part in whole.split(_BETWEEN)))

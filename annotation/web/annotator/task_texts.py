@@ -1,4 +1,4 @@
-"""What an annotator reads before a task: a kind's instructions, and a campaign's consent text."""
+"""Texts that an annotator reads before a task: a kind's instructions, and a campaign's consent text."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -28,9 +28,9 @@ from annotation.web.annotator.work_context import (
 )
 from annotation.web.common.access import for_roles
 
-#: What a session remembers of the instructions that were read: "campaign:kind" -> version.
+#: Session key of the instructions that were read: "campaign:kind" to version.
 READ = "instructions_read"
-#: What a session remembers of practice where that is the entry: "campaign:kind" -> {item's number: right}.
+#: Session key of practice, if that is the entry: "campaign:kind" to {item's number: right}.
 PRACTISED = "practised"
 
 
@@ -38,7 +38,7 @@ PRACTISED = "practised"
 @never_cache
 @for_roles(ANNOTATOR)
 def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """What this task asks of one; POST says that it was read, and goes on to the work."""
+    """Show the instructions of a task; POST confirms that they were read, and continues to the work."""
     work = work_of_request(request, name, kind)
     text = text_of(campaign=work.campaign, kind=kind)
     practise = practice_due(request, work)
@@ -55,7 +55,7 @@ def instructions_page(request: HttpRequest, name: str, kind: str) -> HttpRespons
 @never_cache
 @for_roles(ANNOTATOR)
 def consent_page(request: HttpRequest, name: str) -> HttpResponse:
-    """How a campaign uses what its workers give; POST agrees to it."""
+    """Show how a campaign uses its workers' data; POST consents to it."""
     campaign, worker = campaign_of_request(request, name), worker_at(request)
     kind = request.GET.get("kind", "")
     then = reverse("task", args=[name, kind]) if kind in kinds_of(campaign) else reverse("tasks")
@@ -84,14 +84,15 @@ def consent_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def text_of(*, campaign: Campaign, kind: str) -> CampaignText:
-    """What workers read of a kind, in the language of the page where it says the same in that."""
+    """Return the text of a kind for workers, in the language of the page if it has an equivalent
+    translation."""
     return instructions.text_in_language(
         instructions.current_text(campaign=campaign, kind=kind), get_language()
     )
 
 
 def has_read(request: HttpRequest, work: WorkContext, text: CampaignText) -> bool:
-    """Whether they said so in this session, or answered under these very instructions."""
+    """Whether the worker confirmed the text in this session, or answered under exactly these instructions."""
     if request.session.get(READ, {}).get(_mark(work)) == text.version:
         return True
     return Judgment.objects.filter(
@@ -100,9 +101,9 @@ def has_read(request: HttpRequest, work: WorkContext, text: CampaignText) -> boo
 
 
 def practice_due(request: HttpRequest, work: WorkContext) -> bool:
-    """Whether they have to practise before they begin: where there is no test, practice is all the entry.
+    """Whether the worker must practise before beginning: without a test, practice is the only entry.
 
-    It is done once enough of the graded items were right in this session; a worker who has worked needs none.
+    It ends when enough of the graded items were right in this session; a worker who has worked needs none.
     """
     rules, known = settings_of(work.campaign.settings).trust, known_at(work)
     if not practice_is_entry(work.kind, rules, known):
@@ -117,7 +118,7 @@ def practice_due(request: HttpRequest, work: WorkContext) -> bool:
 
 
 def note_practice(request: HttpRequest, work: WorkContext, number: int, right: bool) -> None:
-    """Remember in the session how an item of practice was answered last, where practice is the entry."""
+    """Store in the session the latest result of an item of practice, if practice is the entry."""
     if practice_is_entry(work.kind, settings_of(work.campaign.settings).trust, known_at(work)):
         before = request.session.get(PRACTISED, {})
         of_kind = {**before.get(_mark(work), {}), str(number): right}
@@ -125,7 +126,7 @@ def note_practice(request: HttpRequest, work: WorkContext, number: int, right: b
 
 
 def known_at(work: WorkContext) -> GoldCoverage:
-    """What the campaign knows of the kind of question."""
+    """Return the campaign's gold coverage of the kind of question."""
     return controls.gold_coverage(work.campaign.pk, work.kind, work.campaign.revision)
 
 

@@ -1,4 +1,4 @@
-"""A line of the list of tasks: the worker's trust state, the pay, and what waits."""
+"""A line of the list of tasks: the worker's trust state, the pay, and the waiting tasks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from annotation.queue.dispatch import NoTask
 from annotation.selectors.campaign.cost import money
 from annotation.task_types.base import TASK_TYPES, TaskType
 
-#: Reasons that hold for all of a campaign; and those that are nobody's doing.
+#: Reasons that apply to a whole campaign; and those that are nobody's fault.
 _WHOLE = ("paused", "closed", "no_consent")
 NONE_OPEN = "none_open"
 NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged", "check_first")
@@ -21,7 +21,8 @@ NO_WORK = (NONE_OPEN, "all_judged", "busy", "unjudged", "check_first")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An offer in words. `go` is what the way in is called, "" where there is none; others may be empty."""
+    """An available task in words. `go` is the label of its link, "" if there is none; other fields may be
+    empty."""
 
     offer: AvailableTask
     type: TaskType
@@ -32,23 +33,23 @@ class Line:
 
     @property
     def parts(self) -> list[str]:
-        """What there is to say in one line."""
+        """The parts of the line."""
         return [part for part in (self.trust, self.pay, self.today) if part]
 
     @property
     def why_not(self) -> str:
-        """The reason and the next step, where there is nothing to do here (and not in the whole campaign)."""
+        """The reason and the next step, if there is nothing to do here (and not in the whole campaign)."""
         nothing = self.offer.nothing
         return nothing.text if nothing and not self.go and nothing.code not in _WHOLE else ""
 
     @property
     def barred(self) -> bool:
-        """Whether it is this worker who is kept out, rather than that there is no work."""
+        """Whether this worker is barred, rather than that there is no work."""
         return self.offer.nothing is not None and self.offer.nothing.code not in NO_WORK
 
 
 def line(offer: AvailableTask) -> Line:
-    """`offer` as the list shows it."""
+    """Return `offer` as a line of the list."""
     return Line(
         offer,
         TASK_TYPES.get(offer.kind),
@@ -60,7 +61,8 @@ def line(offer: AvailableTask) -> Line:
 
 
 def left_in_words(campaign: int, kind: str, of_visit: int | None = None) -> str:
-    """How much there is to do: to the answer in a visit from a platform, else about as many as wait."""
+    """Return the amount of remaining work: up to the last answer of a platform's visit, else about the number
+    of waiting tasks."""
     if of_visit is not None:
         return ngettext("%(n)d left", "%(n)d left", of_visit) % {"n": of_visit}
     waiting = about_left(campaign=campaign, kind=kind)
@@ -72,7 +74,7 @@ def left_in_words(campaign: int, kind: str, of_visit: int | None = None) -> str:
 
 
 def whole_campaign_reason(tasks: Sequence[AvailableTask]) -> NoTask | None:
-    """Why there is nothing to do in the whole of a campaign, where one reason holds for all of it."""
+    """Return why there is nothing to do in a whole campaign, if one reason applies to all of it."""
     reasons = [offer.nothing for offer in tasks]
     if all(nothing is not None and nothing.code == NONE_OPEN for nothing in reasons):
         return NoTask(

@@ -1,4 +1,4 @@
-"""An annotator's pages: the list of tasks, a task, the test."""
+"""Annotators' pages: the list of tasks, a task, the test."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -38,11 +38,11 @@ from annotation.web.annotator.work_context import (
 from annotation.web.common.access import for_roles
 from annotation.workers import platform_visits
 
-#: Other tasks named where there is nothing to do.
+#: Number of other tasks that are named if there is nothing to do.
 ELSEWHERE = 4
-#: What stands around a task: the whole page, or nothing, where a page that is open goes on to its next task.
+#: The frame of a task: the whole page, or nothing for an open page that continues with its next task.
 _WHOLE, PART = "annotation/base.html", "annotation/tasks/_part.html"
-#: Tasks that a page may name as in hand; none has that many.
+#: Maximum number of leased tasks that a page may name; no page has that many.
 MOST_LEASES_ON_PAGE = 100
 
 
@@ -50,12 +50,13 @@ MOST_LEASES_ON_PAGE = 100
 @never_cache
 @for_roles(ANNOTATOR)
 def task_list(request: HttpRequest) -> HttpResponse:
-    """What there is for me: every campaign and kind, how I stand, what waits, and why not."""
+    """List every campaign and kind with the worker's state, the waiting tasks, and the reason if there are
+    none."""
     by_campaign: dict[Campaign, list[AvailableTask]] = {}
     worker = worker_at(request)
     visit = platform_visits.current_visit(request.session, request.user)
     for offer in available_tasks(worker=worker):
-        # Who comes from a platform is paid there for one campaign.
+        # A platform pays its visitors for one campaign only.
         if visit is not None and offer.campaign.pk != visit.study.campaign_id:
             continue
         by_campaign.setdefault(offer.campaign, []).append(offer)
@@ -63,7 +64,7 @@ def task_list(request: HttpRequest) -> HttpResponse:
         (campaign, whole_campaign_reason(of_it), [line(offer) for offer in of_it])
         for campaign, of_it in by_campaign.items()
     ]
-    # Where there is something to do comes first; else they stay in their order.
+    # Campaigns with something to do come first; otherwise the order stays.
     campaigns.sort(key=lambda entry: not any(row.go for row in entry[2]))
     return render(request, "annotation/tasks/list.html", {"campaigns": campaigns, "owner": worker.pk})
 
@@ -72,11 +73,11 @@ def task_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 @for_roles(ANNOTATOR)
 def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """A task of this campaign and kind, or why there is none; POST answers, reports or returns one.
+    """Show a task of this campaign and kind, or why there is none; POST answers, reports or returns one.
 
-    With `part=task` the task alone, for a page that is open and goes on to its next: one that it does not
-    name in `holding` (ids, with commas between). Where there is none, or something else comes first, that is
-    told by its code, as JSON; the whole page then says the rest.
+    With `part=task`, return only the task, for an open page that continues with its next: one that is not in
+    `holding` (ids, separated by commas). If there is none, or something else comes first, the response is its
+    code, as JSON; the whole page then explains it.
     """
     work = work_of_request(request, name, kind)
     if request.method == "POST":
@@ -112,7 +113,7 @@ def task(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 @require_POST
 @for_roles(ANNOTATOR)
 def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """Begin the qualification test, or go on with it."""
+    """Begin the qualification test, or continue it."""
     work = work_of_request(request, name, kind)
     if no_consent(worker=work.worker.pk, campaign=work.campaign) is None:
         begun = qualification.begin_qualification(worker=work.worker.pk, campaign=work.campaign, kind=kind)
@@ -122,11 +123,11 @@ def test_begin(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 
 
 def _handed_in(request: HttpRequest, work: WorkContext) -> HttpResponse:
-    """Take what a task page sent, say what became of it where that is worth a word, and go on."""
+    """Process a submitted task page, show a message about the result if needed, and continue."""
     form = request.POST
     assignment = form_number(form.get("assignment", ""))
     elsewhere = Assignment.objects.filter(pk=assignment).exclude(campaign=work.campaign)
-    if elsewhere.exists():  # of a campaign that may not be open to them any more
+    if elsewhere.exists():  # its campaign may not be open to the worker any more
         assignment = 0
     if form.get("act") == "return":
         if leases.return_lease(worker=work.worker.pk, assignment=assignment):
@@ -155,7 +156,7 @@ def _handed_in(request: HttpRequest, work: WorkContext) -> HttpResponse:
 
 
 def _again(request: HttpRequest, work: WorkContext, assignment: int, error: ValueError) -> HttpResponse:
-    """The same task once more, with what was entered and what is wrong with it."""
+    """Show the same task again, with the input and its error."""
     others = Assignment.objects.filter(
         worker=work.worker, campaign=work.campaign, kind=work.kind, state=Assignment.LEASED
     ).exclude(pk=assignment)
@@ -180,7 +181,8 @@ def _nothing(
     no_task: NoTask,
     progress: platform_visits.VisitProgress | None,
 ) -> HttpResponse:
-    """Why there is nothing to do here, and what to do instead; how far a platform's visitor is."""
+    """Show why there is nothing to do here, and what to do instead; and the progress of a platform's
+    visitor."""
     test = instead = None
     text = None
     if no_task.code in qualification.NEED_A_TEST:
@@ -243,7 +245,7 @@ def _task_page(
 
 
 def _held(text: str) -> list[int]:
-    """The ids that a page names as in hand, as far as they are any."""
+    """Return the valid ids of leased tasks that a page names."""
     return [
         number
         for number_text in text.split(",")[:MOST_LEASES_ON_PAGE]
@@ -252,7 +254,7 @@ def _held(text: str) -> list[int]:
 
 
 def _seconds(text: str) -> float | None:
-    """The active time that the page measured; None where it did not."""
+    """Return the active time that the page measured; None if it did not."""
     try:
         seconds = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where an annotator is: who, in which campaign, on which kind of question; and where they are sent."""
+"""Context of annotators' pages: worker, campaign and kind of question; and redirects."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -17,14 +17,14 @@ from annotation.workers.pseudonyms import worker_of
 
 
 class SeeOther(HttpResponseRedirect):
-    """What was sent is dealt with: look there, by GET, so that a reload sends nothing again."""
+    """A redirect by GET after a POST, so that a reload does not send the form again."""
 
     status_code = HTTPStatus.SEE_OTHER.value
 
 
 @dataclass(frozen=True, slots=True)
 class WorkContext:
-    """Where somebody works: who, in which campaign, on which kind of question."""
+    """Context of work: worker, campaign and kind of question."""
 
     worker: Worker
     campaign: Campaign
@@ -37,12 +37,12 @@ class WorkContext:
 
     @property
     def address(self) -> str:
-        """The address of the page where tasks of this place are answered."""
+        """The address of the page of these tasks."""
         return reverse("task", args=[self.campaign.name, self.kind])
 
 
 def work_of_request(request: HttpRequest, name: str, kind: str) -> WorkContext:
-    """The place that an address names; 404 where there is none."""
+    """Return the context of an address. Raises Http404 if there is none."""
     campaign = campaign_of_request(request, name)
     if kind not in kinds_of(campaign):
         message = _("Campaign “%(name)s” has no task “%(kind)s”.") % {"name": name, "kind": kind}
@@ -51,7 +51,7 @@ def work_of_request(request: HttpRequest, name: str, kind: str) -> WorkContext:
 
 
 def campaign_of_request(request: HttpRequest, name: str) -> Campaign:
-    """The campaign of that name, where it has begun and the caller may work on it; else 404."""
+    """Return the campaign of that name. Raises Http404 unless it has begun and the caller may work on it."""
     open_to_them = campaigns_to_work_on(worker_at(request).pk)
     campaign = open_to_them.filter(name=name).exclude(state=Campaign.DRAFT).first()
     if campaign is None:
@@ -60,13 +60,13 @@ def campaign_of_request(request: HttpRequest, name: str) -> Campaign:
 
 
 def worker_at(request: HttpRequest) -> Worker:
-    """Who asks, as a worker."""
+    """Return the caller as a worker."""
     account: Any = request.user
     assert isinstance(account, Account)
     return worker_of(account)
 
 
 def form_number(text: str) -> int:
-    """A number of a form, 0 (which is nobody's) where it is none."""
+    """Return a number of a form, 0 (which is no id) if it is invalid."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
     return number if number <= database.LARGEST_ID else 0

@@ -1,4 +1,4 @@
-"""Who may open a page: a decorator that asks for a role on what the page is about, and says why not."""
+"""Permissions of pages: decorators that require a role for the subject of the page, and explain a refusal."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from annotation.workers import sessions
 
 _View = Callable[..., HttpResponseBase]
 
-#: Who may look at corpora and pictures; admins hold every role.
+#: Roles that may view corpora and pictures; admins have every role.
 BROWSING = (REVIEWER, RESEARCHER)
-#: Who may run campaigns and evaluations.
+#: Roles that may run campaigns and evaluations.
 RUNNING = (RESEARCHER,)
-#: The page that the header's mark leads to; who may only work is led on.
+#: The page of the header's logo; workers are redirected from it.
 HOME = "home"
 
 
 class Scoped(Protocol):
-    """What a role can be granted for, or what belongs to such a thing."""
+    """An object that roles can be granted for, or that belongs to one."""
 
     @property
     def scope(self) -> Scope:
-        """Where it belongs: a corpus, a campaign, or the whole server."""
+        """Its scope: a corpus, a campaign, or the whole server."""
 
 
 P = ParamSpec("P")
@@ -44,14 +44,14 @@ class AddressedThing(Generic[_T]):
     missing: Any  # a text with %(name)s, translated when it is shown
 
     def __call__(self, name: str) -> _T:
-        """The thing of that name; else a page that says that there is none."""
+        """Return the object of that name, or raise the error for a missing one."""
         row = self.find(name)
         if row is None:
             raise self.none(name)
         return row
 
     def none(self, name: str) -> Http404:
-        """The error, to be raised, that says that there is no thing of this name."""
+        """Return the error for a missing object of this name, to be raised."""
         return Http404(str(self.missing) % {"name": name})
 
 
@@ -63,11 +63,11 @@ CORPUS_OF_ADDRESS = AddressedThing(
 
 
 def for_roles(*roles: str, corpora: bool = False) -> Callable[[_View], _View]:
-    """Let a view be opened by accounts that hold one of `roles` for anything, or, with `corpora`, for a
-    corpus at least: lists and forms, which must show and take no more than those roles are for.
+    """Permit a view to accounts that have one of `roles` for anything or, with `corpora`, for at least a
+    corpus: for lists and forms, which must show and accept only what these roles cover.
 
-    Others who are signed in get a page that names the roles and the next step (status 403);
-    anonymous visitors go to the sign-in page and come back.
+    Other signed-in accounts get a page that names the roles and the next step (status 403); anonymous
+    visitors are redirected to sign in.
     """
 
     def guard(view: _View) -> _View:
@@ -85,11 +85,11 @@ def for_roles(*roles: str, corpora: bool = False) -> Callable[[_View], _View]:
 def for_roles_on(
     at: AddressedThing[_T], *roles: str
 ) -> Callable[[Callable[Concatenate[HttpRequest, _T, P], HttpResponseBase]], _View]:
-    """Let a view be opened by accounts that hold one of `roles` for the thing that its address names.
+    """Permit a view to accounts that have one of `roles` for the object that its address names.
 
-    The view gets the thing in the place of its `name`. Who holds none of `roles` for anything gets a page
-    that names them (status 403), whatever the address names. For the others, what none of their roles of
-    staff is for is not there: its page is the one of a name that nothing bears.
+    The view gets the object instead of its `name`. An account with none of `roles` for anything gets a page
+    that names them (status 403), whatever the address names. For others, an object outside the scope of their
+    staff roles does not exist: they get the page of a missing name.
     """
 
     def guard(view: Callable[Concatenate[HttpRequest, _T, P], HttpResponseBase]) -> _View:
@@ -111,7 +111,7 @@ def for_roles_on(
 
 
 def for_roles_of_server(*roles: str) -> Callable[[_View], _View]:
-    """Let a view be opened by accounts that hold one of `roles` for the whole server."""
+    """Permit a view to accounts that have one of `roles` for the whole server."""
 
     def guard(view: _View) -> _View:
         @wraps(view)
@@ -126,7 +126,7 @@ def for_roles_of_server(*roles: str) -> Callable[[_View], _View]:
 
 
 def for_admins(view: _View) -> _View:
-    """Let a view be opened by admins of the whole server."""
+    """Permit a view to admins of the whole server."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -138,18 +138,18 @@ def for_admins(view: _View) -> _View:
 
 
 def _for_work(view: _View, roles: tuple[str, ...]) -> _View:
-    """Mark a view that is for annotators and nobody else: sessions that may only work may open it."""
+    """Mark a view that is only for annotators: sessions that may only work may open it."""
     marked: Any = view
     marked.for_work = roles == (ANNOTATOR,)
     return view
 
 
 def only_work(request: HttpRequest, view: _View) -> HttpResponse | None:
-    """What a session gets that somebody opened by the address of a crowd platform, where it asks for anything
-    but work: a page that says why, whatever roles the account has. None where `view` is open to it.
+    """Return the response for a session from the address of a crowd platform that requests anything but work:
+    a page with the reason, whatever roles the account has. None if `view` is open to it.
 
-    Such an address proves little, and may be copied. The middleware asks this for every view that asks for a
-    sign-in, so that a page is shut to these sessions unless it is marked as one for work.
+    Such an address is weak evidence, and may be copied. The middleware calls this for every view that
+    requires a sign-in, so that a page is closed to these sessions unless it is marked as one for work.
     """
     if not sessions.by_address(request.session) or getattr(view, "for_work", False):
         return None
@@ -159,17 +159,17 @@ def only_work(request: HttpRequest, view: _View) -> HttpResponse | None:
 
 
 def for_setting_up(view: _View) -> _View:
-    """Mark a view that is open to who has to set up a second factor before anything else."""
+    """Mark a view that is open to an account that must set up a second factor before anything else."""
     marked: Any = view
     marked.for_setting_up = True
     return view
 
 
 def set_up_first(request: HttpRequest, view: _View) -> HttpResponse | None:
-    """Lead the person who has to set up a second factor to where that is done; None for everybody else, and
-    there.
+    """Redirect an account that must set up a second factor to that page; None for all others, and on that
+    page.
 
-    Asked for every view that asks for a sign-in: a page is shut to these sessions unless it is marked.
+    Called for every view that requires a sign-in: a page is closed to these sessions unless it is marked.
     """
     if not sessions.sets_up_first(request.session) or getattr(view, "for_setting_up", False):
         return None
@@ -177,11 +177,11 @@ def set_up_first(request: HttpRequest, view: _View) -> HttpResponse | None:
 
 
 def account_of(request: HttpRequest) -> Account:
-    """The account that is signed in; what is called without an account opens for nobody."""
+    """Return the signed-in account. Raises for an anonymous request."""
     assert isinstance(request.user, Account)
     return request.user
 
 
 def role_missing(request: HttpRequest, *roles: str) -> HttpResponse:
-    """A page that says which roles this takes, and whom to ask."""
+    """Return a page that names the required roles, and whom to ask."""
     return render(request, "annotation/role_missing.html", {"roles": roles}, status=403)

@@ -1,13 +1,12 @@
-"""What answers at the signed addresses of pictures (`annotation.workers.picture_addresses`).
+"""Views of the signed addresses of pictures (`annotation.workers.picture_addresses`).
 
-A page that somebody may read carries addresses that are good for an hour and for that
-person's session only; what a program is told, for the token that it sends. Serving one is
-arithmetic on the address and the session cookie, or the token: no database query. Addresses
-stay the same for a quarter of an hour, so that browsers cache what they have seen.
+Pages contain addresses that are valid for an hour and only for the reader's session; programs get addresses
+for their token. Serving one only needs the address and the session cookie, or the token: no database query.
+Addresses stay the same for a quarter of an hour, so that browsers cache pictures.
 
-Small copies are made on first sight and kept under DATA_DIR/thumbnails: a page of a corpus shows 48
-pictures, at full size some five megabytes of JPEG, as WebP of 400 px less than a fifth of that. Names are
-content hashes, so a copy never goes stale and the folder may be deleted at any time.
+Thumbnails are created on first access and stored under DATA_DIR/thumbnails: a page of a corpus shows 48
+pictures, about five megabytes of JPEG at full size, and less than a fifth of that as WebP of 400 px. Names
+are content hashes, so a thumbnail is never outdated and the folder may be deleted at any time.
 """
 
 from pathlib import Path
@@ -33,12 +32,12 @@ from annotation.workers.picture_addresses import (
 )
 from phrasebox.text_files import FormatError
 
-#: Pixels of the longer side: enough for tiles of 200 to 300 px on a dense screen.
+#: Length of the longer side in pixels: enough for tiles of 200 to 300 px on a dense screen.
 LONG_SIDE = 400
 
 
 def thumbnail(picture: Path) -> Path:
-    """The small copy of `picture` (never larger than it), made now unless it exists. Raises PictureError and
+    """Return the thumbnail of `picture` (never larger than it), created if missing. Raises PictureError and
     FormatError."""
     small = small_copy_path(picture)
     if not small.is_file():
@@ -47,20 +46,20 @@ def thumbnail(picture: Path) -> Path:
     return small
 
 
-#: Spelled out: what the machine's own table of types lacks would go out as a download.
+#: Explicit, since types that the machine's table lacks would be served as downloads.
 TYPES = {".gif": "image/gif", ".jpg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
 
 
 @login_not_required
 @require_safe
 def picture(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Serve the picture that `token` names to the session that `token` was made for."""
+    """Serve the picture that `token` names to the session of `token`."""
     try:
         secret = picture_secret(request)
         if secret is None:
             raise BadSignature("no session")
         size, account, name = picture_signer(request).unsign(token, max_age=PICTURE_LIFETIME).split("-", 2)
-        # One query: signing out, and losing one's account or roles, end the address at once.
+        # One query: signing out, and losing the account or its roles, end the address at once.
         if not sessions.may_look(int(account), **required_of(secret)):
             raise BadSignature("not signed in any more")
     except (BadSignature, ValueError):
@@ -84,7 +83,7 @@ def picture(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 def _file(path: Path) -> HttpResponseBase:
-    """The file itself, or, behind a proxy that serves files, the header that makes it do so."""
+    """Return the file itself, or, behind a proxy that serves files, the header for it."""
     prefix = settings.PICTURE_PROXY_PREFIX
     if not prefix:
         return FileResponse(path.open("rb"))

@@ -1,7 +1,7 @@
-"""Acts that ask for the password again: who finds a browser open must not grant roles, erase or pay.
+"""Acts that ask for the password again: an open browser alone must not suffice to grant roles, erase or pay.
 
-Somebody who gave their password within the last minutes is not asked again. What a form sent is kept while
-the password is asked for, and done once it is right.
+Accounts that entered their password within the last minutes are not asked again. The submitted form is kept
+while the password is requested, and processed once it is right.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from annotation.web.common import limits
 from annotation.web.common.access import account_of
 from annotation.workers import rate_limit, sessions
 
-#: The field of the page that asks; it is kept away from the act itself.
+#: The field of the password page; it is not passed to the view.
 PASSWORD_FIELD = "confirm_password"
 #: Methods that change nothing.
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -27,18 +27,18 @@ _View = Callable[..., HttpResponseBase]
 
 
 def confirmed(view: _View) -> _View:
-    """Let a view act only for somebody who gave their password within the last minutes; others are asked.
+    """Permit a view only to accounts that entered their password within the last minutes; others are asked
+    for it.
 
-    Put it inside the decorator that asks for a role, so that only who may act is asked. Reading asks for
-    nothing. A session that was opened by the address of a crowd platform never passes. An account without
-    a password passes where it has no role of staff: there is nothing to ask it for, and it can only act on
-    itself.
+    Put it inside the decorator that requires a role, so that only permitted accounts are asked. Reading needs
+    no password. A session from the address of a crowd platform never passes. An account without a password
+    passes if it has no staff role: there is no password to ask for, and it can only act on itself.
     """
     return confirmed_where(lambda request: True)(view)
 
 
 def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _View]:
-    """As `confirmed`, for a view with several acts: it is asked for where `asks` says so of the request."""
+    """Like `confirmed`, for a view with several acts: the password is required if `asks(request)` is true."""
 
     def decorated(view: _View) -> _View:
         @wraps(view)
@@ -62,7 +62,7 @@ def confirmed_where(asks: Callable[[HttpRequest], bool]) -> Callable[[_View], _V
 
 
 def _password_page(request: HttpRequest, form: QueryDict, password: str) -> HttpResponse | None:
-    """The page that asks for the password, with what is wrong; None where the right one was given."""
+    """Return the page that asks for the password, with the error; None if it was right."""
     account = account_of(request)
     if not account.has_usable_password():
         if not account.has_staff_role:
@@ -87,7 +87,8 @@ def _password_page(request: HttpRequest, form: QueryDict, password: str) -> Http
 def _ask_for_password(
     request: HttpRequest, account: Account, form: QueryDict, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    """The page that asks; its form sends again what was sent, to the same address."""
+    """Return the page that asks for the password; its form repeats the submitted form, to the same
+    address."""
     hidden = [
         (name, value)
         for name, values in form.lists()

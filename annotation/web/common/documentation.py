@@ -1,4 +1,4 @@
-"""The documentation, as `make docs` has built it, for everybody who is signed in."""
+"""The documentation, as built by `make docs`, for all signed-in accounts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.views.static import serve
 @require_safe
 @login_required
 def documentation(request: HttpRequest, page: str) -> HttpResponseBase:
-    """A file of the documentation's site; a page that says how to build it where that was not done."""
+    """Serve a file of the documentation's site, or a page that says how to build it."""
     site = Path(settings.DOCS_SITE)
     if not (site / "index.html").is_file():
         raise Http404(_("The documentation is not built on this server. To build it, run “make docs” there."))

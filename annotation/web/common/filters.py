@@ -1,4 +1,4 @@
-"""A corpus page's filter in its address, and back: what stands in the address bar is the whole state."""
+"""A corpus page's filter as a query string, and back: the address bar contains the whole state."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,12 @@ from django.utils.http import urlencode
 
 from annotation.selectors.browse import Filter
 
-#: A query for tags has no more characters than this.
+#: Maximum number of characters of a query for tags.
 _LONGEST_QUERY = 1_000
 
 
 def filter_in(query: Mapping[str, str]) -> Filter:
-    """The filter that an address asks for. Null characters, which no database stores, are dropped."""
+    """Return the filter of a query string. Null characters, which no database stores, are removed."""
     return Filter(
         split=_clean(query, "split"),
         category=_clean(query, "category"),
@@ -22,18 +22,18 @@ def filter_in(query: Mapping[str, str]) -> Filter:
 
 
 def layer_in(query: Mapping[str, str]) -> str:
-    """The name of the layer that an address asks for, "" for the first."""
+    """Return the layer's name in a query string, "" for the first."""
     return _clean(query, "layer")
 
 
 def query_number(query: Mapping[str, str], name: str) -> int | None:
-    """A whole number that an address asks for, None where there is none."""
+    """Return a whole number of a query string, None if there is none."""
     value = query.get(name, "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
 
 
 def filter_query(selection: Filter, layer: str = "", **more: str | int | None) -> str:
-    """`?...` for a filter, a layer and whatever else, empty ones left out; "" where nothing is asked."""
+    """Return `?...` for a filter, a layer and other values, without empty ones; "" if all are empty."""
     fields: dict[str, str | int | None] = {
         "split": selection.split,
         "layer": layer,

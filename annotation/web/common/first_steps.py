@@ -1,6 +1,6 @@
-"""Three steps for new users: a corpus, a campaign, people. Home shows them until they are done.
+"""Three steps for new users: a corpus, a campaign, people. The home page shows them until they are done.
 
-The person who only evaluates is done with a corpus and what an app adds (`add_first_use`): runs.
+For those who only evaluate, the steps are a corpus and what an app adds (`add_first_use`): runs.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from annotation.selectors.corpora import campaigns_of, corpora_of
 
 
 class FirstStep(NamedTuple):
-    """A step: what to do, what it is for, whether it is done, and where it is done, "" for nowhere yet."""
+    """A step: what to do, its purpose, whether it is done, and its page, "" if not available yet."""
 
     title: Any
     says: Any
@@ -26,7 +26,7 @@ class FirstStep(NamedTuple):
 
 
 class FirstUse(NamedTuple):
-    """What else a corpus is first used for: a sentence, its page's route, whether an account has begun."""
+    """Another first use of a corpus: a sentence, its page's route, whether an account has begun."""
 
     says: Any
     route: str
@@ -38,20 +38,20 @@ _USES: list[FirstUse] = []
 
 
 def add_first_use(use: FirstUse) -> None:
-    """Offer `use` beside campaigns to new users; repeated calls add it once."""
+    """Show `use` beside campaigns to new users; repeated calls add it once."""
     if use.route not in [known.route for known in _USES]:
         _USES.append(use)
 
 
 class FirstSteps(NamedTuple):
-    """The steps, and what else a corpus can be used for once it is there."""
+    """The steps, and other uses of a corpus once it exists."""
 
     steps: list[FirstStep]
     uses: list[FirstUse]
 
 
 def first_steps(account: Account) -> FirstSteps | None:
-    """The steps of somebody who runs campaigns over whole corpora; None where they are done."""
+    """Return the steps of an account that runs campaigns over whole corpora; None if they are done."""
     if not account.has_role_somewhere(RESEARCHER, corpora=True):
         return None
     corpus = corpora_of(account, RESEARCHER).filter(published=True).exists()
@@ -87,7 +87,7 @@ def first_steps(account: Account) -> FirstSteps | None:
     return FirstSteps(steps, list(_USES) if corpus else [])
 
 
-#: Campaigns that people may come to, or came to.
+#: Campaigns that people may join, or have joined.
 _PEOPLE = (
     Q(open_to_all=True)
     | Q(Exists(Invitation.objects.filter(campaign=OuterRef("pk"))))

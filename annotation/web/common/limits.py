@@ -1,7 +1,7 @@
 """Rate limits of what visitors may try, and their messages.
 
-What others try elsewhere keeps nobody waiting long in a browser in which they have signed in before. A cookie
-of digests, signed, says for which names; so it tells the person who finds it nobody's name.
+Attempts elsewhere never block for long a browser in which the account has signed in before. A signed cookie
+of digests contains the known names, so that it reveals no name to somebody who finds it.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from annotation.workers.rate_limit import Delay, Limit, Try
 
 _SALT = "annotation.known_browser"
-#: Seconds for which a browser is known, and names that it is known for: the last ones.
+#: Seconds for which a browser is known, and the maximum number of names, the most recent ones.
 _LIFETIME = 365 * 24 * 3600
 _MOST = 5
 
@@ -29,7 +29,7 @@ def knows(request: HttpRequest, name: str) -> bool:
 
 
 def remember(request: HttpRequest, response: HttpResponse, name: str) -> None:
-    """Let the browser that `response` goes to be known for `name` (folded)."""
+    """Mark the browser of `response` as known for `name` (folded)."""
     others = [held for held in _held(request) if held != _digest(name)]
     response.set_cookie(
         settings.KNOWN_BROWSER_COOKIE_NAME,
@@ -42,7 +42,7 @@ def remember(request: HttpRequest, response: HttpResponse, name: str) -> None:
 
 
 def _held(request: HttpRequest) -> list[str]:
-    """The digests in the cookie; none where it is not of our making, or too old."""
+    """Return the digests in the cookie; none if its signature is invalid or it is too old."""
     cookie = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
     try:
         held: list[str] = signing.loads(cookie, salt=_SALT, max_age=_LIFETIME)
@@ -61,17 +61,17 @@ SIGN_IN_PAIR = Delay("sign_in.pair", 5, 15 * MINUTE, 60 * MINUTE)
 SIGN_IN_NAME = Delay("sign_in.name", 10, 15 * MINUTE, 60 * MINUTE)
 #: Wrong passwords from one address: a class behind one router shares one.
 SIGN_IN_ADDRESS = Limit("sign_in.address", 50, 15 * MINUTE)
-#: Seconds that a browser waits at most for an account that has signed in there: whatever others try, from
-#: wherever, nobody is kept out of their own account.
+#: Maximum seconds that a known browser waits for its account: whatever others try, nobody is locked out of
+#: their own account.
 SIGN_IN_KNOWN = MINUTE
-#: The same for codes of a second factor, of which none is long: some hundred a day, there too.
+#: The same for codes of a second factor, which are short: a few hundred a day, there too.
 SECOND_FACTOR_KNOWN = 5 * MINUTE
-#: Wrong codes of a second factor, or wrong recovery codes, for one account: the person who tries them knows
-#: its password. A day long, so that some hundred codes a day are tried of a million.
+#: Wrong codes of a second factor, or wrong recovery codes, for one account: whoever tries them knows its
+#: password. A day long, so that only a few hundred of a million codes can be tried per day.
 SECOND_FACTOR = Delay("second_factor.name", 5, 15 * MINUTE, 24 * 60 * MINUTE)
-#: Trips to another server to sign in there, from one address.
+#: Redirects to another server to sign in there, from one address.
 ELSEWHERE_ADDRESS = Limit("elsewhere.address", 100, 15 * MINUTE)
-#: Letters to one address of mail, and asked for from one address of the network.
+#: E-mails to one address, and requested from one network address.
 RESET_NAME = Limit("reset.name", 3, 60 * MINUTE)
 RESET_ADDRESS = Limit("reset.address", 20, 60 * MINUTE)
 #: Accounts made by links.
@@ -79,8 +79,8 @@ ENTRY_ADDRESS = Limit("entry.address", 100, 15 * MINUTE)
 
 
 def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
-    """An attempt to sign in as `name`: of name and address together, of the name, and of the address, by
-    which nobody is stopped who has signed in so before."""
+    """Return the limits of a sign-in as `name`: of name and address together, of the name, and of the
+    address, which does not apply to known browsers."""
     name, address = folded_name(name), address_of(request)
     if knows(request, name):
         pair, of_name = (limit._replace(longest=SIGN_IN_KNOWN) for limit in (SIGN_IN_PAIR, SIGN_IN_NAME))
@@ -89,7 +89,7 @@ def sign_in_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
 
 
 def second_factor_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
-    """An attempt at the second factor of `name`; who has signed in so in this browser waits less."""
+    """Return the limits of the second factor of `name`; a known browser waits less."""
     name = folded_name(name)
     if knows(request, name):
         return (Try(SECOND_FACTOR._replace(longest=SECOND_FACTOR_KNOWN), name),)
@@ -97,14 +97,14 @@ def second_factor_tries(request: HttpRequest, name: str) -> tuple[Try, ...]:
 
 
 def reset_tries(request: HttpRequest, mail: str) -> tuple[Try, Try]:
-    """An e-mail asked for to the address `mail`."""
+    """Return the limits of a password e-mail to the address `mail`."""
     return Try(RESET_NAME, folded_name(mail)), Try(RESET_ADDRESS, address_of(request))
 
 
 def address_of(request: HttpRequest) -> str:
-    """Where a request comes from; of IPv6 the network, of which one visitor has all.
+    """Return the network address of a request; for IPv6 the network, all of which one visitor has.
 
-    Where a proxy ends TLS, it says so; nobody else can reach us there.
+    Behind a proxy that terminates TLS, it is the proxy's header; nobody else can reach the server there.
     """
     remote = request.META.get("REMOTE_ADDR", "")
     if settings.HTTPS:
@@ -119,7 +119,7 @@ def address_of(request: HttpRequest) -> str:
 
 
 def wait_words(seconds: int) -> str:
-    """When to try again."""
+    """Return a message of when to try again."""
     if seconds <= MINUTE:
         return ngettext(
             "Too many attempts. Try again in %(seconds)d second.",
@@ -135,12 +135,12 @@ def wait_words(seconds: int) -> str:
 
 
 def too_often(request: HttpRequest, template: str, seconds: int, **about: Any) -> HttpResponse:
-    """The page again, saying when to try again (status 429)."""
+    """Render the page again with a message of when to try again (status 429)."""
     answer = render(request, template, {**about, "wait": wait_words(seconds)}, status=429)
     answer["Retry-After"] = str(seconds)
     return answer
 
 
 def folded_name(name: str) -> str:
-    """A name as far as limits tell names apart: signing in takes full-width letters for the usual ones."""
+    """Return the normalized name for limits: sign-in accepts full-width letters for the usual ones."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())[:300]

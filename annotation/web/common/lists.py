@@ -1,7 +1,7 @@
-"""Lists that an address searches, sorts and pages: what stands in the address bar is the whole state.
+"""Lists that the query string searches, sorts and paginates: the address bar contains the whole state.
 
-A list pages by key: `after` names the last row of the page before, by the value that it is sorted by and its
-id, so that no page reads the rows before it.
+Pagination is by key: `after` is the sort value and the id of the last row of the previous page, so that no
+page reads the rows before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from django.utils.http import urlencode
 
 
 class SortColumn(NamedTuple):
-    """A way to sort: its title, the field that is sorted by (also one of what a row leads to, as
-    "account__username"), and whether it begins with the most."""
+    """A sort order: its title, its field (also of a related row, as "account__username"), and whether it is
+    descending first."""
 
     title: Any
     field: str
@@ -25,9 +25,8 @@ class SortColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What an address asks of a list: names that contain `find`, sorted, after the page before; with
-    `archived` what is archived, and nothing else. `prefix` stands before each word in the address where a
-    page has several lists."""
+    """The query string of a list: names that contain `find`, sorted, after the previous page; with
+    `archived`, only archived rows. `prefix` precedes each parameter if a page has several lists."""
 
     find: str = ""
     sort: str = ""
@@ -38,7 +37,7 @@ class ListQuery:
     prefix: str = ""
 
     def address(self) -> str:
-        """`?...`, without what is empty."""
+        """`?...`, without empty parameters."""
         fields = {
             "find": self.find,
             "sort": self.sort,
@@ -51,7 +50,7 @@ class ListQuery:
 
 
 class ListHead(NamedTuple):
-    """A way to sort as a link: its title, where it leads, and which way the list is sorted by it now."""
+    """A sort order as a link: its title, its address, and the current direction."""
 
     title: str
     address: str
@@ -59,9 +58,9 @@ class ListHead(NamedTuple):
 
 
 class ListPage(NamedTuple):
-    """A page of a list. `first` and `later` lead to the first and to the next page, "" where there is none;
-    `total` counts all that match. `archive` leads from what is in use to what is archived, and back; "" where
-    nothing is."""
+    """A page of a list. `first` and `later` are the addresses of the first and of the next page, "" if there
+    is none; `total` counts all matches. `archive` switches between active and archived rows; "" if nothing is
+    archived."""
 
     rows: list[Any]
     total: int
@@ -83,12 +82,11 @@ def list_page(
     archive: bool = False,
     prefix: str = "",
 ) -> ListPage:
-    """The page of `number` rows that an address asks for; two queries, three with an `archive`.
+    """Return the requested page of `number` rows; two queries, three with an `archive`.
 
-    `sorts` are the ways to sort by their names, the usual one first; what an address says that is unknown
-    counts as not said. `also` is what else of the address stays in links. `searched` are the fields of which
-    one contains what is looked for. With `archive`, archived rows are left out, unless the address asks for
-    them. `prefix` as `ListQuery` has it.
+    `sorts` are the sort orders by name, the default first; unknown values in the query string are ignored.
+    `also` are other parameters that links keep. `searched` are the fields that are searched for `find`. With
+    `archive`, archived rows are excluded, unless requested. `prefix` as in `ListQuery`.
     """
     query_data = {
         name.removeprefix(prefix): query_data[name] for name in query_data if name.startswith(prefix)
@@ -135,7 +133,7 @@ def list_page(
 
 
 def _after(rows: QuerySet[Any], query: ListQuery, field: str) -> QuerySet[Any]:
-    """In the order asked for, those behind the mark "VALUE,PK" of the page before."""
+    """Return the rows, in the requested order, after the mark "VALUE,PK" of the previous page."""
     sign, side = ("-", "lt") if query.down else ("", "gt")
     text, comma, key = query.after.rpartition(",")
     value = _value(rows, field, text)
@@ -146,7 +144,7 @@ def _after(rows: QuerySet[Any], query: ListQuery, field: str) -> QuerySet[Any]:
 
 
 def _value(rows: QuerySet[Any], field: str, text: str) -> Any:
-    """The value that an address holds of a field; None where it is none."""
+    """Return the value of a field in a query string; None if it is invalid."""
     *through, column = field.split("__")
     model: Any = rows.model
     for name in through:
@@ -160,7 +158,7 @@ def _value(rows: QuerySet[Any], field: str, text: str) -> Any:
 
 
 def _head(query: ListQuery, name: str, column: SortColumn) -> ListHead:
-    """Sorting by another column begins as suits it; by the same again turns it round."""
+    """Return a column's link: another column begins in its own direction; the same one reverses it."""
     now = query.sort == name
     down = not query.down if now else column.down
     way = ("descending" if query.down else "ascending") if now else ""

@@ -1,4 +1,4 @@
-"""A caption cut into pieces: plain text, and mentions to be marked in it."""
+"""A caption cut into pieces: plain text, and marked mentions."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,15 +8,15 @@ from typing import Protocol
 from annotation.models import Caption, Mention
 from annotation.web.common.overlay import hue
 
-#: Punctuation that ends a stretch, with the space before it that tokenised captions have.
+#: Punctuation that ends a piece, with the space before it that tokenised captions have.
 POINT = re.compile(r" ?[.,;:!?]+(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a caption. Where it is a `mention`, `number` is its chain's on the page, 0 without.
+    """A piece of a caption. For a `mention`, `number` is its chain's on the page, 0 without.
 
-    `tail` is the punctuation behind it, which must not begin a line.
+    `tail` is the punctuation after it, which must not begin a line.
     """
 
     text: str
@@ -31,13 +31,13 @@ class Piece:
 
     @property
     def categories(self) -> str:
-        """The mention's categories with commas between them; "" for plain text."""
+        """The mention's categories, separated by commas; "" for plain text."""
         return ", ".join(self.mention.categories.split("/")) if self.mention else ""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedCaption:
-    """A caption as pieces, and the mentions that overlap a marked one and so stand beside it."""
+    """A caption as pieces, and the mentions that overlap a marked one and are shown beside it."""
 
     caption: Caption
     pieces: list[Piece]
@@ -47,8 +47,8 @@ class MarkedCaption:
 def mark_words(caption: Caption, mentions: Sequence[Mention], numbers: Mapping[int, int]) -> MarkedCaption:
     """Cut `caption` at its `mentions`; `numbers` are the chains' by primary key.
 
-    Noun-phrase chunks do not overlap; imports from elsewhere may bring some that do. The
-    first, and of those that start together the longest, is marked in place.
+    Noun-phrase chunks do not overlap, but imported ones may. The first, and of those that start together the
+    longest, is marked in place.
     """
     text, places = laid_out(caption)
     pieces: list[Piece] = []
@@ -77,18 +77,18 @@ class Worded(Protocol):
 
     @property
     def text(self) -> str:
-        """The text as it came."""
+        """The unchanged text."""
 
     @property
     def words(self) -> Sequence[str]:
-        """The words into which it is cut."""
+        """The words of the text."""
 
 
 def laid_out(caption: Worded) -> tuple[str, list[tuple[int, int]]]:
-    """A caption's text and where each of its words stands in it.
+    """Return a caption's text and the span of each of its words in it.
 
-    The text as it was written, where the words are found in it one after the other; the words
-    with single spaces between them where the tokeniser changed them.
+    It is the text as written, if it contains the words one after the other; otherwise, if the tokeniser
+    changed them, the words joined by spaces.
     """
     places: list[tuple[int, int]] = []
     at = 0

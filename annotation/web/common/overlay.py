@@ -1,7 +1,7 @@
-"""Boxes drawn over a picture: where each stands in per cent, and where its name tags go.
+"""Boxes drawn over a picture: their positions in per cent, and the positions of their tags.
 
-Everything is told in shares of the picture, so that the same SVG fits a phone and a wall;
-only tags have a size in CSS pixels. No script is needed to place anything.
+All positions are shares of the picture, so that the same SVG fits every screen; only tags have a size in CSS
+pixels. No script is needed to place anything.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 
 from annotation.models import Box
 
-#: Colours that static/annotation/tokens.css names; after these they come round again.
+#: Number of colours in static/annotation/tokens.css, which repeat after these.
 HUES = 8
 
 
 def hue(number: int) -> int:
-    """The colour of the chain with `number` (from 1)."""
+    """Return the colour of the chain with `number` (from 1)."""
     return (number - 1) % HUES + 1
 
 
 def letters(index: int) -> str:
-    """a, b, ... z, aa, ab, ...: what tells the boxes of one chain apart; `index` is from 0."""
+    """Return a, b, ... z, aa, ab, ...: the suffix of a box of a chain with several; `index` is from 0."""
     name = ""
     index += 1
     while index:
@@ -30,32 +30,32 @@ def letters(index: int) -> str:
     return name
 
 
-#: CSS pixels: a tag's height, and its width as `TAG_PAD + TAG_LETTER * letters`.
+#: In CSS pixels: a tag's height, and the terms of its width `TAG_PAD + TAG_LETTER * letters`.
 TAG_HEIGHT, TAG_PAD, TAG_LETTER = 20, 10, 8
-#: The width, in CSS pixels, for which tags are kept from covering each other.
+#: Width, in CSS pixels, for which tags are placed without covering each other.
 NOMINAL_WIDTH = 450.0
-#: How far a picture is blown up on a large screen, at most.
+#: Maximum enlargement of a picture on a large screen.
 ENLARGED = 5
-#: Pixels of one colour in the outline of a box that several chains share.
+#: Length in pixels of one colour in the outline of a box that several chains share.
 DASH = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What boxes are measured against: the picture's size in its own pixels."""
+    """The picture's size in its own pixels, the reference of boxes."""
 
     width: int
     height: int
 
     @property
     def natural(self) -> tuple[int, int]:
-        """The largest size, in CSS pixels, at which the picture is shown."""
+        """Maximum size, in CSS pixels, at which the picture is shown."""
         return self.width * ENLARGED, self.height * ENLARGED
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A chain's name for a box: its number, and a letter where the chain has several boxes ("3b")."""
+    """A chain's name on a box: its number, and a letter if the chain has several boxes ("3b")."""
 
     chain: int
     name: str
@@ -67,13 +67,13 @@ class Tag:
 
     @property
     def width(self) -> int:
-        """Its width in pixels."""
+        """Width in pixels."""
         return TAG_PAD + TAG_LETTER * len(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedTag:
-    """A tag at `dx`, `dy` CSS pixels from the corner that its box's tags hang on."""
+    """A tag at `dx`, `dy` CSS pixels from the corner that its box's tags are attached to."""
 
     tag: Tag
     dx: int
@@ -81,13 +81,13 @@ class PlacedTag:
 
     @property
     def middle(self) -> str:
-        """With a point, whatever the page's language writes."""
+        """Its horizontal middle, with a decimal point in any language."""
         return f"{self.tag.width / 2:.1f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One chain's share of a box's outline: `dash` and `offset` interleave the colours of several."""
+    """One chain's part of a box's outline: `dash` and `offset` interleave the colours of several."""
 
     hue: int
     dash: str = ""
@@ -96,7 +96,7 @@ class Outline:
 
 @dataclass(slots=True)
 class DrawnBox:
-    """A box ready for the template; all four measures are percentages with a point."""
+    """A box for the template; all four measures are percentages with a decimal point."""
 
     box: Box
     tags: list[Tag]
@@ -115,12 +115,12 @@ class DrawnBox:
 
     @property
     def chains(self) -> str:
-        """The same, with spaces between them, as scripts read it."""
+        """The same, separated by spaces, for scripts."""
         return " ".join(map(str, self.numbers))
 
     @property
     def outlines(self) -> Iterator[Outline]:
-        """An outline in each chain's colour; those of several take turns in dashes."""
+        """An outline in each chain's colour; those of several are interleaved dashes."""
         many = len(self.tags)
         for i, tag in enumerate(self.tags):
             dash = f"{DASH} {DASH * (many - 1)}" if many > 1 else ""
@@ -130,8 +130,8 @@ class DrawnBox:
 def draw_overlay(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[DrawnBox]:
     """Lay `boxes` over `frame`, the largest first so that the small ones can be reached.
 
-    Tags go to the first place about their box where they cover no tag that stands already:
-    above it, then inside its corners, then below it.
+    Tags go to the first position around their box where they cover no other tag: above it, then inside its
+    corners, then below it.
     """
     placed: list[_Patch] = []
     drawn = []
@@ -146,7 +146,7 @@ def draw_overlay(boxes: list[tuple[Box, list[Tag]]], frame: Frame) -> list[Drawn
 
 
 def _percent(share: float) -> str:
-    """A share as SVG wants it, whatever the language's decimal sign."""
+    """Return a share as a percentage for SVG, independent of the language's decimal sign."""
     return f"{100 * share:.3f}%"
 
 
@@ -171,7 +171,7 @@ class _Patch:
 def _hang(
     drawn_box: DrawnBox, at: tuple[float, float, float, float], aspect: float, placed: list[_Patch]
 ) -> None:
-    """Choose the corner and the side of it where the tags of `one` go, and keep the place."""
+    """Choose the corner and side for the box's tags, and reserve their area."""
     left, top, wide, high = at
     row = sum(tag.width for tag in drawn_box.tags)
     deep = NOMINAL_WIDTH * aspect
@@ -192,7 +192,8 @@ def _hang(
         if p.x >= 0 and p.y >= 0 and p.x + p.width <= NOMINAL_WIDTH and p.y + p.height <= deep
     ]
     free = [i for i in inside if not any(patches[i].covers(patch) for patch in placed)]
-    # Where all are taken, over another; on a picture smaller than its tags, in the box's corner.
+    # If all are taken, the tags cover another; on a picture smaller than its tags, they go to the box's
+    # corner.
     chosen = (free or inside or [2])[0]
     x, y, dx, dy = places[chosen]
     placed.append(patches[chosen])

@@ -1,4 +1,4 @@
-"""The parts of the site that the header links; an app that has one adds it when it is ready."""
+"""The parts of the site in the header; an app adds its own when it is ready."""
 
 from typing import Any, NamedTuple
 
@@ -10,8 +10,11 @@ from annotation.web.common.access import BROWSING
 
 
 class NavigationPart(NamedTuple):
-    """A part: how its addresses begin, its title, the name of its first page's route, and for whom it is:
-    who holds one of `roles` for anything, with `corpora` for a corpus at least, with `everything` for all."""
+    """A part: the prefix of its addresses, its title, the route of its first page, and its audience.
+
+    It is open to accounts that have one of `roles` for anything, with `corpora` for at least a corpus, with
+    `everything` for the whole server.
+    """
 
     key: str | tuple[str, ...]
     title: Any
@@ -27,7 +30,7 @@ class NavigationPart(NamedTuple):
         return account.has_role_somewhere(*self.roles, corpora=self.corpora)
 
 
-#: In the order in which they are linked.
+#: In the order of the header.
 PARTS = [
     NavigationPart("corpora", _("Corpora"), "home", BROWSING, corpora=True),
     NavigationPart("campaign", _("Campaigns"), "campaigns", BROWSING),
@@ -45,6 +48,6 @@ def offer_further_operations() -> None:
 
 
 def add_part(part: NavigationPart, *, after: str) -> None:
-    """Link `part` behind the part `after`; repeated calls add it once."""
+    """Link `part` after the part `after`; repeated calls add it once."""
     if part not in PARTS:
         PARTS.insert(1 + [known.key for known in PARTS].index(after), part)

@@ -1,6 +1,6 @@
-"""Forms made from the requests of operations: what a person types is read and checked as a program's call is.
+"""Forms made from the requests of operations: input is parsed and checked like a program's call.
 
-A page places the fields (`operations/field.html` is one, `operations/form.html` all of them); their words,
+A page places the fields (`operations/field.html` is one, `operations/form.html` all of them); their labels,
 choices, values and errors come from the request.
 """
 
@@ -27,18 +27,18 @@ from annotation.common.operations import (
 from annotation.common.operations.fields import NAME_PATTERN
 from annotation.models import Account
 
-#: The choice of nothing.
+#: The empty choice.
 _NONE = ("", "–")
-#: Rows that a choice among stored things offers.
+#: Maximum number of rows in a choice of stored objects.
 _MOST_ROWS = 200
-#: Characters from which on a text has several lines.
+#: Texts of at least this many characters have several lines.
 _LONG = 80
-#: How numbers are typed.
+#: Input modes of numbers.
 _MODES = {"integer": "numeric", "number": "decimal"}
 
 
 class _TableArea(forms.Textarea):
-    """A table as TOML, in which an empty one is no text."""
+    """A table as TOML; an empty one is shown as no text."""
 
     def format_value(self, value: Any) -> str | None:
         return super().format_value(value) if value else ""
@@ -51,7 +51,7 @@ class _Files(forms.FileInput):
 
 
 class _Words(forms.TextInput):
-    """A list of words: in one text, or each sent by itself, as ticked boxes are."""
+    """A list of words: in one text, or each sent by itself, as checkboxes do."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         return ", ".join(data.getlist(name))
@@ -68,7 +68,7 @@ class _Lines(forms.Textarea):
 
 
 class TypedForm(forms.Form):
-    """Fields with the texts that were typed into them, and what is wrong with each."""
+    """Fields with their input, and the errors of each."""
 
     def __init__(
         self, fields: Mapping[str, forms.Field], typed: Mapping[str, Any], problems: Mapping[str, str]
@@ -81,7 +81,7 @@ class TypedForm(forms.Form):
 
 
 def setting_field(setting: SettingField, value: Any) -> forms.Field:
-    """The field of a setting that is at `value`."""
+    """Return the field of a setting with `value`."""
     attributes = {"autocapitalize": "none", "spellcheck": "false", "autocomplete": "off"}
     if setting.rule.sort == "boolean":
         widget: forms.Widget = forms.CheckboxInput()
@@ -107,13 +107,15 @@ def setting_field(setting: SettingField, value: Any) -> forms.Field:
 
 
 class RequestForm(forms.Form):
-    """The form of an operation for an account: with `sent`, what was sent of it; else `initial` values, and
-    the defaults. `only_fields` are those that the page has (default: all); the others are as by default.
-    `files` are the paths of what was sent of fields that hold files (`received_files`). `settings` are those
-    in the tables that fields hold, by the field: each has a field of its own; TOML that is sent fills them
-    in. `ids` makes a field's id of its name, on a page of several forms.
+    """The form of an operation for an account.
 
-    Where it is valid, `request` is the request, and `row` what its permission is about.
+    `sent` is the submitted data; without it, `initial` values and the defaults are shown. `only_fields` are
+    those on the page (default: all); the others have their defaults. `files` are the paths of uploaded files
+    by field (`received_files`). `settings` are the settings within table fields, by field: each has a field
+    of its own; submitted TOML fills them in. `ids` creates a field's id from its name, on a page of several
+    forms.
+
+    If it is valid, `request` is the request, and `row` the object of its permission.
     """
 
     request: Any = None
@@ -157,7 +159,7 @@ class RequestForm(forms.Form):
             self.fields["sure"] = forms.BooleanField(label=cast(str, operation.page.sure))
 
     def clean(self) -> dict[str, Any]:
-        """Read the request; add to each field what is wrong with it."""
+        """Parse the request; add its errors to the fields."""
         try:
             data = {name: value for name, field in self.known.items() for value in self._values(field)}
             self.request = read_request(self.operation.request, data)
@@ -167,10 +169,10 @@ class RequestForm(forms.Form):
         return {}
 
     def refuse(self, error: Invalid) -> None:
-        """Say beside each field what is wrong with it: what the operation itself refused, too."""
+        """Add errors to the fields, including those of the operation itself."""
         self.invalid = error
         names = [self._field_of(problem.field) for problem in error.errors]
-        for name in names:  # a file that is refused is not missing, too
+        for name in names:  # a rejected file is not missing, too
             self.errors.pop(name, None)
         for name, problem in zip(names, error.errors, strict=True):
             self.add_error(
@@ -178,14 +180,14 @@ class RequestForm(forms.Form):
             )
 
     def _field_of(self, path: str) -> str:
-        """The field that shows a place in the request."""
+        """Return the field that shows a path of the request."""
         while path not in self.fields and "." in path:
             path = path.rpartition(".")[0]
         return path
 
     def _filled_in(self, data: QueryDict | None) -> QueryDict | None:
-        """What was sent, with a value for each setting: that of the TOML where there is one, else what was
-        typed, else the default."""
+        """Return the submitted data with a value for each setting: that of the TOML if there is one, else the
+        input, else the default."""
         if data is None or not self.settings:
             return data
         filled = data.copy()
@@ -202,12 +204,12 @@ class RequestForm(forms.Form):
                     value = part.of(table)
                     text_value = str(value).lower() if isinstance(value, bool) else part.text(value)
                     filled[f"{name}.{part.name}"] = text_value
-            if not rest:  # else what is not among them is refused by its name
+            if not rest:  # otherwise its unknown names are rejected later
                 filled[name] = ""
         return filled
 
     def _table(self, name: str) -> dict[str, Any]:
-        """The table that the fields of its settings make: what differs from the defaults."""
+        """Return the table of its settings' fields, with values that differ from the defaults."""
         table: dict[str, Any] = {}
         for part in self.settings[name]:
             key = f"{name}.{part.name}"
@@ -220,11 +222,11 @@ class RequestForm(forms.Form):
         return table
 
     def _values(self, field: RequestField) -> list[Any]:
-        """What was sent of a field, as JSON has it: one value, or none where it says nothing."""
+        """Return the submitted values of a field as JSON: one value, or none if it is empty."""
         if field.upload is not None:
             return [self.received[field.name]] if field.name in self.received else []
         if field.rule.sort == "boolean" and field.name not in self.data:
-            return []  # a box that is shown sends something, ticked or not
+            return []  # a checkbox that is shown sends something, checked or not
         typed: Any = self.fields[field.name].widget.value_from_datadict(self.data, self.files, field.name)
         if isinstance(typed, list):
             return [[field.read_text(text) for text in map(_clean, typed) if text]]
@@ -238,7 +240,7 @@ class RequestForm(forms.Form):
         if field.rule.sort == "object":
             try:
                 return [tomllib.loads(text)]
-            except (ValueError, RecursionError) as error:  # numbers of no end too
+            except (ValueError, RecursionError) as error:  # infinite numbers too
                 raise Invalid(FieldError(field.name, "toml", {"message": error})) from error
         if field.many:
             texts = text.splitlines() if field.lines > 1 else _words(field, text)
@@ -267,7 +269,7 @@ class RequestForm(forms.Form):
                 empty = [] if field.many or field.required else [_NONE]
                 return empty + [(name, name) for name in names[:_MOST_ROWS]]
 
-            choices: Any = rows  # asked when the field is rendered
+            choices: Any = rows  # queried when the field is rendered
             return (
                 forms.CheckboxSelectMultiple(choices=choices) if field.many else forms.Select(choices=choices)
             )
@@ -282,7 +284,7 @@ class RequestForm(forms.Form):
             return _Words({"autocapitalize": "none", "spellcheck": "false"})
         attributes: dict[str, Any] = {"autocapitalize": "none", "spellcheck": "false"}
         if field.named is not None and field.named.kind is None:
-            # Browsers take no bare hyphen in a class of characters.
+            # Browsers reject an unescaped hyphen in a character class.
             pattern = NAME_PATTERN.strip("^$").replace("[-", r"[\-")
             attributes |= {"pattern": pattern, "maxlength": field.named.max_length}
         if field.required:
@@ -295,8 +297,8 @@ class RequestForm(forms.Form):
 
 
 def query_request(operation: Operation, account: Account, data: QueryDict, **address: str) -> tuple[Any, Any]:
-    """The request that a form without fields of its own sends, as a button does, and the row that the
-    permission is about; `address` are fields that the page's address says. Raises Invalid."""
+    """Return the request of a form without fields of its own, such as a button, and the object of the
+    permission; `address` are fields from the page's address. Raises Invalid."""
     values = data.copy()
     for name, text in address.items():
         values[name] = text
@@ -308,8 +310,8 @@ def query_request(operation: Operation, account: Account, data: QueryDict, **add
 
 
 def say_sheet(request: HttpRequest, result: Any) -> None:
-    """Say above the page that follows what an import found, took and left, where `result` has that; what was
-    left unused is a warning."""
+    """Show a message about what an import found, took and left, if `result` has a balance sheet; unused
+    things are a warning."""
     sheet = getattr(result, "sheet", None)
     if sheet is not None and sheet.lines:
         say = messages.warning if sheet.unused else messages.info
@@ -317,18 +319,18 @@ def say_sheet(request: HttpRequest, result: Any) -> None:
 
 
 def _words(field: RequestField, text: str) -> list[str]:
-    """What a person lists in one field: separated by commas, else by spaces."""
+    """Return the words of a field: separated by commas, else by spaces."""
     parts = text.split(",") if "," in text or field.only_commas else text.split()
     return [part.strip() for part in parts if part.strip()]
 
 
 def _clean(text: str) -> str:
-    """A text without null characters, which no database stores, and without spaces at its ends."""
+    """Return a text without null characters, which no database stores, and without surrounding spaces."""
     return text.replace("\0", "").strip()
 
 
 def _drop(table: dict[str, Any], name: str) -> None:
-    """Take a value out of a table, and the tables that are empty then."""
+    """Remove a value from a table, and the tables that become empty."""
     first, dot, rest = name.partition(".")
     inner = table.get(first)
     if dot and isinstance(inner, dict):

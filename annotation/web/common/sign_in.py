@@ -1,7 +1,7 @@
-"""Signing in and out: Django's own views with our words, and not too often.
+"""Signing in and out: Django's own views with our templates and rate limits.
 
-The person who has a second factor is signed in after a second step, which asks for a code; until then the
-session knows who gave the right password, and opens nothing.
+An account with a second factor is signed in after a second step, which asks for a code; until then the
+session stores whose password was right, and permits nothing.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,16 @@ from annotation.web.common import limits
 from annotation.workers import rate_limit, sessions
 from annotation.workers.accounts import second_factor
 
-#: By which accounts are signed in.
+#: The backend of signed-in accounts.
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-#: Under which a session keeps who has still to give a code, and for how many seconds.
+#: Session key of the account that still has to enter a code, and for how many seconds.
 PENDING = "sign_in"
 PENDING_SECONDS = 10 * 60
 
 
 def widened_for_redirect(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Let the forms of a page lead to the server by which people may sign in elsewhere: browsers hold the
-    redirect that a form is answered with to the policy of its page."""
+    """Permit the forms of a page to redirect to the server for sign-in elsewhere: browsers apply the policy
+    of the page to the redirect after a form."""
 
     @wraps(view)
     def widened(*args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -53,14 +53,15 @@ def widened_for_redirect(view: Callable[..., HttpResponseBase]) -> Callable[...,
 
 @method_decorator(widened_for_redirect, name="dispatch")
 class SignIn(LoginView):
-    """The sign-in page. `next` is followed only within this host; what was wrong is not said in detail."""
+    """The sign-in page. `next` is followed only within this host; errors have no details."""
 
     template_name = "annotation/sign_in.html"
     redirect_authenticated_user = True
     next_page = "home"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Try name and password, unless that was tried too often: then even the right ones are refused."""
+        """Check name and password, unless the rate limit is reached: then even the right ones are
+        rejected."""
         name = request.POST.get("username", "")
         self.tries = limits.sign_in_tries(request, name)
         if seconds := rate_limit.attempt(*self.tries):
@@ -75,24 +76,24 @@ class SignIn(LoginView):
         return begin_session(self.request, account, then=self.get_success_url(), by_password=True)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """What the page needs: also the server by which people may sign in elsewhere."""
+        """Return the context of the page, including the server for sign-in elsewhere."""
         return super().get_context_data(oidc=settings.OIDC, **kwargs)
 
     def get_success_url(self) -> str:
-        """Where to go on; never back to this page, which would lead a signed-in visitor in a circle."""
+        """Return the next address; never this page, which would redirect a signed-in visitor in a circle."""
         address = super().get_success_url()
         return self.get_default_redirect_url() if address.partition("?")[0] == self.request.path else address
 
 
 def begin_session(request: HttpRequest, account: Account, *, then: str, by_password: bool) -> HttpResponse:
-    """Sign in who has shown to be `account`, or ask for the code of their second factor first.
+    """Sign in an authenticated `account`, or first ask for the code of its second factor.
 
-    `then` is the address to go on to, on this host. `by_password` says that they gave their password, which
-    is asked for again before some acts.
+    `then` is the next address, on this host. `by_password`: the password was entered, which some acts require
+    again.
     """
     if not second_factor.has_second_factor(account):
         return _signed_in(request, account, then=then, by_password=by_password)
-    # The person who knew this session's key before does not know it now.
+    # A new key, since somebody may know the old one.
     request.session.cycle_key()
     request.session[PENDING] = {
         "account": account.pk,
@@ -105,8 +106,8 @@ def begin_session(request: HttpRequest, account: Account, *, then: str, by_passw
 
 
 def enter_with_rule(request: HttpRequest, account: Account) -> None:
-    """Sign in an account that has just been made, with a password; where this server asks it for a second
-    factor, that is set up before anything else."""
+    """Sign in a new account, with a password; if this server requires a second factor, that is set up
+    first."""
     login(request, account, backend=BACKEND)
     sessions.mark_confirmed(request.session)
     if second_factor.lacks_second_factor(account):
@@ -117,7 +118,7 @@ def enter_with_rule(request: HttpRequest, account: Account) -> None:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor_step(request: HttpRequest) -> HttpResponse:
-    """Where a sign-in asks for a code: one of the app's, or a recovery code."""
+    """Ask for the code of a sign-in: one of the app's, or a recovery code."""
     pending: Any = request.session.get(PENDING)
     account = _pending_account(pending)
     if account is None:
@@ -150,7 +151,7 @@ def second_factor_step(request: HttpRequest) -> HttpResponse:
 
 
 def _pending_account(pending: Any) -> Account | None:
-    """Who gave the right password some minutes ago, and has still that password; None otherwise."""
+    """Return the account whose password was right some minutes ago, and is unchanged; None otherwise."""
     if not isinstance(pending, dict) or not (
         0 <= database.now().timestamp() - pending["at"] <= PENDING_SECONDS
     ):
@@ -165,24 +166,24 @@ def _signed_in(request: HttpRequest, account: Account, *, then: str, by_password
     login(request, account, backend=BACKEND)
     for over in (PENDING, sessions.SET_UP_FIRST):
         request.session.pop(over, None)
-    # Who has a password may do more than work, also where they came by a platform's address before.
+    # An account with a password may do more than work, even if it came by a platform's address before.
     request.session.pop(sessions.VISIT, None)
     if by_password:
         sessions.mark_confirmed(request.session)
     if second_factor.lacks_second_factor(account):
         request.session[sessions.SET_UP_FIRST] = True
         then = reverse("set_up_second_factor")
-    # What does not begin so is taken for the name of a route.
+    # Anything else is the name of a route.
     there = then.startswith(("/", "http://", "https://"))
     answer = redirect(then if there else settings.LOGIN_REDIRECT_URL)
     limits.remember(request, answer, limits.folded_name(account.get_username()))
     return answer
 
 
-# Whose session is over already must not be led back here by the sign-in page: this takes no GET.
+# A visitor whose session has ended must not be led back here by the sign-in page: this accepts no GET.
 @method_decorator(login_not_required, name="dispatch")
 class SignOut(LogoutView):
-    """Ends the session, by POST only, and leads to the sign-in page."""
+    """Ends the session, only by POST, and redirects to the sign-in page."""
 
     http_method_names = ["post"]
     next_page = "sign_in"

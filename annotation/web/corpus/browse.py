@@ -1,4 +1,4 @@
-"""Pages to look at corpora and their images: home, one corpus, one image."""
+"""Pages of corpora and their images: home, one corpus, one image."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.corpus.inspection import inspect
 from annotation.web.corpus.tagged import tag_address, unfound_tags
 
-#: Corpora on a page of the list, and the ways to sort it.
+#: Number of corpora on a page of the list, and its sort orders.
 CORPORA_PER_PAGE = 20
 _SORTS = {
     "name": SortColumn(gettext_lazy("name"), "name"),
@@ -39,13 +39,15 @@ _SORTS = {
 @require_safe
 @for_roles(*BROWSING, ANNOTATOR)
 def home(request: HttpRequest) -> HttpResponse:
-    """The published corpora that are open to one, each with a strip of its pictures; searched, sorted and
-    paged by the address. Who only annotates goes to their tasks."""
+    """List the published corpora that are open to the account, each with a strip of its pictures.
+
+    Annotators without other roles are redirected to their tasks.
+    """
     account = account_of(request)
     if not account.has_role_somewhere(*BROWSING):
         return redirect("tasks")
     if not account.has_role_somewhere(*BROWSING, corpora=True):
-        return redirect("campaigns")  # their roles are for campaigns alone
+        return redirect("campaigns")  # its roles are only for campaigns
     corpora = corpora_of(account, *BROWSING).filter(published=True)
     page = list_page(corpora, request.GET, sorts=_SORTS, number=CORPORA_PER_PAGE)
     about = {
@@ -62,7 +64,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
 def corpus_detail(request: HttpRequest, corpus: Corpus) -> HttpResponse:
-    """One corpus: what its layers hold, and its images by the filter in the address."""
+    """Show one corpus: the content of its layers, and its images by the filter in the address."""
     selection = filter_in(request.GET)
     behind = update_layers(corpus)
     layers = browse.layers_of(corpus)
@@ -111,7 +113,7 @@ def corpus_detail(request: HttpRequest, corpus: Corpus) -> HttpResponse:
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
 def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
-    """One image: the picture with its boxes, its captions with their mentions, its chains."""
+    """Show one image: the picture with its boxes, its captions with their mentions, its chains."""
     image = image_in(corpus, key)
     selection = filter_in(request.GET)
     update_layers_of_image(image)
@@ -152,8 +154,8 @@ def image_detail(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse
 def _late(
     request: HttpRequest, corpus: Corpus, behind: Mapping[str, int]
 ) -> list[tuple[str, int, Campaign | None]]:
-    """The layers that are behind their answers: name, images behind, and the campaign of each where the
-    person who asks may have it brought up."""
+    """Return the layers that are behind their answers: name, number of images behind, and the campaign of
+    each if the caller may have it refreshed."""
     account = account_of(request)
     made_by = {row.name: row for row in Campaign.objects.filter(corpus=corpus, name__in=behind)}
     return [
@@ -163,9 +165,9 @@ def _late(
 
 
 def image_in(corpus: Corpus, key: str) -> Image:
-    """The image of that key; raises Http404 where the corpus has none."""
+    """Return the image of that key. Raises Http404 if the corpus has none."""
     try:
-        if "\0" in key:  # PostgreSQL refuses to look for it
+        if "\0" in key:  # PostgreSQL rejects it
             raise Image.DoesNotExist
         return Image.objects.select_related("corpus").get(corpus=corpus, key=key)
     except Image.DoesNotExist:
@@ -174,7 +176,7 @@ def image_in(corpus: Corpus, key: str) -> Image:
 
 
 def _layer(layers: list[Layer], name: str) -> Layer | None:
-    """The layer called `name`; without a name the first, if there is one."""
+    """Return the layer called `name`; without a name the first, if there is one."""
     if not name:
         return layers[0] if layers else None
     for layer in layers:
@@ -185,13 +187,13 @@ def _layer(layers: list[Layer], name: str) -> Layer | None:
 
 
 def _with(known: Iterable[str], name: str) -> list[str]:
-    """The choices of a select, with one that only the address knows."""
+    """Return the choices of a select, including one that only the address contains."""
     choices = list(known)
     return choices if not name or name in choices else [*choices, name]
 
 
 def _dropping(selection: Filter, layer: str) -> list[tuple[str, str]]:
-    """What is filtered by, in words, each with the address that no longer does."""
+    """Return the active filters in words, each with the address without it."""
     drops: list[tuple[str, dict[str, Any]]] = []
     if selection.split:
         drops.append((_("split %(name)s") % {"name": selection.split}, {"split": ""}))
@@ -207,7 +209,7 @@ def _dropping(selection: Filter, layer: str) -> list[tuple[str, str]]:
 
 
 def size_of(image: Image) -> tuple[int, int] | None:
-    """The picture's own size where its row does not tell it."""
+    """Return the picture's own size if its row has none."""
     if not image.picture or (image.width and image.height):
         return None
     return picture_size(image.picture)

@@ -1,4 +1,4 @@
-"""One image with one layer, put into words and shapes for the inspector's template."""
+"""One image with one layer, in words and shapes for the inspector's template."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from annotation.selectors.browse import LayerRows
 from annotation.web.common.marking import MarkedCaption, mark_words
 from annotation.web.common.overlay import DrawnBox, Frame, Tag, draw_overlay, hue, letters
 
-#: The stages at which a chain waits for somebody, in words.
+#: Labels of the stages at which a chain waits.
 OPEN = {
     REQUIREMENT: gettext_lazy("open: requirement"),
     DRAWING: gettext_lazy("open: drawing"),
@@ -26,7 +26,7 @@ OPEN = {
 
 @dataclass(slots=True)
 class ChainView:
-    """A chain of the list: its number on this page (from 1), what it is called, what became of it."""
+    """A chain of the list: its number on this page (from 1), its name, its state."""
 
     chain: Chain
     number: int
@@ -44,7 +44,7 @@ class ChainView:
 
     @property
     def drawn_by(self) -> str:
-        """How many of its boxes a model annotator drew, in words; "" where people drew all."""
+        """How many of its boxes a model annotator drew, in words; "" if people drew all."""
         if not self.by_model:
             return ""
         if self.by_model == len(self.boxes):
@@ -53,7 +53,7 @@ class ChainView:
 
     @property
     def verdict(self) -> str:
-        """Its boxes, or why it has none, or where its box loop stands."""
+        """Its boxes, or why it has none, or its stage in the box loop."""
         chain = self.chain
         if chain.stage and chain.stage not in CLOSED_STAGES:
             words = OPEN.get(chain.stage, chain.stage)
@@ -77,14 +77,14 @@ class ChainView:
 
     @property
     def spoken(self) -> str:
-        """How many mentions it has, in words."""
+        """The number of its mentions, in words."""
         count = len(self.mentions)
         return ngettext("%(count)d mention", "%(count)d mentions", count) % {"count": count}
 
 
 @dataclass(slots=True)
 class Inspection:
-    """Everything the inspector shows of one layer; `frame` is None where nothing can be drawn."""
+    """Everything that the inspector shows of one layer; `frame` is None if nothing can be drawn."""
 
     captions: list[MarkedCaption]
     chains: list[ChainView] = field(default_factory=list)
@@ -105,8 +105,8 @@ def inspect(
 ) -> Inspection:
     """Number the chains of `image`, name their boxes and mark their mentions.
 
-    `size` is the picture's own, where its row does not know it. Without a picture boxes are
-    laid over a blank that just holds them. `lit` is the number of the chain to bring out.
+    `size` is the picture's own, if its row has none. Without a picture, boxes are drawn over a blank area
+    that contains them. `lit` is the number of the chain to highlight.
     """
     if rows is None:
         return Inspection(
@@ -137,7 +137,7 @@ def inspect(
 
 
 def _tagged(rows: LayerRows, numbered: dict[int, ChainView]) -> list[tuple[Box, list[Tag]]]:
-    """Each box with one tag for every chain it depicts; a chain with a single box needs no letter."""
+    """Return each box with one tag for every chain it depicts; a chain with a single box needs no letter."""
     counts: dict[int, int] = defaultdict(int)
     for box in rows.boxes:
         for link in box.links.all():
@@ -167,7 +167,7 @@ def _chain_lines(
 
 
 def _record(mention: Mention, words: dict[int, Caption]) -> terms.Mention | None:
-    """The mention as the protocol speaks of it; None where it points past its caption's end."""
+    """Return the mention as a protocol record; None if it extends beyond its caption."""
     caption = words[mention.caption_id]
     tokens = tuple(caption.words[mention.start : mention.end])
     if len(tokens) < mention.end - mention.start:

@@ -1,4 +1,4 @@
-"""Pages of a corpus's tags: which there are, how often, and as a file."""
+"""Pages of a corpus's tags: the list with frequencies, and a file."""
 
 import csv
 import json
@@ -28,14 +28,14 @@ from annotation.web.common.access import BROWSING, CORPUS_OF_ADDRESS, for_roles_
 from annotation.web.common.filters import filter_query, query_number
 from phrasebox.spreadsheets import escape_formula
 
-#: Digits after the point of a score in a file.
+#: Decimal digits of a score in a file.
 _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class UnfoundTags:
-    """Why a query for tags finds nothing: `wrong` with it, or `unknown` tags, each with the addresses of the
-    same query with a tag that is written alike."""
+    """Why a query for tags has no results: an error `wrong`, or `unknown` tags, each with the addresses of
+    the same query with a similarly spelled tag."""
 
     error: str = ""
     unknown: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
@@ -45,7 +45,7 @@ class UnfoundTags:
 
 
 def unfound_tags(corpus: Corpus, selection: Filter, layer: str) -> UnfoundTags:
-    """The tags of a filter that the corpus lacks, with alternatives; empty where all are there."""
+    """Return the tags of a filter that the corpus lacks, with alternatives; empty if there are none."""
     if not selection.tags:
         return UnfoundTags()
     try:
@@ -71,14 +71,14 @@ def unfound_tags(corpus: Corpus, selection: Filter, layer: str) -> UnfoundTags:
 
 
 def tag_address(corpus: Corpus, tag: str) -> str:
-    """The page with the corpus's images that have a tag."""
+    """Return the address of the page with the corpus's images that have a tag."""
     return f"{reverse('corpus', args=[corpus.name])}?{urlencode({'tags': written_tag(tag)})}"
 
 
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
 def corpus_tags(request: HttpRequest, corpus: Corpus) -> HttpResponse:
-    """The tags of a corpus, the most frequent first, a page at a time."""
+    """List the tags of a corpus, the most frequent first, in pages."""
     tag_list = tag_list_of(corpus)
     contains = request.GET.get("contains", "").replace("\0", "").strip()[:100]
     skip = query_number(request.GET, "skip") or 0
@@ -101,7 +101,8 @@ def corpus_tags(request: HttpRequest, corpus: Corpus) -> HttpResponse:
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, *BROWSING)
 def corpus_tags_export(request: HttpRequest, corpus: Corpus, form: str) -> HttpResponseBase:
-    """The tags of all images, as `rank_tags` writes them: JSON lines, or a table with a row for each tag."""
+    """Export the tags of all images, in the formats of `rank_tags`: JSON lines, or a table with a row for
+    each tag."""
     if tag_list_of(corpus) is None:
         raise Http404(_("Corpus “%(name)s” has no tags.") % {"name": corpus.name})
     images = tagged_images(corpus)
@@ -127,7 +128,7 @@ def _table(images: Iterator[tuple[str, list[ScoredTag]]]) -> Iterator[str]:
 
 
 class _Echo:
-    """A file that gives back what is written to it."""
+    """A file whose `write` returns its argument."""
 
     def write(self, text: str) -> str:
         return text

@@ -1,4 +1,4 @@
-"""What is done with drafts as wholes: begun, listed, deleted, their settings taken in and out."""
+"""Acts on whole drafts: create, list, delete, export and import of their settings."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +21,7 @@ from annotation.web.staff.campaign_pages import result_message
 @never_cache
 @for_roles(RESEARCHER, corpora=True)
 def draft_list(request: HttpRequest) -> HttpResponse:
-    """One's drafts, and the beginning of another: its corpus."""
+    """List the account's drafts, and create another: its corpus."""
     account = account_of(request)
     corpora = corpora_of(account, RESEARCHER).filter(published=True).order_by("name")
     if request.method == "POST":
@@ -45,7 +45,7 @@ def draft_list(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_draft
 def draft_delete(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
-    """Throw a draft away."""
+    """Delete a draft."""
     keeping.throw_away(draft=plan.draft)
     messages.success(request, _("Draft “%(name)s” deleted.") % {"name": plan.name})
     return redirect("campaign_drafts")
@@ -55,7 +55,7 @@ def draft_delete(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
 @never_cache
 @for_draft
 def draft_settings(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
-    """All settings of a draft as TOML: copied from here, or taken in; they then stand in the steps."""
+    """Show all settings of a draft as TOML, to be copied; POST imports them into the steps."""
     problem, status = "", 200
     text = request.POST.get("settings", as_toml(plan.settings))
     if request.method == "POST":

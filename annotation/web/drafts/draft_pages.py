@@ -1,4 +1,4 @@
-"""What the pages of drafts share: whose draft it is, its steps, and how a task is shown without being one."""
+"""Common parts of the pages of drafts: the owner, the steps, and the preview of a task."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ STEP_TITLES: dict[str, TranslatableText] = {
 
 @dataclass(frozen=True, slots=True)
 class StepInList:
-    """A step in the list of steps: its title, whether it is this one, whether something is wrong in it."""
+    """A step in the list of steps: its title, whether it is the current one, whether it has errors."""
 
     key: str
     title: TranslatableText
@@ -51,7 +51,7 @@ class StepInList:
 def for_draft(
     view: Callable[Concatenate[HttpRequest, DraftPlan, _P], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Let a view be opened by researchers for drafts of their own; the view gets what the draft says."""
+    """Permit a view to researchers for their own drafts; the view gets the draft's plan."""
 
     @wraps(view)
     def guarded(request: HttpRequest, draft: int, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -64,7 +64,7 @@ def for_draft(
 
 
 def draft_frame(plan: DraftPlan, step: str, **more: Any) -> dict[str, Any]:
-    """What every page of a draft needs."""
+    """Return the common context of a draft's pages."""
     steps = [
         StepInList(key, STEP_TITLES[key], key == step, bool(plan.problems_of(key))) for key in fields.STEPS
     ]
@@ -84,7 +84,7 @@ def draft_frame(plan: DraftPlan, step: str, **more: Any) -> dict[str, Any]:
 
 
 def kind_of_draft(plan: DraftPlan, kind: str) -> str:
-    """A kind of question that the draft asks; raises Http404 on any other."""
+    """Return a kind of question of the draft. Raises Http404 for any other."""
     if kind not in plan.kinds:
         raise Http404(_("This draft does not ask “%(kind)s”.") % {"kind": kind[:60]})
     return kind
@@ -96,7 +96,7 @@ def preview_page(
     entered: dict[str, str] | None = None,
     problem: BadAnswer | None = None,
 ) -> TaskPage:
-    """A question laid out as its task page has it; nobody holds it."""
+    """Lay out a question like its task page; there is no lease."""
     return _laid_out(
         plan, TASK_TYPES.get(posed.kind), posed.content, displayed_image(posed.image), entered, problem
     )
@@ -105,8 +105,8 @@ def preview_page(
 def practice_page(
     plan: DraftPlan, kind: str, number: int, entered: dict[str, str], problem: BadAnswer | None
 ) -> TaskPage | None:
-    """An item of practice laid out as a task page has it, in the place of what the corpus cannot show; None
-    where the kind has none."""
+    """Lay out an item of practice like a task page, as a substitute for what the corpus cannot show; None if
+    the kind has none."""
     items = PRACTICE.get(kind).items if kind in PRACTICE else ()
     if not items:
         return None
@@ -137,7 +137,8 @@ def _laid_out(
 
 
 def text_of_draft(plan: DraftPlan, kind: str) -> CampaignText:
-    """What workers will read of a kind: the text of the campaign that the draft is like, else ours."""
+    """Return the text of a kind for workers: that of the campaign that the draft is modelled on, else the
+    built-in one."""
     like = plan.like
     text = (
         instructions.current_text(campaign=like, kind=kind)

@@ -1,6 +1,6 @@
 """Marking control items: the real question about twelve pictures at once, answered by the draft's owner.
 
-Words and ticks are marked on a grid; boxes are drawn one picture after the other, in the workers' editor.
+Words and ticks are marked on a grid; boxes are drawn picture by picture, in the workers' editor.
 """
 
 from collections.abc import Mapping
@@ -46,16 +46,16 @@ from annotation.web.drafts.draft_pages import draft_frame, for_draft, kind_of_dr
 from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
-#: Grids that can be turned to; nobody marks as many pictures.
+#: Maximum number of grids; nobody marks as many pictures.
 _TURNS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class MarkCard:
-    """A picture of the grid with its question: choices or texts to be ticked, what was marked, what is wrong.
+    """A picture of the grid with its question: choices or texts to be ticked, the mark, the error.
 
     `name` is that of its fields. `texts`: each with its number, and whether it is ticked. `drawn`: boxes of a
-    drawing, None where nobody drew; `done` where no more is missing.
+    drawing, None if nobody drew; `done` if no box is missing.
     """
 
     name: str
@@ -80,8 +80,8 @@ class MarkCard:
 @never_cache
 @for_draft
 def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse:
-    """The grid of a kind; POST keeps every answer that can be a control item, and says what is wrong with the
-    others."""
+    """Show the grid of a kind; POST stores every answer that can be a control item, and shows the errors of
+    the others."""
     kind = kind_of_draft(plan, kind)
     if kind not in marked_kinds(plan.tasks):
         raise Http404(_("Nobody can grade answers to “%(kind)s”.") % {"kind": kind_in_words(kind)})
@@ -131,7 +131,7 @@ def mark_items(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
 @never_cache
 @for_draft
 def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse:
-    """The right boxes of one picture, drawn one after the other until no further one is missing."""
+    """Ask for the right boxes of one picture, one after the other until none is missing."""
     kind = kind_of_draft(plan, kind)
     if not kind_of(kind).draws:
         raise Http404(_("No boxes are drawn for “%(kind)s”.") % {"kind": kind_in_words(kind)})
@@ -192,12 +192,12 @@ def mark_boxes(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse
 
 
 def _with_boxes(question: PosedQuestion, mark: Mark | None) -> dict[str, Any]:
-    """What the page shows: the question, beside the boxes that were drawn already."""
+    """Return the content to show: the question with the boxes drawn so far."""
     return {**question.content, "boxes": list(mark["known"]) if mark is not None else []}
 
 
 def _after_drawing(plan: DraftPlan, posed: list[PosedQuestion], marked: MarkKey, offset: int) -> str:
-    """The next picture of the grid that is not finished; the grid where all are."""
+    """Return the address of the next unfinished picture of the grid; the grid if there is none."""
     done = marks_of(plan)
     after = [question.key for question in posed]
     after = after[after.index(marked.image) + 1 :] + after[: after.index(marked.image)]
@@ -210,7 +210,7 @@ def _after_drawing(plan: DraftPlan, posed: list[PosedQuestion], marked: MarkKey,
 
 
 def _purpose_and_offset(request: HttpRequest, kind: str) -> tuple[str, int]:
-    """What the items are for, and which grid, by the address."""
+    """Return the purpose of the items, and the number of the grid, from the address."""
     purpose = request.GET.get("purpose", "")
     purpose = purpose if purpose in purposes_of(kind) else Control.QUALIFICATION
     return purpose, min(query_number(request.GET, "offset") or 0, _TURNS)
@@ -225,7 +225,7 @@ def _address(plan: DraftPlan, kind: str, purpose: str, offset: int) -> str:
 def _store_marks(
     plan: DraftPlan, posed: list[PosedQuestion], purpose: str, form_data: Mapping[str, str]
 ) -> dict[str, str]:
-    """Keep what a grid sent; by card, what is wrong with the others."""
+    """Store the marks of a grid; return the errors of the others by card."""
     marks, cleared, wrongs = list[Mark](), list[MarkKey](), dict[str, str]()
     for number, question in enumerate(posed):
         if f"mark-{number}-of" not in form_data and not _has_answer(number, form_data):
@@ -259,12 +259,12 @@ def _has_answer(number: int, form_data: Mapping[str, str]) -> bool:
 
 
 def _is_for(posed: PosedQuestion, number: int, form_data: Mapping[str, str]) -> bool:
-    """Whether what a card was given is about this very question: the grid is drawn again each time."""
+    """Whether a card's answer belongs to this question: the grid is drawn again each time."""
     return form_data.get(f"mark-{number}-of") == posed.stamp
 
 
 def _answered(posed: PosedQuestion, number: int, form_data: Mapping[str, str]) -> Any:
-    """The answer that a card was given: a word, ticks, or None."""
+    """Return the answer of a card: a word, ticks, or None."""
     if "blocks" in posed.content:
         (block,) = posed.content["blocks"]
         ticks = [f"mark-{number}-{index}" in form_data for index in range(len(block["captions"]))]
@@ -274,7 +274,7 @@ def _answered(posed: PosedQuestion, number: int, form_data: Mapping[str, str]) -
 
 
 def _words(kind: str) -> tuple[str, ...]:
-    """The answers that a control item may have."""
+    """Return the possible answers of a control item."""
     about = kind_of(kind)
     return tuple(word for word in about.answers if not about.strata or word in about.strata)
 
@@ -290,7 +290,7 @@ def _card(
 ) -> MarkCard:
     kind, name = kind_of(posed.kind), f"mark-{number}"
     if form_data is not None and not _is_for(posed, number, form_data):
-        form_data = None  # it is about another picture
+        form_data = None  # it belongs to another picture
     mark = marks_of(plan).get(MarkKey(posed.kind, purpose, posed.key))
     if mark is not None and not is_about(mark, posed):
         mark = None
@@ -328,7 +328,7 @@ def _card(
 
 
 def _counts(plan: DraftPlan, kind: str, purpose: str) -> list[tuple[Any, int]]:
-    """How many items there are of each answer, of all grids."""
+    """Return the number of items for each answer, over all grids."""
     counts: Mapping[str, int] = strata_of_marks(plan).get((kind, purpose)) or {}
     return [(answer_in_words(kind, answer), number) for answer, number in sorted(counts.items())]
 

@@ -1,4 +1,4 @@
-"""A task of a draft as a worker will see it: the real page of its kind. Nothing of it is stored."""
+"""Preview of a draft's task on the real page of its kind. Nothing is stored."""
 
 from http import HTTPStatus
 from typing import Any
@@ -31,7 +31,8 @@ from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, kind_i
 @never_cache
 @for_draft
 def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpResponse:
-    """Question `n` of a kind about the draft's corpus; POST says what would be stored, and stores nothing."""
+    """Show question `n` of a kind about the draft's corpus; POST shows what would be stored, and stores
+    nothing."""
     kind = kind_of_draft(plan, kind)
     number = min(query_number(request.GET, "n") or 0, 1000)
     posed = posed_page(plan, kind, offset=number)
@@ -75,7 +76,7 @@ def preview_task(request: HttpRequest, plan: DraftPlan, kind: str) -> HttpRespon
 
 
 def _in_words(kind: str, answer: Answer) -> str:
-    """What would be stored of an answer."""
+    """Return in words what would be stored of an answer."""
     if answer.flag:
         return str(FLAGS_IN_WORDS.get(answer.flag, answer.flag))
     text = str(answer_in_words(kind, answer.answer))

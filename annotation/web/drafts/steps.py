@@ -1,4 +1,4 @@
-"""The steps of a draft: each is shown, kept as it was typed, and looked at; the last one opens it."""
+"""The steps of a draft: each is shown, stored as entered, and checked; the last one opens the campaign."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,9 +49,9 @@ from annotation.web.common.request_forms import TypedForm, setting_field
 from annotation.web.drafts.draft_pages import draft_frame, for_draft
 from annotation.web.staff.wording import PURPOSES, answer_in_words, kind_in_words
 
-#: Where the form of a step leads besides to another step: nowhere, or to the campaign.
+#: Targets of a step's form besides other steps: the same page, or the campaign.
 STAY, OPEN_NOW = "stay", "open-now"
-#: The chain's tasks are of several kinds, which no type describes as a whole.
+#: The chain has tasks of several kinds, which no single type describes.
 _CHAIN_TITLE = gettext_lazy("Phrases and boxes")
 _CHAIN_SAYS = gettext_lazy(
     "Which phrases of the captions refer to the same thing, and where it is in the picture. Six small "
@@ -62,7 +62,7 @@ _CHAIN_YIELDS = gettext_lazy("chains of phrases, each with its boxes, as in Flic
 
 @dataclass(frozen=True, slots=True)
 class TasksCard:
-    """What a campaign may ask, as a card: a sample picture, what workers do, and what it yields."""
+    """The tasks of a campaign, as a card: a sample picture, the work, and its result."""
 
     tasks: str
     title: TranslatableText
@@ -75,7 +75,7 @@ class TasksCard:
 
 @dataclass(frozen=True, slots=True)
 class PayRow:
-    """A kind of question: its pay, seconds an answer, and the hourly rate that follows."""
+    """A kind of question: its pay, seconds per answer, and the resulting hourly rate."""
 
     kind: str
     name: TranslatableText
@@ -88,7 +88,7 @@ class PayRow:
 
 @dataclass(frozen=True, slots=True)
 class MarkedRow:
-    """A kind of question whose items are marked by hand: how many there are, by use."""
+    """A kind of question with hand-marked items: their numbers, by purpose."""
 
     kind: str
     name: TranslatableText
@@ -100,8 +100,8 @@ class MarkedRow:
 @never_cache
 @for_draft
 def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse:
-    """One step. A POST keeps what was typed and goes where its button says; where this step is wrong, "next"
-    stays."""
+    """Show one step. POST stores the input and continues where its button says; "next" stays on a step with
+    errors."""
     if step not in fields.STEPS:
         raise Http404(_("There is no step “%(step)s”.") % {"step": step[:40]})
     status, tried = HTTPStatus.OK, request.method == "POST"
@@ -124,7 +124,7 @@ def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse
         if not problems:
             return redirect("draft_step", plan.draft.pk, step)
         status = HTTPStatus.CONFLICT
-    # What nobody has typed yet is not reproached with being wrong.
+    # Empty fields that nobody has filled in yet show no errors.
     show_problems = tried or any(name in plan.draft.fields for name in plan.problems_of(step))
     wrongs = plan.problems_of(step) if show_problems else {}
     form = _step_form(plan, step, wrongs)
@@ -144,7 +144,7 @@ def draft_step(request: HttpRequest, plan: DraftPlan, step: str) -> HttpResponse
 
 
 def _step_form(plan: DraftPlan, step: str, wrongs: Mapping[str, str]) -> TypedForm:
-    """The fields of a step, with what was typed into them."""
+    """Return the fields of a step, with their input."""
     form_fields: dict[str, forms.Field] = {}
     if step == fields.CORPUS_STEP:
         splits = [name for name in split_names(plan.corpus) if name] if plan.corpus is not None else []
@@ -191,7 +191,7 @@ def _save(request: HttpRequest, plan: DraftPlan, step: str) -> None:
 
 
 def _opened(request: HttpRequest, plan: DraftPlan) -> HttpResponse:
-    """The campaign of the draft, its images being opened. Raises CampaignError and JobError."""
+    """Open the campaign of the draft and its images. Raises CampaignError and JobError."""
     actor = account_of(request)
     campaign = open_draft(
         draft=plan.draft,
@@ -221,7 +221,8 @@ def _of_questions(request: HttpRequest, plan: DraftPlan, form: TypedForm) -> dic
 
 
 def _cards(chosen: str) -> list[TasksCard]:
-    """A card for everything that campaigns may ask; each with another scene of practice, while they last."""
+    """Return a card for each possible choice of tasks, each with another scene of practice while they
+    last."""
     cards, used = [], set[str]()
     for tasks in all_tasks():
         kinds, chain = kinds_of_tasks(tasks), tasks == ENTITIES

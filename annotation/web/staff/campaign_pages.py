@@ -1,4 +1,4 @@
-"""What all pages of campaigns share: the campaign of an address, its frame, and how acts end."""
+"""Common parts of the pages of campaigns: the campaign of an address, its frame, and messages of acts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ CAMPAIGN_OF_ADDRESS = AddressedThing(
 
 
 def campaign_frame(request: HttpRequest, campaign: Campaign, tab: str, **more: Any) -> dict[str, Any]:
-    """What every page of a campaign needs: which of its pages this is, and what its reader may do."""
+    """Return the common context of a campaign's pages: the current page, and what its reader may do."""
     account = account_of(request)
     scope = campaign.scope
     return {
@@ -40,8 +40,8 @@ def campaign_frame(request: HttpRequest, campaign: Campaign, tab: str, **more: A
 
 
 def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
-    """The layers of a campaign's corpus that the caller may read: all with a role on the corpus, else the
-    campaign's own."""
+    """Return the layers of a campaign's corpus that the caller may read: all with a role for the corpus, else
+    the campaign's own."""
     layers = layers_of(campaign.corpus)
     if account_of(request).has_role(*BROWSING, on=campaign.corpus.scope):
         return layers
@@ -49,14 +49,14 @@ def layers_open(request: HttpRequest, campaign: Campaign) -> list[Layer]:
 
 
 def act_form(request: HttpRequest, operation: str, *, ids: str = "%s", **initial: str) -> RequestForm:
-    """The form of an operation on its own page."""
+    """Return the form of an operation on its own page."""
     return RequestForm(operation_named(operation), account_of(request), initial=initial, ids=ids)
 
 
 @contextmanager
 def result_message(request: HttpRequest, *errors: type[Exception]) -> Iterator[Callable[[str], None]]:
-    """Do an act and show on the next page how it ended: the text given to the yielded function, or the
-    message of the one of `errors` that was raised."""
+    """Show on the next page the result of an act: the text passed to the yielded function, or the message of
+    one of `errors`."""
     try:
         yield lambda text: messages.success(request, text)
     except errors as error:
@@ -64,6 +64,6 @@ def result_message(request: HttpRequest, *errors: type[Exception]) -> Iterator[C
 
 
 def query_string(**values: str | int | None) -> str:
-    """`?...` of these values, without empty ones; "" where there is none."""
+    """Return `?...` for these values, without empty ones; "" if there is none."""
     fields = {name: value for name, value in values.items() if value not in ("", None)}
     return f"?{urlencode(fields)}" if fields else ""

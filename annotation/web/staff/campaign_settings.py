@@ -1,6 +1,5 @@
-"""A campaign's settings: value, default and where that is from; their versions, and how they change. And its
-instructions and its consent text, read and written again.
-"""
+"""A campaign's settings with defaults and sources, their versions and changes; and its instructions and
+consent text, shown and edited."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -26,15 +25,15 @@ from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame
 from annotation.web.staff.wording import kind_in_words
 
-#: Images that are reopened while somebody waits; a job reopens more.
+#: Maximum number of images that are reopened during a request; a job reopens more.
 MOST_REOPENED = 300
-#: Characters of a setting that the page shows; the form to change it has all.
+#: Maximum number of characters of a setting on the page; the form to change it shows all.
 LONGEST_VALUE = 80
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting as it stands; `default` is given where it is another. `source` is the default's."""
+    """One setting with its current value; `default` is set if it differs. `source` is the default's."""
 
     name: str
     value: str
@@ -46,7 +45,7 @@ class SettingRow:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """All settings of a campaign and their versions, and the form of its stop rules."""
+    """Show all settings of a campaign and their versions, and the form of its stop rules."""
     settings, opened = settings_of(campaign.settings), images_by_version(campaign)
     form = RequestForm(operation_named("set_stop_rules"), account_of(request), initial=asdict(settings.stop))
     return render(
@@ -68,7 +67,7 @@ def settings_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Change a campaign's settings: first looked at, then put in force as the next version."""
+    """Change a campaign's settings: first a preview, then the next version."""
     account, operation = account_of(request), operation_named("change_settings")
     form_data = request.POST.copy()
     form_data["campaign"] = campaign.name
@@ -121,7 +120,7 @@ def settings_change(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _enqueued(request: HttpRequest, campaign: Campaign, change: ChangeSettingsRequest) -> bool:
-    """Whether a job was enqueued for the change, since more images are reopened than anybody waits for."""
+    """Whether a job was enqueued for the change, since it reopens more images than a request may."""
     account = account_of(request)
     plan = plan_settings(change, OperationContext(account))
     if plan.reopened <= MOST_REOPENED:
@@ -147,14 +146,14 @@ def _change_message(done: ChangedSettings) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """One version of the settings: when it came, who made it, and what it changed."""
+    """One version of the settings: its time, its author, and its changes."""
 
     row: SettingsVersion
     changed: list[tuple[str, str, str]]
 
 
 def versions_of(campaign: Campaign) -> list[VersionRow]:
-    """The versions of a campaign's settings, the newest first."""
+    """Return the versions of a campaign's settings, the newest first."""
     rows = settings_versions(campaign)
     flat = [settings_of(row.settings).flat() for row in rows]
     return [
@@ -171,7 +170,7 @@ def versions_of(campaign: Campaign) -> list[VersionRow]:
 
 
 def _tables(settings: CampaignSettings, tasks: str) -> list[tuple[str, list[SettingRow]]]:
-    """Every setting that matters to `tasks`, by the title of its table."""
+    """Return every setting that is relevant to `tasks`, by the title of its table."""
     tables: dict[str, list[SettingRow]] = {}
     values = settings.as_dict()
     for setting in setting_fields(tasks):
@@ -184,7 +183,7 @@ def _tables(settings: CampaignSettings, tasks: str) -> list[tuple[str, list[Sett
 
 
 def _value_text(value: Any) -> str:
-    """A value as people read it."""
+    """Return a value as text for people."""
     if value is None:
         return _("never")
     if isinstance(value, bool):
@@ -202,7 +201,7 @@ def _value_text(value: Any) -> str:
 def campaign_text_edit(
     request: HttpRequest, campaign: Campaign, kind: str = instructions.CONSENT
 ) -> HttpResponse:
-    """One text of a campaign: what workers read, a form to write it again, all versions."""
+    """Show one text of a campaign: the version for workers, a form to edit it, all versions."""
     if kind not in (instructions.CONSENT, *campaign.kinds):
         raise Http404(_("There is no text of “%(kind)s”.") % {"kind": kind})
     now = instructions.current_text(campaign=campaign, kind=kind)
@@ -228,5 +227,5 @@ def campaign_text_edit(
 
 
 def _name(kind: str) -> str:
-    """What a text is of, in words."""
+    """Return the title of a text."""
     return _("consent") if kind == instructions.CONSENT else str(kind_in_words(kind))

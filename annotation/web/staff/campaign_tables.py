@@ -1,4 +1,4 @@
-"""A campaign's figures, alarms and history, put into words for its first page."""
+"""A campaign's figures, alarms and history in words, for its first page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in
 #: The page that adds corpora; it belongs to no campaign.
 ADDS = "uploads"
 
-#: Alarm -> the page where it is dealt with, or the nearest to that, and what its link says.
+#: The page of each alarm where it can be handled, or the nearest to it, and the label of its link.
 HELPS = {
     "qualification": ("control_item_list", gettext_lazy("Add control items")),
     "no_controls": ("control_item_list", gettext_lazy("Add control items")),
@@ -47,7 +47,7 @@ HELPS = {
 }
 
 
-#: The fields that a line of the audit may name, in this order.
+#: The fields that a line of the audit log may show, in this order.
 _NAMED = (
     "of",
     "image",
@@ -66,7 +66,7 @@ _NAMED = (
 
 @dataclass(slots=True)
 class NextAct:
-    """Something that needs attention: in a sentence, what helps, and the page for it.
+    """Something that needs attention: a sentence, the remedy, and its page.
 
     `more` are others of its sort.
     """
@@ -80,7 +80,7 @@ class NextAct:
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """A figure with its name, and a sentence that says what it means."""
+    """A figure with its name, and a sentence that explains it."""
 
     name: str
     figure: str
@@ -89,7 +89,7 @@ class KeyFigure:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """How many chains stand at a stage, and which share of the most frequent one's that is, as SVG has it."""
+    """The number of chains at a stage, and its share of the most frequent one, for SVG."""
 
     name: str
     chains: int
@@ -99,7 +99,7 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class AgreementRow:
-    """How far two people agree on a kind of question, in words: each figure with its interval."""
+    """The agreement of two people on a kind of question, in words: each figure with its interval."""
 
     name: str
     of: DoubleCheckAgreement
@@ -124,7 +124,7 @@ class QuestionRow:
 
 @dataclass(frozen=True, slots=True)
 class WordedAct:
-    """A line of the audit in words."""
+    """A line of the audit log in words."""
 
     at: datetime
     who: str
@@ -133,8 +133,11 @@ class WordedAct:
 
 
 def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: bool) -> list[NextAct]:
-    """What needs attention, the alarms of one sort together. Links are those that a reader may follow: to
-    review, with `runs` to the other pages of the campaign, with `adds` to that which adds corpora."""
+    """Return what needs attention, with alarms of the same sort together.
+
+    Links are those that the reader may follow: to review, with `runs` to the other pages of the campaign,
+    with `adds` to the one that adds corpora.
+    """
     acts: dict[str, NextAct] = {}
     for alarm in alarms:
         if alarm.code in acts:
@@ -146,7 +149,7 @@ def acts_next(campaign: Campaign, alarms: Iterable[Alarm], *, runs: bool, adds: 
             address = reverse(page) if adds else ""
         elif page == "review" or page and runs:
             address = reverse(page, args=[campaign.name])
-        remedy = "" if address and capfirst(alarm.remedy) == link else alarm.remedy  # the link says it
+        remedy = "" if address and capfirst(alarm.remedy) == link else alarm.remedy  # the link contains it
         acts[alarm.code] = NextAct(alarm.text, remedy, address, str(link))
     return list(acts.values())
 
@@ -159,9 +162,9 @@ def key_figures(
     unchecked_kinds: Sequence[str] = (),
     timed: bool = True,
 ) -> list[KeyFigure]:
-    """The figures at the top of the page; `basis` is how work is paid, `paged` whether pages are asked,
-    `unchecked` the kinds of question at which nobody's accuracy is measured. Where answers took no time
-    (`timed` is false) there is neither pace nor pay."""
+    """Return the figures at the top of the page; `basis` is that of the pay, `paged` whether there are pages,
+    `unchecked_kinds` the kinds of question without measured accuracy. If answers took no time (`timed` is
+    false) there is neither speed nor pay."""
     figures = [_images(seen.funnel, paged)]
     if timed:
         figures += [_answer_rate(seen), _end(seen), _cost(seen, basis)]
@@ -183,7 +186,7 @@ def key_figures(
 def _images(funnel: Funnel, paged: bool) -> KeyFigure:
     share = 100 * funnel.complete // funnel.in_all if funnel.in_all else 0
     return KeyFigure(
-        # A page of several images stands with its first one: the others are not counted.
+        # A page of several images is counted with its first one.
         _("first images of pages complete") if paged else _("images complete"),
         _("%(complete)s of %(images)s")
         % {"complete": _grouped(funnel.complete), "images": _grouped(funnel.in_all)},
@@ -251,7 +254,7 @@ def _not_checked(kinds: Sequence[str]) -> KeyFigure:
 
 
 def funnel_rows(funnel: Funnel) -> list[StageRow]:
-    """Chains by stage, in the order in which one goes through them."""
+    """Return chains by stage, in the order of the workflow."""
     most = max(funnel.chains.values(), default=0) or 1
     return [
         StageRow(
@@ -262,7 +265,7 @@ def funnel_rows(funnel: Funnel) -> list[StageRow]:
 
 
 def kind_rows(seen: Overview) -> list[QuestionRow]:
-    """Every kind of question, in the order in which an image meets them."""
+    """Return every kind of question, in the order of the workflow."""
     rows = []
     for kind in seen.tasks:
         cost = seen.cost.kinds.get(kind)
@@ -281,7 +284,7 @@ def kind_rows(seen: Overview) -> list[QuestionRow]:
 
 
 def superseded_in_words(seen: Overview) -> str:
-    """How many answers lost their use because workers changed earlier ones; "" for none."""
+    """Return how many answers became superseded because workers changed earlier ones; "" for none."""
     if not seen.superseded_share:
         return ""
     says = ngettext(
@@ -294,7 +297,7 @@ def superseded_in_words(seen: Overview) -> str:
 
 
 def agreement_rows(agreement: Mapping[str, DoubleCheckAgreement]) -> list[AgreementRow]:
-    """The kinds of which questions were drawn for a second answer."""
+    """Return the kinds with questions that were drawn for a second answer."""
     return [
         AgreementRow(
             name=str(kind_in_words(kind)),
@@ -309,7 +312,7 @@ def agreement_rows(agreement: Mapping[str, DoubleCheckAgreement]) -> list[Agreem
 
 
 def percent_in_words(of: IntervalEstimate | None) -> str:
-    """A share with its interval, in per cent; a dash where there is none."""
+    """Return a share with its interval, in per cent; a dash if there is none."""
     if of is None:
         return "–"
     ends = {"low": round(100 * of.low), "high": round(100 * of.high)}
@@ -317,7 +320,7 @@ def percent_in_words(of: IntervalEstimate | None) -> str:
 
 
 def interval_in_words(of: IntervalEstimate | None) -> str:
-    """A figure with its interval, to hundredths; a dash where there is none."""
+    """Return a figure with its interval, to hundredths; a dash if there is none."""
     if of is None:
         return "–"
     value, low, high = (number_format(end, 2) for end in (of.value, of.low, of.high))
@@ -325,7 +328,7 @@ def interval_in_words(of: IntervalEstimate | None) -> str:
 
 
 def worded_acts(entries: Iterable[AuditEntry]) -> list[WordedAct]:
-    """Lines of the audit in words, with whatever names they hold."""
+    """Return lines of the audit log in words, with the names that they contain."""
     return [
         WordedAct(
             entry.at,

@@ -1,4 +1,4 @@
-"""Pages of campaigns as a whole: the list, opening one, one at a glance."""
+"""Pages of whole campaigns: the list, and the overview of one."""
 
 from typing import Any
 
@@ -38,20 +38,20 @@ from annotation.web.staff.campaign_tables import (
 from annotation.web.staff.wording import DRAWING_WAYS_IN_WORDS
 from phrasebox.registry import UnknownName
 
-#: Campaigns on a page of the list, and the ways to sort it.
+#: Number of campaigns on a page of the list, and its sort orders.
 CAMPAIGNS_PER_PAGE = 30
 _SORTS = {
     "new": SortColumn(gettext_lazy("newest"), "id", down=True),
     "name": SortColumn(gettext_lazy("name"), "name"),
 }
-#: Acts of the audit on the first page.
+#: Number of acts of the audit log on the first page.
 HISTORY = 12
 
 
 @require_safe
 @for_roles(*BROWSING)
 def campaign_list(request: HttpRequest) -> HttpResponse:
-    """The campaigns that are open to one, searched, sorted and paged by the address; the newest first."""
+    """List the campaigns that are open to the account; the newest first."""
     account = account_of(request)
     campaigns = campaigns_of(account, *BROWSING).select_related("corpus")
     state = request.GET.get("state", "")
@@ -78,7 +78,7 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """One campaign: what to do next, where it stands, its funnel, its questions, who did what."""
+    """Show one campaign: what to do next, its progress, its chains by stage, its questions, its acts."""
     settings = settings_of(campaign.settings)
     fresh = request.GET.get("fresh") == "1"
     seen = overview(campaign, settings.pay, fresh=fresh)
@@ -124,14 +124,14 @@ def campaign_detail(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _pilot(request: HttpRequest, campaign: Campaign, currency: str) -> dict[str, Any] | None:
-    """How many images a pilot skipped, and what they will take; or why that is not known."""
+    """Return how many images a pilot skipped, and their cost; or why that is unknown."""
     if campaign.pilot is None or campaign.state not in (Campaign.OPEN, Campaign.PAUSED):
         return None
     try:
         left = images_after_pilot(campaign)
     except (CampaignError, UnknownName) as error:  # Tags may have been made again since.
         return {"unreadable": str(error)}
-    if not left:  # opened by command meanwhile
+    if not left:  # opened by a command meanwhile
         return None
     return {
         "left": left,

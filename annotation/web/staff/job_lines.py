@@ -1,4 +1,4 @@
-"""Jobs as lines of a page: what each is, how far it is, what it came to.
+"""Jobs as lines of a page: title, progress, result.
 
 A page includes `annotation/staff/_jobs.html` with `jobs`, which are `JobView`s.
 """
@@ -21,15 +21,14 @@ from annotation.models import Job
 from annotation.selectors.export_exclusions import missing_from_export
 from phrasebox.balance import BalanceSheet
 
-#: Arguments that set a job apart from others of its kind.
+#: Arguments that distinguish a job from others of its kind.
 _TELLING = ("name", "system", "batch", "format", "layer", "kind", "split", "model_annotator")
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as a line. `download` and `size` are of what it left to be fetched, `lacks` says what that does
-    not hold, `gone` that it is stored no longer, `sheet` is the balance sheet of an import, and `leads` is
-    the page of what it made."""
+    """A job as a line. `download` and `size` are of its file, `lacks` is what that does not contain, `gone`
+    that it was deleted, `sheet` is the balance sheet of an import, and `leads` is the page of its result."""
 
     job: Job
     title: str
@@ -45,7 +44,7 @@ class JobView:
 
     @property
     def percent(self) -> int:
-        """How far the job is, in whole per cent."""
+        """Progress of the job, in whole per cent."""
         return int(100 * self.job.share)
 
     @property
@@ -60,7 +59,7 @@ class JobView:
 
 
 def job_line(job: Job, *, leads: str = "") -> JobView:
-    """`job` as a line, with the page of what it made."""
+    """Return `job` as a line, with the page of its result."""
     left = jobs.remaining(job)
     return JobView(
         job=job,
@@ -75,14 +74,14 @@ def job_line(job: Job, *, leads: str = "") -> JobView:
 
 
 def _sheet(job: Job) -> tuple[str, ...]:
-    """What an import found, took and left."""
+    """Return what an import found, took and left."""
     if job.state != Job.DONE or not job.result.get("sheet"):
         return ()
     return tuple(sheet_text(read_result(BalanceSheet, job.result["sheet"])))
 
 
 def _download(job: Job) -> dict[str, Any]:
-    """What an export left to be fetched, and what that lacks."""
+    """Return the file of an export, and what it lacks."""
     if job.kind not in EXPORTS or job.state != Job.DONE:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""The page of a campaign's jobs: how far each is, exports and their downloads."""
+"""The page of a campaign's jobs: their progress, exports and downloads."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,14 +16,14 @@ from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, c
 from annotation.web.staff.job_lines import job_line
 from annotation.web.staff.wording import kind_in_words
 
-#: Jobs on the page, the newest.
+#: Number of jobs on the page, the newest.
 _NEWEST = 30
 
 
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """The campaign's newest jobs, and the form for an export."""
+    """Show the campaign's newest jobs, and the form for an export."""
     behind = update_layers(campaign.corpus, campaign.name)
     lines = [job_line(job) for job in recent_jobs(campaign=campaign, limit=_NEWEST)]
     opening = newest_opening(campaign)

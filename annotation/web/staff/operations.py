@@ -1,4 +1,4 @@
-"""The pages of operations that have none made by hand: their form, their jobs, what came out."""
+"""Generic pages of operations without a page of their own: form, jobs, result."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ from annotation.web.common.request_forms import RequestForm, query_request, say_
 from annotation.web.staff.job_lines import job_line
 from phrasebox.registry import UnknownName
 
-#: Jobs on a page, the newest.
+#: Number of jobs on a page, the newest.
 _JOBS = 10
 
 
@@ -44,7 +44,7 @@ def _has_page(operation: Operation) -> bool:
 @require_safe
 @login_required
 def operation_list(request: HttpRequest) -> HttpResponse:
-    """The operations that this server adds, as far as the caller may have them done."""
+    """List the operations that this server adds and the caller may run."""
     account, ours = account_of(request), {config.name for config in apps.get_app_configs()}
     added = [
         operation for operation in all_operations() if _has_page(operation) and operation.app not in ours
@@ -54,7 +54,7 @@ def operation_list(request: HttpRequest) -> HttpResponse:
 
 
 def _confirms(request: HttpRequest) -> bool:
-    """Whether the operation of an address asks for a password of an account that may have it done."""
+    """Whether the operation of an address requires the password of an account that may run it."""
     operation = _operation(request.path.rstrip("/").rpartition("/")[2])
     return operation.confirms and operation.permission.allows(account_of(request))
 
@@ -64,8 +64,8 @@ def _confirms(request: HttpRequest) -> bool:
 @login_required
 @confirmed_where(_confirms)
 def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """The form of an operation. Sent, it is done, or its job is enqueued; then the page is shown that the
-    field `next` names, where there is one."""
+    """Show the form of an operation. POST runs it, or enqueues its job, and redirects to the page in the
+    field `next`, if there is one."""
     account, operation = account_of(request), _operation(name)
     if not operation.permission.allows(account):
         return role_missing(request, *operation.permission.roles)
@@ -107,7 +107,7 @@ def operation_page(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _done_message(operation: Operation, result: Any) -> str:
-    """The message after an operation."""
+    """Return the message after an operation."""
     done = operation.page.done if operation.page is not None else ""
     if callable(done):
         return str(done(result))
@@ -117,7 +117,7 @@ def _done_message(operation: Operation, result: Any) -> str:
 @require_safe
 @login_required
 def operation_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """The file that an operation makes of what the address says."""
+    """Serve the file that an operation makes from the query string."""
     account, operation = account_of(request), _operation(name)
     if not isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
@@ -147,14 +147,14 @@ def _page(
 
 
 def _after(request: HttpRequest, operation: Operation, done: str) -> HttpResponse:
-    """Say that it was done, on the page that asked for it."""
+    """Show that it was done, on the page that requested it."""
     if done:
         messages.success(request, done)
     return redirect(_next(request) or reverse("operation", args=[operation.name]))
 
 
 def _next(request: HttpRequest) -> str:
-    """The path of the page that asked, where it is one of this server."""
+    """Return the path of the page that requested it, if it is on this server."""
     following = request.POST.get("next", "")
     same = url_has_allowed_host_and_scheme(following, request.get_host(), request.is_secure())
     return following if same and following.startswith("/") else ""

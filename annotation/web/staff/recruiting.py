@@ -1,4 +1,4 @@
-"""The page of who comes to a campaign, and how: links that invite, studies of crowd platforms."""
+"""The page of a campaign's recruitment: invitation links, studies of crowd platforms."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from annotation.workers import confirmation, invitations
 from annotation.workers.platform_visits import PROLIFIC, PROVIDERS
 from annotation.workers.requests.studies import study_address
 
-#: How platforms say who comes, in words.
+#: Labels of the ways in which platforms identify visitors.
 _WAYS = {
     Visit.LINK: gettext_lazy("signed links"),
     Visit.WEBHOOK: gettext_lazy("webhooks"),
@@ -30,7 +30,7 @@ _WAYS = {
 
 @dataclass(frozen=True, slots=True)
 class InvitationRow:
-    """An invitation as a line of the page; `over` says why it lets nobody in any more."""
+    """An invitation as a line of the page; `over` is why it admits nobody any more."""
 
     row: Invitation
     address: str
@@ -40,8 +40,8 @@ class InvitationRow:
 
 @dataclass(frozen=True, slots=True)
 class StudyRow:
-    """A study as a line of the page: where it leads, how its visitors are confirmed, and how many came,
-    completed it, were screened out, are confirmed, wait for that, are unverified, were refused."""
+    """A study as a line of the page: its address, how its visitors are confirmed, and the numbers of those
+    who came, completed it, were screened out, are confirmed, wait for that, are unverified, were rejected."""
 
     row: Study
     platform: str
@@ -59,7 +59,7 @@ class StudyRow:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def recruiting_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """How people come to this campaign."""
+    """Show how people come to this campaign."""
     languages = dict(settings.LANGUAGES)
     rows = campaign.invitations.select_related("campaign").order_by("-pk")
     studies = [_study(request, row) for row in campaign.studies.order_by("pk")]

@@ -1,4 +1,4 @@
-"""Pages for reviewers: the queue, one image with all that is behind it, and the forms for rulings."""
+"""Pages for reviewers: the queue, one image with its full history, and the forms for rulings."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ from annotation.web.staff.wording import FLAGS_IN_WORDS, REASONS_IN_WORDS, item_
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def review_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """The chains that wait for a reviewer, and what workers reported."""
+    """List the chains that wait for a reviewer, and workers' reports."""
     reason = request.GET.get("reason", "")
     reason = reason if reason in selector.REASONS else ""
     queue = selector.review_queue(campaign=campaign.pk, reason=reason, after=request.GET.get("after", ""))
@@ -64,14 +64,14 @@ def review_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def review_image(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
-    """An image of a campaign: chains, judgments, steps, rulings, and the forms to rule."""
+    """Show an image of a campaign: chains, judgments, steps, rulings, and the forms to rule."""
     return _image(request, campaign, key)
 
 
 @require_POST
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def ruling_make(request: HttpRequest, campaign: Campaign, key: str) -> HttpResponse:
-    """Make the ruling that a form asks for; where it is refused, say why and keep what was typed."""
+    """Make the ruling of a form; if it is rejected, show the reason and the input."""
     row = _open(campaign, key)
     try:
         ruling, seen = ruling_in(request.POST)
@@ -96,7 +96,7 @@ def ruling_make(request: HttpRequest, campaign: Campaign, key: str) -> HttpRespo
 
 
 def _warn_of_retired(request: HttpRequest, items: Sequence[Control]) -> None:
-    """Name the control items that a ruling did away with."""
+    """Show a message naming the control items that a ruling retired."""
     if items:
         message = ngettext(
             "%(n)d control item contradicts the ruling and was retired: %(items)s.",
@@ -108,7 +108,7 @@ def _warn_of_retired(request: HttpRequest, items: Sequence[Control]) -> None:
 
 
 def _image(request: HttpRequest, campaign: Campaign, key: str, *, problem: str = "") -> HttpResponse:
-    """The page of an image; with status 409 and what was typed where a ruling was refused."""
+    """Render the page of an image; with status 409 and the input if a ruling was rejected."""
     try:
         review = selector.image_under_review(campaign=campaign.pk, key=key)
     except selector.NoSuchImage:

@@ -1,4 +1,4 @@
-"""A reviewer's form, read: one of its buttons makes one ruling."""
+"""Parse a reviewer's form: each of its buttons makes one ruling."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ from annotation.protocol.contents import InvalidContent, ruling_from
 from annotation.protocol.rulings import Boxes, Closure, KeepApart, Partition, Resume, Ruling
 from annotation.protocol.terms import Box
 
-#: Before the name of a mention: where it is to go.
+#: Prefix of the field with a mention's target, before the mention's name.
 TO = "to:"
-#: Chains that a regrouping can begin, by the value of their choice.
+#: Choices for chains that a regrouping begins.
 NEW = ("new1", "new2", "new3")
 
 
 def ruling_in(data: Mapping[str, str]) -> tuple[Ruling, list[tuple[str, ...]]]:
-    """The ruling that a form asks for, and the chains that its sender saw. Raises CannotRule.
+    """Return the ruling of a form, and the chains that its sender saw. Raises CannotRule.
 
     `act` says which; `chain` is the chain's mention ids, separated by spaces.
     """
@@ -24,7 +24,7 @@ def ruling_in(data: Mapping[str, str]) -> tuple[Ruling, list[tuple[str, ...]]]:
         return _ruling_in(data)
     except CannotRule:
         raise
-    except ValueError as error:  # what no ruling can be: a mention in two places
+    except ValueError as error:  # an invalid ruling: a mention in two groups
         raise CannotRule(str(error)) from error
 
 
@@ -50,7 +50,8 @@ def _ruling_in(data: Mapping[str, str]) -> tuple[Ruling, list[tuple[str, ...]]]:
 
 
 def boxes_in(text: str) -> tuple[Box, ...]:
-    """The boxes of a text, one to a line as xmin, ymin, xmax, ymax. Raises CannotRule naming the line."""
+    """Return the boxes of a text, one per line as xmin, ymin, xmax, ymax. Raises CannotRule naming the
+    line."""
     boxes = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -72,7 +73,8 @@ def boxes_in(text: str) -> tuple[Box, ...]:
 
 
 def _regrouped(chain: tuple[str, ...], data: Mapping[str, str]) -> tuple[Partition, list[tuple[str, ...]]]:
-    """The chain's mentions sent elsewhere: what stays, what joins others, what begins new chains.
+    """Return the new partition of the chain's mentions: what stays, what joins others, what begins new
+    chains.
 
     Chains that get nothing are not part of the ruling.
     """

@@ -1,4 +1,4 @@
-"""An open image with all that is behind it, put into words and shapes for a reviewer's page."""
+"""An open image with its full history, in words and shapes for a reviewer's page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BoxView:
 
 @dataclass(slots=True)
 class JudgmentInWords:
-    """A judgment in words. `weight` says why it does not count, "" where it does."""
+    """A judgment in words. `weight` is why it does not count, "" if it does."""
 
     stored: ReviewedJudgment
     question: str
@@ -53,7 +53,7 @@ class JudgmentInWords:
 
     @property
     def worker(self) -> str:
-        """The pseudonym of who answered."""
+        """The pseudonym of the worker."""
         return self.stored.judgment.worker.pseudonym
 
     @property
@@ -64,7 +64,7 @@ class JudgmentInWords:
 
 @dataclass(slots=True)
 class ReviewedChain:
-    """A chain on the page: its number (from 1), what it is called, where it stands, what is behind it."""
+    """A chain on the page: its number (from 1), its name, its state, its history."""
 
     number: int
     title: str
@@ -96,17 +96,17 @@ class ReviewedChain:
 
     @property
     def ruled(self) -> bool:
-        """Whether a ruling closed it, so that resuming lifts that."""
+        """Whether a ruling closed it, so that resuming cancels the ruling."""
         return any(ruling.stored.in_force and ruling.closes for ruling in self.rulings)
 
     @property
     def linked(self) -> bool:
-        """Whether all of its links are known, so that its boxes can be ruled about."""
+        """Whether all of its links are known, so that its boxes can be ruled on."""
         return self.stage != LINKING
 
     @property
     def verdict(self) -> str:
-        """Where it stands, in words: why it is in review, how many boxes, or its stage."""
+        """Its state in words: why it is in review, how many boxes, or its stage."""
         if self.stage == loop.REVIEW:
             return f"{STAGES_IN_WORDS[self.stage]}: {REASONS_IN_WORDS.get(self.reason, self.reason)}"
         if self.stage == loop.BOXED:
@@ -118,23 +118,23 @@ class ReviewedChain:
 
     @property
     def why(self) -> str:
-        """What brought it to review, in a sentence; "" where it does not wait."""
+        """Why it is in review, in a sentence; "" if it is not."""
         return str(REASONS_EXPLAINED.get(self.reason, "")) if self.waits else ""
 
     @property
     def categories(self) -> str:
-        """All categories of its mentions, with commas between them."""
+        """All categories of its mentions, separated by commas."""
         return ", ".join(Chain("", tuple(self.mentions)).categories)
 
     @property
     def corners(self) -> str:
-        """Its boxes and the pending one, one to a line, as the form shows them."""
+        """Its boxes and the pending one, one per line, as in the form."""
         return "\n".join([*(box.corners for box in self.boxes), *filter(None, [self.pending])])
 
 
 @dataclass(slots=True)
 class SpokenRuling:
-    """A ruling in words. `closes`: it says what became of a chain."""
+    """A ruling in words. `closes`: it closes a chain."""
 
     stored: RulingDetail
     text: str
@@ -151,7 +151,7 @@ class MergeView:
 
 @dataclass(slots=True)
 class ReviewPage:
-    """Everything the page shows; the first fields are those that the inspector's templates read."""
+    """Context of the page; the first fields are those of the inspector's templates."""
 
     captions: list[MarkedCaption]
     boxes: list[DrawnBox]
@@ -163,7 +163,7 @@ class ReviewPage:
 
     @property
     def waiting(self) -> int:
-        """How many of its chains wait for a reviewer."""
+        """Number of its chains that wait for a reviewer."""
         return sum(chain.waits for chain in self.chains)
 
 
@@ -176,8 +176,8 @@ def build_review_page(
 ) -> ReviewPage:
     """Number the chains, name their boxes, put judgments, steps and rulings into words.
 
-    `superseded` are the names of judgments that no question took. `lit` is the chain to bring out; where
-    none is named it is the first in review. `size` is the picture's, where its row does not know it.
+    `superseded` are the names of judgments that no question used. `lit` is the chain to highlight; by default
+    the first in review. `size` is the picture's, if its row has none.
     """
     chains = [_chain(review, number, stored) for number, stored in enumerate(review.chains, 1)]
     tagged = _tagged(review.chains, chains)
@@ -221,8 +221,8 @@ def _chain(review: ImageUnderReview, number: int, stored: Mapping[str, Any]) -> 
 def _tagged(
     stored: Sequence[Mapping[str, Any]], chains: Sequence[ReviewedChain]
 ) -> list[tuple[BoxRow, list[Tag]]]:
-    """Every box with its tag; the one that waits for a verdict bears a question mark. Boxes of several
-    chains that are the same bear all their names."""
+    """Return every box with its tag; a box that waits for a verdict has a question mark. Equal boxes of
+    several chains have all their names."""
     tags: dict[tuple[int, ...], list[Tag]] = {}
     for stored_chain, chain in zip(stored, chains, strict=True):
         many = len(stored_chain["b"]) > 1
@@ -246,7 +246,7 @@ def _corners(corners: Sequence[int]) -> str:
 def marked_captions(
     captions: Iterable[Caption], mentions: Iterable[Mention], number_of: Mapping[str, int]
 ) -> list[MarkedCaption]:
-    """Captions with their mentions marked, each with its number and colour (`number_of` its id)."""
+    """Return captions with their mentions marked, each with its number and colour (`number_of` its id)."""
     by_caption: dict[int, list[MentionRow]] = defaultdict(list)
     for mention in mentions:
         row = MentionRow(
@@ -266,7 +266,7 @@ def _answered(
     chains: Sequence[ReviewedChain],
     names: Collection[str],
 ) -> JudgmentInWords:
-    """A judgment about the chain of the mentions `own`; a link names the chain at its other end."""
+    """Return a judgment about a chain in words; a link names the chain at its other end."""
     judgment = stored_judgment.judgment
     question = str(question_in_words(judgment.kind))
     if kind_of(judgment.kind).mentions == (2, 2):
@@ -294,12 +294,12 @@ def _answered(
 
 
 def _ruling(ruling: RulingDetail, chains: Sequence[ReviewedChain]) -> SpokenRuling:
-    """A ruling in words; mentions that the image no longer has are shown by their ids."""
+    """Return a ruling in words; mentions that the image no longer has are shown by their ids."""
     words = {m.id: m.text for chain in chains for m in chain.mentions}
     count = Counter(words.values())
 
     def phrases(names: Sequence[str]) -> str:
-        # Two mentions of the same words are told apart by where they stand.
+        # Two mentions of the same words are distinguished by their positions.
         return ", ".join(
             f"“{words[n]}” ({n})" if count[words[n]] > 1 else f"“{words[n]}”" if n in words else n
             for n in names
@@ -333,7 +333,7 @@ def _ruling(ruling: RulingDetail, chains: Sequence[ReviewedChain]) -> SpokenRuli
 
 
 def _merges(review: ImageUnderReview, chains: Sequence[ReviewedChain]) -> list[MergeView]:
-    """What merged and why. Chains are called after their first mention until they are printed."""
+    """Return what merged and why. Chains are named after their first mention."""
     first = {stored["m"][0]: chain for stored, chain in zip(review.chains, chains, strict=True)}
     merges: list[MergeView] = []
     paired: set[tuple[int, int]] = set()

@@ -1,4 +1,4 @@
-"""What staff read of stages, kinds of questions, reasons, answers and reports."""
+"""Labels of stages, kinds of questions, reasons, answers and reports for staff."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,7 +12,7 @@ from annotation.task_types.base import TASK_TYPES, TranslatableText
 from annotation.task_types.wording import answer_in_words as answer_in_words
 from annotation.task_types.wording import kind_in_words as kind_in_words
 
-#: Stages of a chain, in words.
+#: Labels of the stages of a chain.
 STAGES_IN_WORDS = {
     LINKING: gettext_lazy("open: links"),
     VERIFICATION: gettext_lazy("open: verification"),
@@ -29,16 +29,16 @@ STAGES_IN_WORDS = {
 
 
 def kinds_in_words(campaign: Campaign) -> list[tuple[str, TranslatableText]]:
-    """The kinds that a campaign asks, for choices and tables."""
+    """Return the kinds of a campaign, for choices and tables."""
     return [(kind, kind_in_words(kind)) for kind in campaign.kinds]
 
 
 def question_in_words(kind: str) -> TranslatableText:
-    """What a kind of question asks, in a few words."""
+    """Return the question of a kind, in a few words."""
     return TASK_TYPES.get(kind).question_words if kind in TASK_TYPES else kind
 
 
-#: How a box came about, for tables.
+#: Labels of the ways of drawing a box, for tables.
 DRAWING_WAYS_IN_WORDS = {
     "drag": gettext_lazy("dragged"),
     "extreme": gettext_lazy("four extreme points"),
@@ -46,7 +46,7 @@ DRAWING_WAYS_IN_WORDS = {
     "fields": gettext_lazy("typed"),
     "": gettext_lazy("not known"),
 }
-#: Why a chain is in review: a word for lists, and a sentence for the person who has to settle it.
+#: Why a chain is in review: a word for lists, and a sentence for the reviewer.
 REASONS_IN_WORDS = {
     "refused": gettext_lazy("rejected"),
     "flagged": gettext_lazy("reported"),
@@ -71,7 +71,7 @@ REASONS_EXPLAINED = {
         "there are too many to count."
     ),
 }
-#: What was reported, in words.
+#: Labels of reports.
 FLAGS_IN_WORDS = {
     "chunk_wrong": gettext_lazy("words marked wrongly"),
     "image_missing": gettext_lazy("picture missing"),
@@ -81,7 +81,7 @@ ANSWER_ROLES_IN_WORDS = {
     q.DOUBLE_CHECK: gettext_lazy("second opinion"),
     q.EXTRA: gettext_lazy("late"),
 }
-#: What staff did, as the audit names it.
+#: Labels of staff's acts in the audit log.
 ACTS = {
     "create_campaign": gettext_lazy("created the draft"),
     "open_images": gettext_lazy("opened images"),
@@ -165,8 +165,8 @@ ACTS = {
     "resolve_flag": gettext_lazy("handled a report"),
     "suspend_worker": gettext_lazy("suspended a worker"),
     "reinstate_worker": gettext_lazy("reinstated a worker"),
-    "discard_worker": gettext_lazy("withdrew a worker's answers"),
-    "restore_worker": gettext_lazy("restored a worker's answers"),
+    "withdraw_worker_answers": gettext_lazy("withdrew a worker's answers"),
+    "restore_worker_answers": gettext_lazy("restored a worker's answers"),
     "pay_worker": gettext_lazy("paid a worker"),
     "void_payment": gettext_lazy("voided a payment"),
     "give_bonus": gettext_lazy("gave a bonus"),
@@ -184,7 +184,7 @@ ACTS = {
     "cancel_job": gettext_lazy("cancelled a job"),
     "resume_job": gettext_lazy("resumed a job"),
 }
-#: What control items are for, and where they come from.
+#: Labels of the purposes and sources of control items.
 PURPOSES = {
     "control": gettext_lazy("mixed into the work"),
     "qualification": gettext_lazy("for the test"),
@@ -200,7 +200,7 @@ SOURCES = {
 }
 
 
-#: Who did what no account is named for.
+#: Actors of acts without an account.
 _WITHOUT_ACTOR = {
     AuditEntry.CHANGE_ANSWER: gettext_lazy("by a worker’s change of an answer"),
     AuditEntry.THEMSELVES: gettext_lazy("by the worker"),
@@ -209,7 +209,8 @@ _WITHOUT_ACTOR = {
 
 
 def done_by(entry: AuditEntry) -> str:
-    """Who did what a line of the audit says: an account, or else a worker, a crowd platform or a command."""
+    """Return the actor of a line of the audit log: an account, or else a worker, a crowd platform or a
+    command."""
     if entry.actor_name or entry.actor:
         return entry.actor_name or str(entry.actor)
     because = entry.about.get("because")
@@ -217,5 +218,5 @@ def done_by(entry: AuditEntry) -> str:
 
 
 def item_in_words(item: ControlItemName) -> str:
-    """A control item: its question, its image, and its answer."""
+    """Return a control item in words: its question, its image, and its answer."""
     return f"{kind_in_words(item.kind)}, {item.image}, {answer_in_words(item.kind, item.answer)}"

@@ -1,4 +1,4 @@
-"""Pages of a campaign's workers: the table, one worker, and what a researcher does about them."""
+"""Pages of a campaign's workers: the table, one worker, and a researcher's acts on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 
 from annotation.common.roles import RESEARCHER
 from annotation.models import Campaign, Worker
-from annotation.moderation import discarding
-from annotation.moderation.discarding import CannotDo
+from annotation.moderation import worker_status
+from annotation.moderation.worker_status import CannotDo
 from annotation.protocol import kinds
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.money import amount_text, payable_amount
@@ -40,7 +40,7 @@ from annotation.web.staff.wording import kind_in_words, kinds_in_words
 from annotation.workers import payments, pseudonyms
 from annotation.workers.messages import messages_to
 
-#: Heads of the table's columns, by what they sort by.
+#: Heads of the table's columns, by sort order.
 HEADS = {
     "worker": gettext_lazy("Worker"),
     "answers": gettext_lazy("Answers"),
@@ -53,7 +53,7 @@ HEADS = {
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column's head: what it says, the address that sorts by it, and how it is sorted now."""
+    """A column's head: its label, the address that sorts by it, and the current direction."""
 
     sort: str
     name: str
@@ -63,7 +63,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class WorkerView:
-    """A worker as a line of the table; of one kind of question where the table is of one."""
+    """A worker as a line of the table; for one kind of question if the table is for one."""
 
     row: WorkerRow
     figures: WorkerFigures
@@ -77,7 +77,7 @@ class WorkerView:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """All workers of a campaign; sorted, filtered and paged by the address."""
+    """List all workers of a campaign."""
     query = table_request(request.GET)
     page = worker_page(campaign, query)
     pay = settings_of(campaign.settings).pay
@@ -111,7 +111,7 @@ def worker_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """One worker of a campaign, by kind of question, with what can be done about them."""
+    """Show one worker of a campaign, by kind of question, with what can be done about them."""
     row = worker_rows(campaign, only=[_worker(campaign, pseudonym)])[0]
     speed = reading_paces(campaign, [row.id]).get(row.id)
     pay = settings_of(campaign.settings).pay
@@ -149,14 +149,14 @@ def worker_detail(request: HttpRequest, campaign: Campaign, pseudonym: str) -> H
 
 
 def _pays(campaign: Campaign) -> bool:
-    """Whether answers earn anything: not where they are simulated."""
+    """Whether answers earn anything: not if they are simulated."""
     return settings_of(campaign.settings).pay.basis != UNPAID and not campaign.simulated
 
 
 def _worker_line(
     row: WorkerRow, figures: WorkerFigures, kind: str, currency: str, speed: ReadingSpeed | None
 ) -> WorkerView:
-    """A worker's line: all kinds together, or one of them."""
+    """Return a worker's line: all kinds together, or one of them."""
     return WorkerView(
         row=row,
         figures=figures,
@@ -169,7 +169,7 @@ def _worker_line(
 
 
 def table_request(query_data: Mapping[str, str]) -> WorkerTableRequest:
-    """Which workers an address asks for; what it cannot mean is left out."""
+    """Return the table request of a query string; invalid values are ignored."""
     sort, after = query_data.get("sort", ""), query_data.get("after", "")
     kind, state = query_data.get("kind", ""), query_data.get("state", "")
     return WorkerTableRequest(
@@ -183,7 +183,7 @@ def table_request(query_data: Mapping[str, str]) -> WorkerTableRequest:
 
 
 def _as_query(query: WorkerTableRequest) -> str:
-    """The address of what is asked for."""
+    """Return the query string of a table request."""
     return query_string(
         sort=query.sort if query.sort != "answers" else "",
         way="up" if query.up else "",
@@ -195,7 +195,8 @@ def _as_query(query: WorkerTableRequest) -> str:
 
 
 def _head(query: WorkerTableRequest, sort: str) -> Head:
-    """Sorting by another column begins with the most, by name with the first; again turns it round."""
+    """Return a column's head: another column begins with the largest, the name with the first; again reverses
+    it."""
     now = query.sort == sort
     up = not query.up if now else sort == "worker"
     way = ("ascending" if query.up else "descending") if now else ""
@@ -206,7 +207,7 @@ def _worker(campaign: Campaign, pseudonym: str) -> int:
     try:
         if "\0" in pseudonym:
             raise CannotDo(pseudonym)
-        return discarding.worker_named(pseudonym, campaign)
+        return worker_status.worker_named(pseudonym, campaign)
     except CannotDo:
         raise Http404(
             _("Campaign “%(campaign)s” has no worker “%(name)s”.")

@@ -1,4 +1,4 @@
-"""What the templates of the box editor need."""
+"""Template tags of the box editor."""
 
 from collections.abc import Iterable
 
@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.filter
 def by_name(boxes: Iterable[DrawnBox]) -> list[DrawnBox]:
-    """Boxes in the order of their names, A1, A2, ...; they are drawn the largest first."""
+    """Return boxes in the order of their names, A1, A2, ...; they are drawn the largest first."""
     return sorted(boxes, key=lambda box: (len(box.tags[0].name), box.tags[0].name))

@@ -22,7 +22,7 @@ register = template.Library()
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """An example laid out; `answer` is what the button that was pressed says, where there are several."""
+    """An example laid out; `answer` is the label of its button, if there are several."""
 
     example: PracticeExample
     image: DisplayedImage
@@ -34,7 +34,8 @@ class _Drawn:
 
 @register.simple_tag
 def examples(text: CampaignText) -> SafeString:
-    """Good and bad answers as pictures, where the text is ours: beside another one they might be wrong."""
+    """Render good and bad answers as pictures for a built-in text: beside another text they might be
+    wrong."""
     language = get_language()
     if text.kind not in PRACTICE or not instructions.is_built_in_text(text, language):
         return mark_safe("")
@@ -43,7 +44,7 @@ def examples(text: CampaignText) -> SafeString:
 
 @lru_cache(maxsize=64)
 def _rendered(kind: str, language: str) -> SafeString:
-    """The same on every page of a kind and language: laid out once."""
+    """The same on every page of a kind and language: rendered once."""
     examples = [_drawn(kind, example) for example in PRACTICE.get(kind).examples]
     return render_to_string("annotation/tasks/_examples.html", {"examples": examples})
 
@@ -65,6 +66,6 @@ def _drawn(kind: str, example: PracticeExample) -> _Drawn:
         boxes_of(page, Frame(image.width, image.height)),
         captions,
         sentence,
-        # Where a box was drawn, the picture is the answer.
+        # For a drawn box, the picture is the answer.
         "" if item.pending and draws(kind) else labels.get(item.right, ""),
     )

@@ -1,4 +1,4 @@
-"""What the pages' templates need: signed picture addresses, numbers in groups of three, and times."""
+"""Template tags of all pages: signed picture addresses, numbers in groups of three, and times."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,25 +15,25 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def picture_address(context: dict[str, Any], name: str, size: str = addresses.FULL) -> str:
-    """The address of picture `name`, "full" or "small", good for the session the page is made for."""
+    """Return the address of picture `name`, "full" or "small", valid for the session of the page."""
     return addresses.signed_picture_address(context["request"], name, size)
 
 
 @register.filter
 def grouped(number: int) -> str:
-    """31783 as the language writes it: 31,783."""
+    """Return 31783 in the format of the language: 31,783."""
     return number_format(number, use_l10n=True, force_grouping=True)
 
 
 @register.filter
 def moment(at: datetime | None) -> str:
-    """A date and a time, in UTC until the reader's browser writes it by their clock; "" for None."""
+    """Return a date and a time, in UTC until the reader's browser converts it to local time; "" for None."""
     return _time(at, "DATETIME_FORMAT", "moment") if at else ""
 
 
 @register.filter
 def clock_time(at: datetime | None) -> str:
-    """As `moment`, without the date."""
+    """Like `moment`, without the date."""
     return _time(at, "TIME_FORMAT", "time") if at else ""
 
 

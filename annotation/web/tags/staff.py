@@ -1,4 +1,4 @@
-"""What the header and the templates of campaigns need: where one may go, and shares as percentages."""
+"""Template tags of the header and of campaigns: the visible parts of the site, and shares as percentages."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ register.filter("in_words", reason_in_words)
 
 
 class _Link(NamedTuple):
-    """A part of the site, as the header links it; `here` where the page is part of it."""
+    """A part of the site in the header; `here` if the page belongs to it."""
 
     name: str
     address: str
@@ -27,9 +27,9 @@ class _Link(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def places(context: dict[str, Any]) -> list[_Link]:
-    """The parts of the site that are open to the caller; none where there is only one."""
+    """Return the parts of the site that are open to the caller; none if there is only one."""
     request = context["request"]
-    # Who came by the address of a crowd platform may only work.
+    # Sessions from the address of a crowd platform may only work.
     by_address = sessions.by_address(request.session)
     links = [
         (str(part.title), reverse(part.route), part.key)
@@ -50,21 +50,21 @@ def places(context: dict[str, Any]) -> list[_Link]:
 def may_read_docs(context: dict[str, Any]) -> bool:
     """Whether the caller may open the documentation: signed in, and not by a crowd platform's address."""
     request = context["request"]
-    # A request that is refused before anybody knows whose it is has no user.
+    # A request that is rejected before its user is known has no user.
     user = getattr(request, "user", None)
     return user is not None and user.is_authenticated and not sessions.by_address(request.session)
 
 
 @register.inclusion_tag("operations/field.html", takes_context=True)
 def sure(context: dict[str, Any], operation: str) -> dict[str, Any]:
-    """The box that is ticked before an operation is done which nothing brings back."""
+    """Render the checkbox that confirms an irreversible operation."""
     form = RequestForm(operation_named(operation), context["request"].user, ids=f"{operation}-%s")
     return {"field": form["sure"]}
 
 
 @register.inclusion_tag("operations/settings.html")
 def settings_fields(form: RequestForm, name: str) -> dict[str, Any]:
-    """The settings in the table that a form's field holds, in groups; those that are changed, or wrong, are
+    """Return the settings in the table of a form's field, in groups; those with changes or errors are
     open."""
     groups: dict[str, tuple[list[Any], bool]] = {}
     for part in form.settings[name]:
@@ -78,13 +78,13 @@ def settings_fields(form: RequestForm, name: str) -> dict[str, Any]:
 
 @register.filter
 def role_name(role: str) -> str:
-    """A role in words; what is none, as it is."""
+    """Return the label of a role; other values unchanged."""
     return str(ROLE_NAMES.get(role, role))
 
 
 @register.filter
 def percent(share: float) -> str:
-    """0.947 as 95 %, with a space that does not break; never 100 % or 0 % where it is not quite that."""
+    """Return 0.947 as 95 %, with a non-breaking space; never 100 % or 0 % if it is not exactly that."""
     rounded = round(100 * share)
     if rounded == 100 and share < 1:
         rounded = 99

@@ -1,4 +1,4 @@
-"""What the templates of task pages need: a phrase, marked, inside a translated sentence."""
+"""Template tags of task pages: a marked phrase inside a translated sentence."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ register.filter(as_printed)
 
 @register.filter
 def phrase(bit: CaptionPiece) -> SafeString:
-    """A marked phrase with its name and colour, as the captions show it."""
+    """Render a marked phrase with its name and colour, as in the captions."""
     return format_html(
         '<mark class="mention hue-{}"><span class="words">'
         '<span class="bound"><b class="chip">{}</b>{}</span>{}</span></mark>',
@@ -33,26 +33,26 @@ def phrase(bit: CaptionPiece) -> SafeString:
 
 @register.filter
 def is_clipped(caption: Sequence[CaptionPiece]) -> bool:
-    """Whether some of a caption is shown on request only."""
+    """Whether a part of a caption is shown only on request."""
     return any(bit.cut for bit in caption)
 
 
 @register.simple_tag
 def question_box() -> SafeString:
-    """The name that the box in question bears in the picture, in its colour."""
+    """Render the name of the box in question, in its colour."""
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
 
 
 @register.simple_tag(takes_context=True)
 def unread(context: dict[str, Any]) -> list[WorkerMessage]:
-    """The messages of researchers that the caller has not read yet."""
+    """Return the messages of researchers that the caller has not read yet."""
     user = context["request"].user
     return messages.unread_of_account(user.pk) if user.is_authenticated else []
 
 
 class RegionRow(NamedTuple):
-    """One region of a form: its position from 0, what its fields' names begin with, what was entered; of each
-    edge its name, its value and the most it can be."""
+    """One region of a form: its position from 0, the prefix of its fields' names, its input; for each edge
+    its name, its value and its maximum."""
 
     position: int
     name: str
@@ -72,13 +72,13 @@ class RegionRow(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """Characters that its text may have."""
+        """Maximum number of characters of its text."""
         return LONGEST_REGION_TEXT
 
 
 @register.simple_tag(takes_context=True)
 def region_rows(context: dict[str, Any]) -> list[RegionRow]:
-    """A row for each region that the task asks for."""
+    """Return a row for each region of the task."""
     task: TaskPage = context["task"]
     most = {"xmin": task.image.width, "xmax": task.image.width}
 

@@ -20,7 +20,7 @@ from phrasebox.errors import PhraseboxError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeactivateAccountRequest:
-    """Let nobody sign in as an account any more: its sessions end at once and its tokens are void; roles,
+    """Disable signing in with an account: its sessions end at once and its tokens become invalid; roles,
     answers and pay stay."""
 
     account: AccountName
@@ -28,22 +28,21 @@ class DeactivateAccountRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReactivateAccountRequest:
-    """Let an account sign in again, with the roles that it had."""
+    """Enable signing in with an account again, with its earlier roles."""
 
     account: AccountName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakePasswordLinkRequest:
-    """A link by which somebody chooses a new password, for an admin to hand over; good once, for three
-    days."""
+    """A link for choosing a new password, for an admin to pass on; valid once, for three days."""
 
     account: AccountName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountChange:
-    """Whether an account was changed; false where that was its state already."""
+    """Whether an account was changed; false if it already had that state."""
 
     account: str
     active: bool
@@ -109,7 +108,7 @@ def account_to_change(name: str, context: OperationContext) -> Account:
 
 
 def check_has_password(account: Account) -> None:
-    """Raise PhraseboxError where an account is inactive, or its owner signs in through a platform."""
+    """Raise PhraseboxError if an account is inactive, or its owner signs in through a platform."""
     if not account.is_active:
         raise PhraseboxError(_("The account “%(name)s” is not active.") % {"name": account.get_username()})
     if not account.has_usable_password():

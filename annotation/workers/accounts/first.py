@@ -27,7 +27,7 @@ class TooLate(ValueError):
 
 
 def token() -> str:
-    """Return the token of the link, created if necessary; "" where there is an account already."""
+    """Return the token of the link, created if necessary; "" if there is an account already."""
     if Account.objects.exists():
         _file().unlink(missing_ok=True)
         return ""

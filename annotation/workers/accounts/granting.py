@@ -25,8 +25,8 @@ from phrasebox.errors import PhraseboxError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantRoleRequest(ScopeRequest):
-    """Grant a role to an account, for a corpus and all that belongs to it, for one campaign, or, with
-    neither, for the whole server."""
+    """Grant a role to an account, for a corpus and everything in it, for one campaign, or, with neither, for
+    the whole server."""
 
     account: AccountName
     role: Annotated[str, OneOf(ROLE_NAMES.copy), Help(gettext_lazy("Role"))]
@@ -34,13 +34,13 @@ class GrantRoleRequest(ScopeRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeRoleRequest(GrantRoleRequest):
-    """Revoke a role, for just what it was granted for. The account is signed out everywhere, and its tokens
-    are void."""
+    """Revoke a role, with exactly its scope. The account is signed out everywhere, and its tokens become
+    invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleChange:
-    """Whether a role was granted, or revoked; false where that was the state already."""
+    """Whether a role was granted, or revoked; false if nothing had to change."""
 
     account: str
     role: str
@@ -73,7 +73,7 @@ def grant(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Grant `account` a role, for a corpus, a campaign, or the whole server. Returns False where it has it
+    """Grant `account` a role, for a corpus, a campaign, or the whole server. Returns False if it has it
     already.
 
     Raises GrantError.
@@ -104,12 +104,12 @@ def revoke_role(
     campaign: Campaign | None = None,
     actor: Account | None = None,
 ) -> bool:
-    """Revoke a role, with exactly its scope. Returns False where the account does not have it.
+    """Revoke a role, with exactly its scope. Returns False if the account does not have it.
 
     The account is signed out everywhere, and its tokens become invalid: everything opened under the role ends
     at once.
 
-    Raises PhraseboxError, also where nobody could grant roles any more.
+    Raises PhraseboxError, also if nobody could grant roles any more.
     """
     check_grants(actor)
     with database.writing():

@@ -35,7 +35,7 @@ STAFF_INVITATIONS = StoredKind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InviteStaffRequest(ScopeRequest):
-    """Somebody who has no account gets a link, and with it an account and a role. It can be used once, within
+    """A link by which somebody without an account gets an account and a role. It can be used once, within
     seven days."""
 
     email: Annotated[str, Field(min_length=1, max_length=LONGEST_EMAIL), Help(gettext_lazy("Email"))]
@@ -52,7 +52,7 @@ class InviteStaffRequest(ScopeRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeStaffInvitationRequest:
-    """Nobody can use its link any more."""
+    """The link becomes invalid."""
 
     invitation: Annotated[int, Named(STAFF_INVITATIONS), Help(gettext_lazy("Invitation"))]
 
@@ -81,7 +81,7 @@ def invite_staff(
 
 
 def revoke_staff_invitation(request: RevokeStaffInvitationRequest, context: OperationContext) -> None:
-    """Revoke a link. Raises PhraseboxError where it was used or revoked meanwhile."""
+    """Revoke a link. Raises PhraseboxError if it was used or revoked meanwhile."""
     with database.writing():
         waiting = StaffInvitation.objects.filter(pk=request.invitation, used_at=None, revoked_at=None)
         if not waiting.update(revoked_at=database.now()):
@@ -95,7 +95,7 @@ def staff_invitation_token(invitation: StaffInvitation) -> str:
 
 
 def open_staff_invitation(token: str) -> StaffInvitation:
-    """Return the invitation of a link. Raises PhraseboxError where it is not valid, with the reason and whom
+    """Return the invitation of a link. Raises PhraseboxError if it is not valid, with the reason and whom
     to ask."""
     try:
         number = int(_SIGNER.unsign(token))

@@ -70,8 +70,8 @@ _CODE = re.compile(r"[0-9]{6}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetFactorRequest:
-    """Forget the second factor and the recovery codes of an account: it is signed out everywhere, its tokens
-    are void, and it signs in by its password."""
+    """Delete the second factor and the recovery codes of an account: it is signed out everywhere, its tokens
+    become invalid, and it signs in by its password."""
 
     account: AccountName
 
@@ -86,8 +86,8 @@ class FactorReset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorRuleRequest:
-    """Ask all staff, admins, or nobody for a second factor. Those who must have one and have none are
-    signed out, and their tokens are void: they set one up when they sign in next."""
+    """Require a second factor of all staff, of admins, or of nobody. Those who need one and have none are
+    signed out, and their tokens become invalid: they set one up at their next sign-in."""
 
     who: Annotated[str, OneOf(FACTOR_RULES.copy), Help(gettext_lazy("Who must have a second factor"))]
 
@@ -117,7 +117,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
     Another session of the account gets another secret, so that somebody who knows only the password cannot
     copy the secret that the owner is setting up.
 
-    Raises PhraseboxError where a second factor is active already: its secret is never displayed again.
+    Raises PhraseboxError if a second factor is active already: its secret is never displayed again.
     """
     with database.writing():
         now = database.now()
@@ -143,7 +143,7 @@ def begin_second_factor(account: Account, *, seen: str = "") -> str:
 def confirm_second_factor(*, account: Account, code: str) -> list[str]:
     """Activate the second factor with a code of the app; return ten recovery codes, displayed only once.
 
-    Raises PhraseboxError for a wrong code, and where nothing is being set up.
+    Raises PhraseboxError for a wrong code, and if nothing is being set up.
     """
     with database.writing():
         factor = SecondFactor.objects.select_for_update().filter(account=account, confirmed_at=None).first()
@@ -189,7 +189,7 @@ def codes_left(account: Account) -> int:
 
 
 def accept_code(*, account: Account, code: str) -> Accepted | None:
-    """Use up a code of the account's app, or one of its recovery codes; return None where it is neither.
+    """Use up a code of the account's app, or one of its recovery codes; return None if it is neither.
 
     A code is accepted once, even if it is sent twice at the same moment.
     """
@@ -214,7 +214,7 @@ def accept_code(*, account: Account, code: str) -> Accepted | None:
 
 
 def remove_second_factor(*, account: Account) -> None:
-    """Deactivate one's own second factor. Raises PhraseboxError where this server requires one."""
+    """Deactivate one's own second factor. Raises PhraseboxError if this server requires one."""
     with database.writing():
         if must_have_second_factor(account):
             raise PhraseboxError(
@@ -228,7 +228,7 @@ def remove_second_factor(*, account: Account) -> None:
 def reset_second_factor(request: ResetFactorRequest, context: OperationContext) -> FactorReset:
     """Delete the second factor of somebody who lost it.
 
-    Raises PhraseboxError where there is none, and for one's own.
+    Raises PhraseboxError if there is none, and for one's own.
     """
     account, actor = Account.objects.get(username=request.account), context.actor
     if actor is not None and actor.pk == account.pk:

@@ -13,8 +13,8 @@ from annotation.workers.pseudonyms import Erased
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EraseWorkerRequest:
-    """Account, sessions, identity and comments of a worker are deleted; answers stay under the pseudonym. It
-    is refused while payment is due, and cannot be undone."""
+    """Account, sessions, identity and comments of a worker are deleted; answers stay under the pseudonym.
+    Rejected while payment is due. This is irreversible."""
 
     worker: Annotated[
         str, Field(max_length=150), Help(_("Worker"), _("The pseudonym, or the name of the account"))
@@ -31,7 +31,7 @@ class EraseWorkerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EraseAgainRequest:
-    """Everybody whom the list of erasures names, and whom a restored backup brought back, is erased again."""
+    """Erase again everybody on the list of erasures whom a restored backup contained."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

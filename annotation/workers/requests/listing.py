@@ -41,7 +41,7 @@ WorkerSort = Annotated[str, OneOf(lambda: dict.fromkeys(SORTS))]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkersRequest(CampaignRequest):
-    """A campaign's workers, with what they did, how right, and what they are due."""
+    """A campaign's workers, with their answers, accuracy, and amounts due."""
 
     sort: Annotated[WorkerSort, Help(_("Sort by"), _("The most first"))] = "answers"
     up: Annotated[bool, Help(_("Ascending"), _("The least first"))] = False

@@ -34,8 +34,7 @@ Reason = Annotated[str, Field(min_length=1, max_length=payments.LONGEST_PAYMENT_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuesRequest(CampaignRequest):
-    """What each worker of a campaign is due: what their answers earned and their bonuses, less what was
-    paid."""
+    """The amount due to each worker of a campaign: earnings of answers and bonuses, minus payments."""
 
     worker: Annotated[Pseudonym | None, Help(_("Worker"), _("Only this one"))] = None
 
@@ -91,16 +90,16 @@ class PaymentsRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayRequest(ChosenWorkers):
-    """All that the workers are due is noted as paid, in amounts that can be paid in its currency. This moves
-    no money. Under the same reference everybody is paid once."""
+    """All amounts due to the workers are recorded as paid, in whole units of the currency's digits. This
+    moves no money. Under the same reference everybody is paid once."""
 
     reference: Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayWorkerRequest(CampaignRequest):
-    """What a worker is due, or a part of it, is noted as paid. This moves no money. The same reference again
-    is the same payment."""
+    """A worker's amount due, or a part of it, is recorded as paid. This moves no money. The same reference
+    again is the same payment."""
 
     worker: Annotated[Pseudonym, Help(_("Worker"), _("Their pseudonym"))]
     amount: Annotated[str, Field(max_length=20), Help(_("Amount"), _("A decimal number, as 12.50"))]
@@ -126,7 +125,7 @@ class VoidPaymentRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRequest(CampaignRequest):
-    """Every answer, bonus and payment as CSV; a worker's amounts add up to what they are due."""
+    """All answers, bonuses and payments as CSV; a worker's amounts add up to the amount due."""
 
 
 def list_dues(request: DuesRequest, context: OperationContext) -> Listing:
@@ -171,7 +170,7 @@ def pay_worker(request: PayWorkerRequest, context: OperationContext) -> PaidWork
 
 
 def void_payment(request: VoidPaymentRequest, context: OperationContext) -> Payment:
-    """Void a payment. Raises Invalid where the campaign has no such payment, and PaymentError."""
+    """Void a payment. Raises Invalid if the campaign has no such payment, and PaymentError."""
     campaign = request.row()
     if not Payout.objects.filter(campaign=campaign, pk=request.payment).exists():
         raise invalid("payment", "unknown", kind=_("payment"), value=request.payment)

@@ -27,7 +27,7 @@ class StudiesRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveStudyRequest(CampaignRequest):
-    """A campaign is offered on a crowd platform; the same study again is changed."""
+    """A campaign on a crowd platform; the same study again is changed."""
 
     platform: Annotated[PlatformName, Help(_("Platform"))]
     study: Annotated[
@@ -42,13 +42,13 @@ class SaveStudyRequest(CampaignRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitsRequest(CampaignRequest):
-    """Each submission by the platform's own id, with the answers given, how it ended, and whether the
-    platform confirms the participant: what one needs to approve them there."""
+    """Each submission by the platform's own id, with the number of answers, its end, and whether the platform
+    confirms the participant: what is needed to approve them there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmVisitRequest(CampaignRequest):
-    """Somebody looked on the platform, and found the submission to be of that participant."""
+    """A researcher checked on the platform that the submission is of that participant."""
 
     submission: Annotated[PlatformId, Help(_("Submission"), _("Its id on the platform"))]
     participant: Annotated[PlatformId, Help(_("Participant"), _("Their id on the platform"))]
@@ -114,7 +114,7 @@ def list_visits(request: VisitsRequest, context: OperationContext) -> Listing:
 
 
 def confirm_visit(request: ConfirmVisitRequest, context: OperationContext) -> StudyVisit:
-    """Confirm a visitor. Raises VisitError, and Invalid where there is no such visit."""
+    """Confirm a visitor. Raises VisitError, and Invalid if there is no such visit."""
     claims = Visit.objects.filter(
         study__campaign=request.row(),
         external_id=request.submission,

@@ -1,4 +1,4 @@
-"""The client: calls as the API takes them, lists page by page, jobs until they end."""
+"""The client: calls of the API, lists page by page, waiting for jobs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urljoin
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-#: Times that a call is sent while the server is away, and seconds before it is sent again.
+#: Number of attempts while the server is away, and seconds before the next one.
 TRIES, PAUSE = 4, 1.0
 #: Statuses after which the same call may succeed.
 _AGAIN = (429, 502, 503, 504)
-#: What the server says of a call that it is still doing, and how often it is asked whether it has done it.
+#: The server's code for a call that is still running, and the maximum number of polls.
 _UNDER_WAY, _POLLS = "still_at_work", 120
 
 
 class Problem(Exception):
-    """What the server said instead of doing what it was asked: `status`, `code`, `detail` and `errors`."""
+    """An error of the server: `status`, `code`, `detail` and `errors`."""
 
     def __init__(self, status: int, about: Mapping[str, Any], *, wait: float = 0.0) -> None:
         self.status = status
@@ -36,7 +36,7 @@ class Problem(Exception):
 
 
 class JobFailed(Exception):
-    """A job that ended otherwise than done; `job` is all that the server says of it."""
+    """A job that failed or was cancelled; `job` is the server's description."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         self.job = dict(job)
@@ -44,16 +44,16 @@ class JobFailed(Exception):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """The API leads nowhere else, and a token is sent to no other server."""
+    """The API never redirects, and a token is sent to no other server."""
 
     def redirect_request(self, *about: Any) -> None:
         return None
 
 
 class Client:
-    """Calls a server under a token of the page "My account", "API tokens".
+    """Calls a server with a token of the page "My account", "API tokens".
 
-    Writes are sent under a key of their own, so that one that got no answer is sent again and done once.
+    Writes have an idempotency key, so that one without a response is sent again and run once.
     """
 
     def __init__(self, server: str, token: str, *, timeout: float = 60.0) -> None:
@@ -62,11 +62,11 @@ class Client:
         self._opener = build_opener(_NoRedirects)
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """What is found at `path`, such as `campaigns/quay`; raises Problem."""
+        """Return the object at `path`, such as `campaigns/quay`. Raises Problem."""
         return self._json("GET", path, parameters=parameters)
 
     def rows(self, path: str, **parameters: Any) -> Iterator[Any]:
-        """All rows of a list, fetched page by page; raises Problem."""
+        """Yield all rows of a list, fetched page by page. Raises Problem."""
         cursor = None
         while True:
             page = self.get(path, **parameters, **({"cursor": cursor} if cursor else {}))
@@ -76,28 +76,28 @@ class Client:
                 return
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Make or do something; returns what the server says, of a job the job. Raises Problem."""
+        """Create or run something; return the server's response, for a job the job. Raises Problem."""
         return self._json("POST", path, body=body or {}, key=str(uuid.uuid4()))
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Change something; raises Problem."""
+        """Change something. Raises Problem."""
         return self._json("PATCH", path, body=body)
 
     def delete(self, path: str) -> Any:
-        """Remove something; raises Problem."""
+        """Delete something. Raises Problem."""
         return self._json("DELETE", path)
 
     def upload(self, path: str, fields: Mapping[str, Any], **files: Path | str) -> Any:
-        """Send files with their fields, as `runs` and `system-uploads` take them; raises Problem."""
+        """Send files with their fields, as required by `runs` and `system-uploads`. Raises Problem."""
         held = {name: (Path(file).name, Path(file).read_bytes()) for name, file in files.items()}
         return self._form("POST", path, fields, held, key=str(uuid.uuid4()))
 
     def send_corpus(self, name: str, *sources: Path | str) -> Any:
-        """Send captions and pictures (files, folders, a zip) for a new corpus, in parts; returns the upload.
+        """Send captions and pictures (files, folders, a zip) for a new corpus, in parts; return the upload.
 
-        Where it was cut off, call it again with the same files: it goes on where it stopped, within a day.
-        Then `post("uploads/KEY/check")` lists all that is wrong, and `post("uploads/KEY/import")` makes the
-        corpus; both are jobs. Raises Problem.
+        After an interruption, call it again with the same files: it resumes, within a day. Then
+        `post("uploads/KEY/check")` lists all problems, and `post("uploads/KEY/import")` creates the corpus;
+        both are jobs. Raises Problem.
         """
         files = [(path, file_path) for source in sources for path, file_path in _files_of(Path(source))]
         descriptions = [{"path": path, "size": file_path.stat().st_size} for path, file_path in files]
@@ -107,7 +107,7 @@ class Client:
         return self.get(f"uploads/{upload['key']}")
 
     def _send_file(self, upload: Mapping[str, Any], number: int, received: int, file_path: Path) -> None:
-        """Send what is missing of a file. Where an answer got lost, the server knows how far it is."""
+        """Send the missing parts of a file. If a response was lost, the server knows the offset."""
         path = f"uploads/{upload['key']}/files/{number}"
         size, tried = file_path.stat().st_size, 0
         with file_path.open("rb") as file:
@@ -116,7 +116,7 @@ class Client:
                 part = file.read(upload["part_bytes"])
                 fields = {"offset": received, "sha256": hashlib.sha256(part).hexdigest()}
                 try:
-                    # Without a key: a part that came already is refused, as it begins at the wrong place.
+                    # Without a key: a repeated part is rejected, as its offset is wrong.
                     received = self._form("POST", path, fields, {"part": ("part", part)})["received"]
                     tried = 0
                 except (Problem, URLError, TimeoutError, ConnectionError) as error:
@@ -130,8 +130,8 @@ class Client:
                     received = self.get(f"uploads/{upload['key']}")["files"][number]["received"]
 
     def download(self, path: str, body: Mapping[str, Any] | None = None, **parameters: Any) -> bytes:
-        """A file, such as `jobs/12/download`; with a `body` by POST, as `platform-list` takes it. Raises
-        Problem."""
+        """Return a file, such as `jobs/12/download`; with a `body` by POST, as required by `platform-list`.
+        Raises Problem."""
         if body is not None:
             return self._send(
                 "POST", path, json.dumps(body).encode(), "application/json", parameters=parameters
@@ -139,11 +139,11 @@ class Client:
         return self._send("GET", path, None, "", parameters=parameters)[1]
 
     def call(self, operation: str, body: Mapping[str, Any] | None = None, /, **parameters: Any) -> Any:
-        """Do any operation of the server's OpenAPI document, as `call("show_run", run="x")`.
+        """Run any operation of the server's OpenAPI document, such as `call("show_run", run="x")`.
 
-        What stands in the address and in the query is named; `body` has the other fields, of a file its Path.
-        Returns what the server says, of a file its bytes; raises Problem, and LookupError where there is no
-        such operation.
+        Path and query parameters are keyword arguments; `body` has the other fields, with a Path for a file.
+        Return the server's response, or the bytes of a file. Raises Problem, and LookupError for an unknown
+        operation.
         """
         method, path, about = self.operations[operation]
         path_values = {
@@ -166,7 +166,7 @@ class Client:
 
     @cached_property
     def operations(self) -> Mapping[str, tuple[str, str, Mapping[str, Any]]]:
-        """The operations of the server's OpenAPI document: method, address, and what it says of each."""
+        """Return the operations of the server's OpenAPI document: method, address, and description."""
         return {
             about["operationId"]: (method.upper(), path, about)
             for path, methods in self.get("openapi.json")["paths"].items()
@@ -174,7 +174,8 @@ class Client:
         }
 
     def finished(self, job: Mapping[str, Any], *, every: float = 1.0, timeout: float = 3600.0) -> Any:
-        """Wait until a job is done, and return it; raises JobFailed, after `timeout` seconds TimeoutError."""
+        """Wait until a job is done, and return it. Raises JobFailed, and TimeoutError after `timeout`
+        seconds."""
         until = time.monotonic() + timeout
         while True:
             now = self.get(f"jobs/{job['number']}")
@@ -195,7 +196,7 @@ class Client:
         *,
         key: str = "",
     ) -> Any:
-        """Send a form: its fields, and files by name with what they hold."""
+        """Send a form: its fields, and files by name with their contents."""
         boundary = uuid.uuid4().hex
         parts = []
         for name, value in fields.items():
@@ -233,11 +234,11 @@ class Client:
         parameters: Mapping[str, Any] | None = None,
         key: str = "",
     ) -> tuple[int, bytes]:
-        """Send a call; again where the server is away and the call can be sent twice."""
+        """Send a call; retry it if the server is away and the call is repeatable."""
         held = {name: _text(value) for name, value in (parameters or {}).items() if value is not None}
         query = f"?{urlencode(held, doseq=True)}" if held else ""
         address = urljoin(self._base, path)
-        # The calls of workers are beside the others, and have tokens of their own.
+        # The calls of workers are at other addresses, and have tokens of their own.
         scheme = "Bearer" if address.startswith(self._base) else "Token"
         headers = {"Authorization": f"{scheme} {self._token}", "Accept": "application/json"}
         headers |= {"Content-Type": kind} if body is not None else {}
@@ -274,7 +275,7 @@ def _text(value: Any) -> Any:
 
 
 def _files_of(source: Path) -> Iterator[tuple[str, Path]]:
-    """The files of a source, each with the path under which the server knows it."""
+    """Yield the files of a source, each with its path on the server."""
     if not source.is_dir():
         yield source.name, source
         return

@@ -1,4 +1,4 @@
-"""What a receiver of webhooks needs: whether a call is the server's, and what it says."""
+"""Receiving webhooks: check that a call is the server's, and parse it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-#: Seconds that a call may be old, or ahead of this machine's clock.
+#: Maximum age of a call in seconds, also ahead of this machine's clock.
 TOLERANCE = 300
 
 
 class NotSigned(ValueError):
-    """A call that the server did not sign, or that is too old."""
+    """A call without the server's signature, or one that is too old."""
 
 
 def verified_webhook(
     secret: str, headers: Mapping[str, str], body: bytes, *, tolerance: float = TOLERANCE
 ) -> dict[str, Any]:
-    """What a call says, as `{"type", "timestamp", "data"}`; raises NotSigned where it is not the server's.
+    """Return a call's content, as `{"type", "timestamp", "data"}`. Raises NotSigned if it is not the
+    server's.
 
-    `body` is the body byte for byte, before anything parses it. The same call may come more than once: its
-    header `webhook-id` tells whether you had it already.
+    `body` is the unparsed body, byte for byte. The same call may come more than once: its header `webhook-id`
+    identifies it.
     """
     lowered = {name.lower(): value for name, value in headers.items()}
     message, at = lowered.get("webhook-id", ""), lowered.get("webhook-timestamp", "")

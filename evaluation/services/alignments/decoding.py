@@ -58,9 +58,9 @@ _TOGETHER = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeRequest:
-    """Each word of a caption gets the region that it tells of. Words beside each other with the same region
-    become a mention with its box, in a layer of the corpus. With a layer of people's boxes the result says
-    how many of its mentions are found, on images where beta was not chosen."""
+    """Each word of a caption gets the region that matches it best. Consecutive words with the same region
+    become a mention with its box, in a layer of the corpus. With a layer of people's boxes the result
+    contains the share of its mentions that are localized, on images where beta was not chosen."""
 
     system: Annotated[str, Named(SYSTEMS), Help(_("System"), _("A trained alignment, as one of recipe BRNN"))]
     layer: Annotated[str, Named(max_length=90), Help(_("Name of the layer"))]
@@ -69,19 +69,21 @@ class DecodeRequest:
     ] = ""
     beta: Annotated[
         Annotated[float, Field(ge=0, le=10**5)] | None,
-        Help(_("Worth of equal neighbours (beta)"), _("The larger, the longer mentions get; 1 unless given")),
+        Help(_("Worth of equal neighbours (beta)"), _("Larger values give longer mentions; 1 by default")),
     ] = None
     choose_beta_on: Annotated[
         str,
         Field(max_length=1000),
         Help(
-            _("Choose beta on"), _("A split, where the beta that finds the most of people’s boxes is taken")
+            _("Choose beta on"), _("The beta that finds the most of people’s boxes on this split is chosen")
         ),
     ] = ""
     gold: Annotated[LayerField, Help(_("Compare with people’s boxes"), _("A layer"))] = ""
     regions: RegionsField = ""
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of folds"))] = 0
-    replace: Annotated[bool, Help(_("Replace"), _("An alignment's layer of that name makes place"))] = False
+    replace: Annotated[
+        bool, Help(_("Replace"), _("Replaces a layer of that name, if an alignment wrote it"))
+    ] = False
 
     def problems(self) -> Iterator[FieldError]:
         """Errors of fields that do not fit together."""
@@ -123,7 +125,7 @@ class Decoded:
 
 
 def check_decoding(request: DecodeRequest, context: OperationContext) -> DecodeRequest:
-    """Raise Invalid where a layer of that name exists already, and where images or layers do not exist."""
+    """Raise Invalid if a layer of that name exists already, and if images or layers do not exist."""
     row = system_row(request.system)
     layers = row.corpus.layers.filter(published=True)
     if not request.replace and layers.filter(name=request.layer).exists():
@@ -213,7 +215,7 @@ def decode_alignments(request: DecodeRequest, context: OperationContext) -> Deco
 
 
 def _check_free(corpus: Any, request: DecodeRequest) -> None:
-    """Raise InputError where `replace` would remove a layer that no alignment wrote."""
+    """Raise InputError if `replace` would remove a layer that no alignment wrote."""
     existing = corpus.layers.filter(name=request.layer, published=True).first()
     if existing and request.replace and existing.source != ALIGNMENT_SOURCE:
         raise InputError(

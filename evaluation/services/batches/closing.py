@@ -36,7 +36,7 @@ class SettleRequest(CollectRequest):
 
 
 def check_rule(request: SettleRequest, context: OperationContext) -> SettleRequest:
-    """Raise Invalid where the requested rule does not exist."""
+    """Raise Invalid if the requested rule does not exist."""
     if request.rule is not None:
         try:
             rule_named(request.rule)

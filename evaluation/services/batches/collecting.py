@@ -5,8 +5,8 @@ one set of judgments, so that its qrels use everything that is known. Collecting
 something changed: NAME, then NAME-2. Earlier sets stay, since qrels may be based on them.
 
 Excluded: withdrawn answers, reports, control items, and all answers of judges below the bar (the 70 % rule;
-see `annotation.selectors.pair_judgments`). Such judges are listed: discarding them puts their pages back into
-the queue (`reassignment`), so that pairs reach their number of judges.
+see `annotation.selectors.pair_judgments`). Such judges are listed: `reassignment` withdraws their answers and
+puts their pages back into the queue, so that pairs reach their number of judges.
 
 Also excluded: the answers that judges gave before the rules suspended them, where they were reinstated later.
 These judges are listed with the number of such answers, which count only for judges who are named explicitly.
@@ -70,8 +70,8 @@ class Collected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectRequest:
-    """The answers of a batch, with those of batches before it and the files it reused, become judgments; the
-    same answers are collected once."""
+    """The answers of a batch, with those of batches before it and of the files it reused, become judgments;
+    the same answers are collected once."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     count: Annotated[
@@ -118,7 +118,7 @@ def collect(
     """Store the answers so far as judgments.
 
     `count` lists the judges whose answers from before their reinstatement count, and no others; None: the
-    same as for the batch's newest judgments. Raises BatchError where nobody answered and for a judge without
+    same as for the batch's newest judgments. Raises BatchError if nobody answered and for a judge without
     such answers, and Busy. An exception of `report_progress` stops it, and then nothing is stored.
     """
     batch = batch_named(name)

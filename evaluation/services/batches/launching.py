@@ -113,8 +113,8 @@ def launch(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBatchRequest(BatchRequest):
-    """The best pairs of the runs are pooled, originals, unlikely pairs and pairs that were judged before are
-    left out, and a campaign asks people about the others."""
+    """The best pairs of the runs are pooled; originals, unlikely pairs and pairs that were judged before are
+    removed, and the others become the questions of a campaign."""
 
     name: Annotated[str, Named(max_length=90), Help(_("Name"), _("The campaign gets the same name"))]
     begin: Annotated[
@@ -154,7 +154,7 @@ class OpenedBatch(PlannedBatch):
 
 
 def check_new(request: OpenBatchRequest, context: OperationContext) -> OpenBatchRequest:
-    """Raise Invalid where a batch of that name exists already."""
+    """Raise Invalid if a batch of that name exists already."""
     if Batch.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
     return request
@@ -205,7 +205,7 @@ def check_known(plan: Plan, split: str) -> None:
     """Check that control items are of images that no batch asks about, in any round: otherwise their answers
     would be needed as judgments too.
 
-    Raises BatchError, and UnknownName where the corpus has no such split.
+    Raises BatchError, and UnknownName if the corpus has no such split.
     """
     corpus = corpus_named(plan.corpus)
     check_split(corpus, split)

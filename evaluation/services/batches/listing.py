@@ -45,8 +45,8 @@ class BatchSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatusRequest:
-    """How far a batch is, and how far it can be trusted: what its filter loses, and, with omissions, what its
-    pool would lose without each run."""
+    """The progress of a batch, and its reliability: what its filter loses, and, with omissions, what its pool
+    would lose without each run."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     omissions: Annotated[

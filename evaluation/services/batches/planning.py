@@ -208,7 +208,7 @@ def _orders() -> Mapping[str, Any]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
     """The best pairs of the runs are pooled, in both directions; originals, unlikely pairs and pairs that
-    were judged before are left out, and people are asked about the others."""
+    were judged before are removed, and people judge the others."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     runs: Annotated[
@@ -384,7 +384,7 @@ def plan(request: BatchRequest, *, report_progress: ProgressCallback = silent) -
 
 
 def _threshold(request: BatchRequest) -> float | None:
-    """Return the lowest BLEU_pre of a pair that is asked; None where nothing is filtered."""
+    """Return the lowest BLEU_pre of a pair that is asked; None if nothing is filtered."""
     if request.threshold is None:
         return BLEU_PRE_THRESHOLD if pair_tasks(request.tasks).filtered else None
     return request.threshold or None

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 
 from annotation.common.operations import Help, Named, OperationContext
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.kinds import kinds_of_tasks
 from annotation.selectors.campaign.cost import money
@@ -46,8 +46,8 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReassignRequest:
-    """Judges who are suspended, or had fewer than the bar of their control items right, are discarded: their
-    answers are withdrawn, stored and paid, and others are asked."""
+    """The answers of judges who are suspended, or below the bar on control items, are withdrawn; they stay
+    stored and paid, and other judges are asked."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
 
@@ -102,9 +102,9 @@ def reassign_answers(
         def step(done: int, total: int, number: int = number) -> None:
             report_progress("reassigning pages", (number + done / max(1, total)) / len(planned.judges))
 
-        discarding.discard_worker(
+        worker_status.withdraw_worker_answers(
             campaign=batch.campaign,
-            worker=discarding.worker_named(judge, batch.campaign),
+            worker=worker_status.worker_named(judge, batch.campaign),
             reason=why,
             actor=actor,
             progress=step,

@@ -36,9 +36,9 @@ from evaluation.services.stored_kinds import BATCHES, JUDGMENT_SETS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateJudgesRequest:
-    """An open batch is answered with the votes of existing judgments: each judge gives one recorded answer of
-    every pair; a pair without one is answered as unrelated. With a mix so many people come, who answer what
-    most people said, with their errors: so one sees what bad judges would do to a batch."""
+    """Simulate the judges of an open batch with the votes of existing judgments: each judge gives one
+    recorded answer of every pair; a pair without one is answered as unrelated. With a mix, this number of
+    simulated people gives the majority's answers, with their errors, to show the effect of bad judges."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     recorded: Annotated[str, Named(JUDGMENT_SETS), Help(_("Judgments"), _("Of the batch’s corpus"))]
@@ -138,7 +138,7 @@ def judge_as_recorded(
 
 def recorded_in(judgments: JudgmentSet, batch: Batch, *, in_place_of: int = 0) -> CrowdKnowledge:
     """Return the set's answers by an image's key and a caption's text; raises BatchError for another scale,
-    and where an image has two captions of the same text with different answers."""
+    and if an image has two captions of the same text with different answers."""
     corpus, scale = corpus_named(batch.corpus.name), pair_tasks(batch.campaign.tasks).values
     key = dict(corpus.images.values_list("pk", "key"))
     text: dict[int, str] = {}

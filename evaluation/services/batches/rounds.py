@@ -47,7 +47,7 @@ STABLE, EXHAUSTED = "stable", "exhausted"
 
 @dataclass(frozen=True, slots=True)
 class RoundStatus:
-    """The progress of a batch in rounds. `ended` is the reason why there are no more, "" where one was asked.
+    """The progress of a batch in rounds. `ended` is the reason why there are no more, "" if one was asked.
 
     `selected` of `askable` pairs were asked by `rounds` rounds in all, `pairs` of them now; `tau` is the
     smallest Kendall's tau with the last rankings, None before there are enough of them. `outdated`: the batch
@@ -66,12 +66,14 @@ class RoundStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextRoundRequest:
-    """Once all that was asked is answered, the next round is asked, or the batch ends: where the order of the
-    systems is stable, and where every pair was asked."""
+    """When all questions are answered, the next round is asked, or the batch ends: if the order of the
+    systems is stable, and if every pair was asked."""
 
     batch: Annotated[str, Named(BATCHES), Help(_("Batch"))]
     round: Annotated[
-        int | None, Field(ge=1), Help(_("Round"), _("Nothing happens where it, or a later one, was asked"))
+        int | None,
+        Field(ge=1),
+        Help(_("Round"), _("Nothing happens if this round, or a later one, was asked already")),
     ] = None
 
 

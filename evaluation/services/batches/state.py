@@ -52,7 +52,7 @@ class BatchState:
     `collected`, its newest judgments hold exactly these. `people` are all judges, `unused` those who do not
     count, and `top_up` is the cost of asking again. `filling` says how full the pages are (empty for graded
     pairs). `agreement` is Krippendorff's alpha over the pairs asked. `loss` is what the filter loses (None:
-    no filler was judged), `omissions` what each run loses when it is left out of the pool (None where not
+    no filler was judged), `omissions` what each run loses when it is left out of the pool (None if not
     requested, or too early). `rounds` is set where the batch asks in rounds.
     """
 
@@ -228,7 +228,7 @@ def _loss(batch: Batch, load_runs: Callable[[], PooledRuns], answers: Answers) -
 
 
 def _omissions(batch: Batch, runs: PooledRuns, answers: Answers, measure: str) -> list[OmittedSystem] | None:
-    """Return what each run loses on `measure` when it is left out of the pool; None where no pair of it is
+    """Return what each run loses on `measure` when it is left out of the pool; None if no pair of it is
     judged."""
     judged, relevant, _ = _judged(runs, answers, pair_tasks(batch.campaign.tasks).rule)
     if not len(judged):

@@ -36,8 +36,8 @@ _Number = Annotated[int, Field(ge=0, le=10**6)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixRequest:
-    """A corpus of candidates is made, in which nothing says who wrote a caption, and a run for each system. A
-    batch of these runs, with grades and depth 1, asks people about each different caption once."""
+    """Create a corpus of candidates, which does not reveal who wrote a caption, and a run for each system. A
+    batch of these runs, with grades and depth 1, asks people about each distinct caption once."""
 
     name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
     sets: Annotated[
@@ -46,7 +46,9 @@ class MixRequest:
         Help(_("Caption sets"), _("Of whole images of one corpus")),
     ]
     people: Annotated[int, Field(ge=0, le=10), Help(_("People's captions of each image"))] = 1
-    images: Annotated[_Number, Help(_("Images"), _("As many are drawn; 0: all that the sets describe"))] = 0
+    images: Annotated[
+        _Number, Help(_("Images"), _("How many images are drawn; 0: all that the sets describe"))
+    ] = 0
     controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
 
@@ -63,7 +65,7 @@ class Mixed:
 
 
 def check_mixing(request: MixRequest, context: OperationContext) -> MixRequest:
-    """Raise Invalid where a corpus of that name exists already."""
+    """Raise Invalid if a corpus of that name exists already."""
     if Corpus.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)
     return request

@@ -75,7 +75,7 @@ def score_region_captions(
     CIDEr's documents are the references of all these regions, for people too.
 
     Raises UnknownName, CampaignError, InputError for sets of whole images or of other regions than the first,
-    for a campaign of another corpus and where no region has a reference, and what `score_captions` raises.
+    for a campaign of another corpus and if no region has a reference, and what `score_captions` raises.
     """
     rows = {str(name): _set_of_regions(str(name), corpus) for name in caption_labels(names).values()}
     first, described = next(iter(rows)), {name: _described(row, references) for name, row in rows.items()}

@@ -189,7 +189,7 @@ def _notes_on_missing(matched: Mapping[str, _Matched]) -> tuple[str, ...]:
 def caption_labels(files: Sequence[Path]) -> dict[str, Path]:
     """Return a label for each file or caption set: its name, or its path where another has the same name.
 
-    Raises InputError where one is named twice.
+    Raises InputError if one is named twice.
     """
     often = Counter(file.name for file in files)
     labels = {file.name if often[file.name] == 1 else str(file): file for file in files}
@@ -209,7 +209,7 @@ def _match(
     """Return the captions of a file by image: `inside` are the requested images, and `cases` those of them
     that have references.
 
-    Raises FormatError where two entries are of one image, a name is ambiguous, or no image is left, and
+    Raises FormatError if two entries are of one image, a name is ambiguous, or no image is left, and
     MissingOutput.
     """
     by_name: Mapping[tuple[str, ...], Mapping[str, int | None]] = {ANY: names.image}  # of a caption set
@@ -256,7 +256,7 @@ def _match(
 
 
 def not_scored_text(not_scored: NotScored) -> str:
-    """Return what is excluded from the figures, in one line; "" where nothing is."""
+    """Return what is excluded from the figures, in one line; "" if nothing is."""
     parts = [
         _count_text(not_scored.missing, "of the corpus without a caption in the file"),
         _count_text(not_scored.unknown, "of the file unknown to the corpus"),

@@ -33,7 +33,7 @@ class CaptionSetSummary(PredictionSet):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadCaptionSetRequest:
-    """Captions that a system wrote, as COCO results."""
+    """The captions of a system, as COCO results."""
 
     caption_set: Annotated[str, Named(CAPTION_SETS), Help(_("Caption set"))]
 
@@ -84,6 +84,6 @@ def coco_results(caption_set: CaptionSet) -> Iterator[dict[str, Any]]:
 
 
 def write_coco_results(caption_set: CaptionSet, path: Path) -> None:
-    """Write the entries to a new file. Raises FormatError where it exists already, and OSError."""
+    """Write the entries to a new file. Raises FormatError if it exists already, and OSError."""
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
         json.dump(list(coco_results(caption_set)), stream, ensure_ascii=False, indent=1)

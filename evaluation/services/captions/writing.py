@@ -57,8 +57,8 @@ _TOGETHER = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionsRequest(PredictionRequest):
-    """A trained system writes a caption of each image, or of each of the regions. A captioner writes its own
-    sentences; an alignment takes that part of a training caption which fits a region best."""
+    """A trained system writes a caption of each image, or of each of the regions. A captioner generates
+    sentences; an alignment selects the part of a training caption that fits a region best."""
 
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed of drawn words and of folds"))] = 0
     features: Annotated[SetField, Help(_("Features of images"), _("A feature set; else the training's"))] = ""
@@ -100,7 +100,7 @@ def writes_captions(system: System) -> bool:
 
 
 def check_captions(request: CaptionsRequest, context: OperationContext) -> CaptionsRequest:
-    """Raise Invalid where the images or feature sets do not exist, InputError where the system cannot write
+    """Raise Invalid if the images or feature sets do not exist, InputError if the system cannot write
     captions."""
     system = requested_system(request, context)
     if not writes_captions(system):
@@ -205,7 +205,7 @@ class _Writer:
 
     @classmethod
     def of(cls, request: CaptionsRequest) -> _Writer:
-        """Load the system and its inputs. Raises InputError where it cannot write captions, and for features
+        """Load the system and its inputs. Raises InputError if it cannot write captions, and for features
         that do not fit it."""
         stored = system_named(request.system)
         aligns = isinstance(stored.model, Alignment)

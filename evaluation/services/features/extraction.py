@@ -76,7 +76,7 @@ def extract_set(
     """Write the set; return it, whether it is new, and the number of images without a picture.
 
     An interrupted extraction continues where it stopped. Raises UnknownName, InputError, BadWeights,
-    BadPicture, ValueError where the corpus has no pictures or too few to learn from, OSError and Busy.
+    BadPicture, ValueError if the corpus has no pictures or too few to learn from, OSError and Busy.
     """
     if request.dtype not in NUMBER_TYPES:
         raise InputError(f"type {request.dtype!r}: expected {' or '.join(NUMBER_TYPES)}")
@@ -123,7 +123,7 @@ def extract_set(
 
 
 def check_declared(extractor: str, declared: Declaration) -> None:
-    """Raise InputError where a training is declared for an extractor that uses no network."""
+    """Raise InputError if a training is declared for an extractor that uses no network."""
     if declared.trained_on and extractor != "cnn":
         raise InputError(
             f"extractor {extractor} has no network from outside; leave out what it was trained on"
@@ -197,7 +197,7 @@ def _combined(
 
 
 def _pictures(corpus: str) -> list[tuple[str, Path | None]]:
-    """Return the images' names and pictures; raises ValueError where there is no picture."""
+    """Return the images' names and pictures; raises ValueError if there is no picture."""
     names = names_of(corpus).image_name.values()
     records = stream_records(corpus=corpus_named(corpus))
     pictures = [(name, record.picture) for name, record in zip(names, records, strict=True)]

@@ -233,7 +233,7 @@ def _clipped(
     wholly outside; return the boxes, their positions among the regions, and remarks. Vectors stay as they
     are.
 
-    Raises InputError where no box is within its picture.
+    Raises InputError if no box is within its picture.
     """
     sizes = image_sizes(request.corpus)
     most = np.asarray([sizes.get(name, (np.inf, np.inf)) for name in ids], np.float64).reshape(-1, 2)

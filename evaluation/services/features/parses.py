@@ -88,7 +88,7 @@ class ImportedParses:
 
 
 def stored_parses(corpus: str) -> ParsedCaptions | None:
-    """Return the stored parses of a corpus; None where it has none."""
+    """Return the stored parses of a corpus; None if it has none."""
     folder = _folder(corpus)
     with suppress(OSError, ValueError, KeyError):
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
@@ -99,7 +99,7 @@ def stored_parses(corpus: str) -> ParsedCaptions | None:
 
 
 def parses_of(corpus: str) -> ParsedCaptions:
-    """Return the parses of a corpus; raises UnknownName where it has none, with the remedy."""
+    """Return the parses of a corpus; raises UnknownName if it has none, with the remedy."""
     corpus_named(corpus)
     parses = stored_parses(corpus)
     if parses is not None:
@@ -119,8 +119,8 @@ def import_parses(
 
     Each parse names its caption (`sent_id`) and has its words: the concatenated forms equal the caption
     without white space. Parses of other captions or other words are skipped and counted if `leave_unused` is
-    set. Raises UnknownName, FormatError, OSError, Busy, and InputError where a caption occurs twice, where no
-    parse fits, and where other parses exist and `replace` is not set.
+    set. Raises UnknownName, FormatError, OSError, Busy, and InputError if a caption occurs twice, if no
+    parse fits, and if other parses exist and `replace` is not set.
     """
     check_file(path, "a CoNLL-U file")
     names = names_of(corpus)

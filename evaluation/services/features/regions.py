@@ -141,7 +141,7 @@ def extract_regions(request: RegionsRequest, *, progress: PhaseProgress = no_pro
     """Find regions, compute their vectors, and write the set. An interrupted extraction continues where it
     stopped.
 
-    Raises UnknownName, FormatError, InputError, BadWeights, BadPicture, ValueError where no image has a
+    Raises UnknownName, FormatError, InputError, BadWeights, BadPicture, ValueError if no image has a
     region, OSError and Busy.
     """
     check_name(request.name, "feature set")
@@ -312,7 +312,7 @@ class _FileBoxes:
     def read(self, limit: int) -> list[ProposedBoxes]:
         """Return the `limit` boxes of each picture with the highest scores; of equal scores, the first ones.
 
-        Raises FormatError naming the invalid line, InputError where no box is of the corpus.
+        Raises FormatError naming the invalid line, InputError if no box is of the corpus.
         """
         place_of = {name: index for index, (name, _) in enumerate(self.images)}
         boxes_of_images: list[list[FileBox]] = [[] for _ in self.images]
@@ -359,7 +359,7 @@ class _FileBoxes:
     def _within(
         self, box: tuple[int, int, int, int], record: ImageRecord
     ) -> tuple[int, int, int, int] | None:
-        """Return the part of a box within the picture; None where there is none."""
+        """Return the part of a box within the picture; None if there is none."""
         left, top, right, low = box
         clipped_box = (max(left, 1), max(top, 1), min(right, record.width), min(low, record.height))
         if clipped_box[0] > clipped_box[2] or clipped_box[1] > clipped_box[3]:

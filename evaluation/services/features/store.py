@@ -83,7 +83,7 @@ class FeatureSet:
         return np.asanyarray(np.load(self.folder / _BOXES, mmap_mode="r", allow_pickle=False))
 
     def learned(self) -> NDArray[np.uint64] | None:
-        """Return the images that the features were learned from, packed; None where unknown."""
+        """Return the images that the features were learned from, packed; None if unknown."""
         file = self.folder / _LEARNED
         return np.asanyarray(np.load(file, allow_pickle=False)) if file.is_file() else None
 
@@ -104,9 +104,9 @@ class FeatureSet:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSet:
     """A set to be written: its corpus, name, and origin. `boxes` are those of regions, shape (rows, 4).
-    `pictures` is a digest of the pictures that are described, "" where none are: an interrupted extraction
+    `pictures` is a digest of the pictures that are described, "" if none are: an interrupted extraction
     continues only with the same ones. `learned` are the images that the features were learned from, packed;
-    None where unknown."""
+    None if unknown."""
 
     corpus: str
     name: str
@@ -161,7 +161,7 @@ def write_set(
 
     `blocks` is called with the number of rows that were written before, and returns the rows after them, of
     shape (rows, dimensions). Raises InputError for an invalid name and for a number that does not fit
-    `dtype`, OSError where the disk is full, and Busy.
+    `dtype`, OSError if the disk is full, and Busy.
     """
     check_name(new.name, "feature set")
     home = _root() / new.corpus / new.name
@@ -216,7 +216,7 @@ def digest_of_pictures(pictures: Iterable[Path]) -> str:
 
 def remove_set(stored: FeatureSet) -> None:
     """Remove a set; processes that have mapped it can still read it. Its version number is never reused,
-    since what was made from it refers to it by that. Raises UnknownName where somebody else has removed it,
+    since what was made from it refers to it by that. Raises UnknownName if somebody else has removed it,
     and Busy."""
     with work_lock(f"features.{stored.corpus}.{stored.name}", "feature set", stored.name):
         if not stored.folder.is_dir():

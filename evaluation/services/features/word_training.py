@@ -43,7 +43,7 @@ class WordTraining(CheckedRecord):
     dimensions: Annotated[int, Field(ge=2, le=2000, description="Numbers of a vector")] = 100
     window: Annotated[int, Field(ge=1, le=50, description="Words to either side that are predicted")] = 5
     negative: Annotated[int, Field(ge=1, le=50, description="Wrong words beside each right one")] = 5
-    epochs: Annotated[int, Field(ge=1, le=1000, description="How often the captions are read")] = 10
+    epochs: Annotated[int, Field(ge=1, le=1000, description="Passes over the captions")] = 10
     least: Annotated[int, Field(ge=1, description="Words that come less often get no vector")] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31, description="Seed of all random numbers")] = 0
 
@@ -55,7 +55,7 @@ def train_word_vectors(
 
     The set's origin says whose captions were read (`split`), and how many. Training uses one thread, so that
     the same captions and settings give the same vectors. Raises UnknownName, BadField, BadSubset, FormatError
-    for a file of names, InputError where no word occurs often enough and for a corpus whose splits do not
+    for a file of names, InputError if no word occurs often enough and for a corpus whose splits do not
     include "train", OSError and Busy; an exception of `progress` ends the training.
     """
     Word2Vec = load_extra("gensim.models").Word2Vec  # an import of a second, which few callers need

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,24 +10,17 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
-from annotation.common.readers import stream
+from annotation.common.readers import read
 from annotation.common.roles import RESEARCHER
 from evaluation.formats.figure_basis import FigureBasis
-from evaluation.formats.sent_files import read_judged_pairs
+from evaluation.formats.sent_files import JudgedSet, agreement_of
 from evaluation.models import JudgmentSet
 from evaluation.selectors import judged_pairs, names_of
 from evaluation.services.common import MOST_READ
 from evaluation.services.judgments.importing import KEYWORD_FORMATS, REPEATS, judgment_formats
 from evaluation.services.request_fields import IntervalRequest
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
-from phrasebox.agreement.summary import (
-    MOST_THRESHOLDS,
-    AgreementBetween,
-    AgreementWithin,
-    agreement_between,
-    agreement_within,
-)
-from phrasebox.formats import JudgedPair
+from phrasebox.agreement.summary import MOST_THRESHOLDS, AgreementBetween, AgreementWithin
 from phrasebox.text_files import text_size
 
 _File = Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)]
@@ -68,9 +62,9 @@ class MeasuredJudgments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementRequest(IntervalRequest, MeasuredJudgments):
-    """Of one set of judgments, how far its judges agree: Krippendorff's alpha, Fleiss' and Cohen's kappa. Of
-    two, Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or judgments that were
-    imported. Intervals draw whole images (keywords, if these are judged). Nothing is stored."""
+    """Agreement of the judges of one set of judgments: Krippendorff's alpha, Fleiss' and Cohen's kappa.
+    Agreement of two sets: Cohen's kappa of their mean answers, cut at thresholds. A set is a file, or
+    imported judgments. Intervals resample whole images (keywords, if these are judged). Nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,37 +93,38 @@ class _Source:
         """The kind of its queries, which intervals resample."""
         return "keyword" if (self.row or self).format in KEYWORD_FORMATS else "image"
 
-    def read(self, context: OperationContext, *, repeats: bool) -> list[JudgedPair]:
-        if self.row is not None:
-            pairs = judged_pairs(self.row, names_of(self.row.corpus.name))
-            return list(context.progress_of(self.row.name, self.row.pair_count)(pairs))
-        assert self.path is not None
-        return list(stream(read_judged_pairs, self.path, self.format, repeats))
+    def judged(self, context: OperationContext, *, repeats: bool) -> JudgedSet:
+        """The pairs of an imported set, or the file that holds them."""
+        if self.row is None:
+            return JudgedSet(self.path, self.format, repeats)
+        pairs = judged_pairs(self.row, names_of(self.row.corpus.name))
+        stored = tuple(context.progress_of(self.row.name, self.row.pair_count)(pairs))
+        return JudgedSet(None, self.format, repeats, stored)
 
 
 def agreement_of_sets(request: AgreementRequest, context: OperationContext) -> Agreement:
-    """Read the sets and compute their agreement; raises FormatError, AgreementError and UnknownName."""
+    """Return the agreement of the sets; raises FormatError, AgreementError and UnknownName. A reader reads
+    files, and compares them."""
     first = _source(request.file, request.format, request.judgments, context)
     second = _source(request.against, request.against_format, request.against_judgments, context)
-    pairs = first.read(context, repeats=request.repeats)
-    within = between = None
-    if second.path is None and second.row is None:
-        within = agreement_within(pairs, request.resampling, unit=first.unit)
-    else:
-        between = agreement_between(
-            pairs,
-            second.read(context, repeats=request.repeats),
-            request.resampling,
-            rows=request.thresholds,
-            columns=request.against_thresholds,
-            unjudged_is_no=request.unjudged_is_no,
-            unit=first.unit,
-        )
+    sources = [first] if second.path is None and second.row is None else [first, second]
+    sets = [source.judged(context, repeats=request.repeats) for source in sources]
+    call = partial(read, agreement_of) if any(source.path for source in sources) else agreement_of
+    result = call(
+        sets[0],
+        sets[1] if len(sets) == 2 else None,
+        request.resampling,
+        first.unit,
+        (request.thresholds, request.against_thresholds),
+        request.unjudged_is_no,
+    )
+    within = result if isinstance(result, AgreementWithin) else None
+    between = result if isinstance(result, AgreementBetween) else None
     basis = FigureBasis(
         cases="pairs",
-        counted=between.common if between is not None else len(pairs),
-        out_of=len(pairs),
-        pool=" and ".join(source.called for source in ((first, second) if between is not None else (first,))),
+        counted=between.common if between is not None else result.pairs,
+        out_of=result.pairs,
+        pool=" and ".join(source.called for source in sources),
     )
     return Agreement(within=within, between=between, basis=basis.as_dict())
 

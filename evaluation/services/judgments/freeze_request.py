@@ -51,8 +51,8 @@ def _rules() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeRequest(ScoredAnswers):
-    """Judgments of a corpus by a rule, or its originals alone under a protocol, become the next version of
-    qrels. Where the newest version is the same, nothing changes."""
+    """Judgments of a corpus by a rule, or only its originals under a protocol, become the next version of
+    qrels. If the newest version is the same, nothing changes."""
 
     name: Annotated[str, Named(), Help(_("Name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]

@@ -267,7 +267,7 @@ def freeze_protocol(
 
 
 def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
-    """Return the newest version of the qrels `name`, None where there is none.
+    """Return the newest version of the qrels `name`, None if there is none.
 
     Raises InputError for an invalid name, and for qrels of another corpus or of another of `_KINDS`.
     """
@@ -287,7 +287,7 @@ def check_next(name: str, corpus: str, kind: str) -> QrelsSnapshot | None:
 def remove_qrels(*, name: str, actor: Any = None) -> None:
     """Remove one version (NAME:VERSION, or NAME for the newest) with its rows; its sources stay.
 
-    Raises UnknownName, Busy, and PhraseboxError where a report was made from it.
+    Raises UnknownName, Busy, and PhraseboxError if a report was made from it.
     """
     remove_stored(snapshot_named(name), actor)
 

@@ -133,7 +133,7 @@ class JudgmentsImport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentsTarget:
     """The set in which judgments are stored: its name, format, source and scale, and whether simulated
-    workers answered. `named_by` are the name spaces of images in a file; None where pairs have the names that
+    workers answered. `named_by` are the name spaces of images in a file; None if pairs have the names that
     we write. `distinct_judges`: names that look nearly alike are of different judges."""
 
     corpus: str
@@ -151,7 +151,7 @@ class JudgmentsTarget:
 def import_judgments(request: JudgmentsImport, context: OperationContext) -> JudgmentsReport:
     """Import a file of judgments; if they exist with the same content, nothing changes.
 
-    Raises UnknownName for an unknown corpus or format, FormatError for a bad source, BadScale, Busy where
+    Raises UnknownName for an unknown corpus or format, FormatError for a bad source, BadScale, Busy if
     another process imports the same name, else InputError; then nothing of the import remains.
     """
     began, format = time.monotonic(), request.format
@@ -234,7 +234,7 @@ def store_judgments(
 
 
 def remove_judgments(*, corpus: str, name: str, actor: Any = None) -> None:
-    """Remove judgments with their answers; raises UnknownName, Busy, and PhraseboxError where qrels were
+    """Remove judgments with their answers; raises UnknownName, Busy, and PhraseboxError if qrels were
     frozen from them, or a batch collected them."""
     remove_stored(judgment_set(corpus, name), actor)
 
@@ -370,7 +370,7 @@ class _RowReader:
                 raise InputError(f"{self.source}: {error}") from error
 
     def _lacking(self, pair: JudgedPair) -> str:
-        """Return which part of a pair the corpus lacks; "" where it has both."""
+        """Return which part of a pair the corpus lacks; "" if it has both."""
         if not self.keywords and self.image_of.get(pair.query) is None:
             return pair.query
         return pair.document if self.caption_of.get(pair.document) is None else ""

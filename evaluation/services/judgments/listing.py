@@ -16,7 +16,7 @@ from evaluation.services.stored_kinds import OfCorpusRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRequest(OfCorpusRequest):
-    """All that the corpus has, the newest first."""
+    """All judgments of the corpus, the newest first."""
 
     corpus: Annotated[Annotated[str, Named(CORPORA)] | None, Help(_("Corpus"))] = None
 
@@ -47,8 +47,8 @@ class JudgmentDetail(JudgmentSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QrelsSummary:
-    """One version of qrels: which pairs are relevant. `pool` names the protocol, where nobody judged; `asks`
-    is the kind of rankings they are for: image or caption, or, where it is empty, both."""
+    """One version of qrels: which pairs are relevant. `pool` is the protocol, if nobody judged; `asks` is the
+    kind of rankings they are for: image or caption, or, if empty, both."""
 
     name: str
     version: int

@@ -278,7 +278,7 @@ def _known(
     *,
     leave_unused: bool,
 ) -> list[Qrel]:
-    """Return the rows with the corpus's names, images first. Raises InputError, and Invalid where it lacks
+    """Return the rows with the corpus's names, images first. Raises InputError, and Invalid if it lacks
     some."""
     asking, judged = lookups[queries], lookups[CAPTION if queries == IMAGE else IMAGE]
     qrels: dict[tuple[int, int], Qrel] = {}

@@ -73,13 +73,13 @@ class ScoredAnswers:
 
 
 def check_relevance(corpus: str, judgments: str, relevance: RelevanceChoice) -> None:
-    """Raise UnknownName or InputError where a rule or a score does not fit the judgments."""
+    """Raise UnknownName or InputError if a rule or a score does not fit the judgments."""
     rule = rule_named(relevance.rule) if relevance.rule is not None else None
     fitting_rule(relevance, rule, judgment_set(corpus, judgments))
 
 
 def fitting_rule(relevance: RelevanceChoice, rule: AnyRule | None, source: JudgmentSet) -> AnyRule:
-    """Return the requested rule, or the default of the answers' scale; raises InputError where it is for
+    """Return the requested rule, or the default of the answers' scale; raises InputError if it is for
     another scale."""
     scale = scale_named(source.scale)
     try:

@@ -48,7 +48,7 @@ def differences_from(
     AP is over the images of each phrase's mentions, for both sets: where one has no detections elsewhere, and
     where they looked at different images, since a set stores only the best detections of each phrase.
 
-    Raises MissingOutput, and InputError where no image with one of these mentions is left.
+    Raises MissingOutput, and InputError if no image with one of these mentions is left.
     """
     lacking = images_without_output(other_set, mentions, missing)
     common = ours.mentions

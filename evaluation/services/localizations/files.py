@@ -60,7 +60,7 @@ _PHRASE: tuple[str, ...] = ("phrase", "detections")
 
 
 def write_localizations(localization_set: LocalizationSet, path: Path) -> None:
-    """Write the set to a new file. Raises FormatError where it exists already, and OSError."""
+    """Write the set to a new file. Raises FormatError if it exists already, and OSError."""
     names = names_of(localization_set.corpus.name).image_name
     with whole_file(path) as part, part.open("w", encoding="utf-8") as stream:
         for mention in localized_mentions(localization_set):
@@ -92,7 +92,7 @@ def _to_list(region: NDArray[np.float32]) -> list[float]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLocalizations(LocalizationSetSummary):
     """A localization set with the results of reading its file; `phrases` have detections. `clipped` regions
-    extended beyond their picture and were clipped. For this reading, and 0 where nothing changed: `outside`
+    extended beyond their picture and were clipped. For this reading, and 0 if nothing changed: `outside`
     regions are wholly outside and were skipped, `reordered` lines were not in the order of their scores and
     were sorted, and `elsewhere` mentions are of other images than those requested: they are stored, but not
     counted. `unchanged`: the same file was read before."""
@@ -109,8 +109,8 @@ class ImportedLocalizations(LocalizationSetSummary):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationsImport:
     """Predictions made elsewhere: a line of JSON for each mention with its regions, and lines with the
-    detections of phrases. All of them are stored, or none. Without a system one of the set's name is entered
-    where it is said what that was trained on."""
+    detections of phrases. All of them are stored, or none. Without a system, one with the set's name is
+    created, with a declaration of its training data."""
 
     name: Annotated[str, Named(), Help(_("Name of the set"))]
     file: Annotated[
@@ -204,7 +204,7 @@ class _Reader:
     """Reads a file line by line; counts what it clips, skips and sorts.
 
     `captions` has the words of each caption, joined by spaces, by its image and number. `images` are the ids
-    of the images that the file covers (mentions of others are counted); None where unknown.
+    of the images that the file covers (mentions of others are counted); None if unknown.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class _Reader:
         return image
 
     def _region(self, image: Any, region: Any) -> list[float] | None:
-        """Return the region within its picture; None where it is wholly outside."""
+        """Return the region within its picture; None if it is wholly outside."""
         values = _list(region, "region")
         if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
             raise ValueError(f"region {short_repr(region)} is not xmin, ymin, xmax, ymax and a score")

@@ -29,7 +29,7 @@ class MentionOnPage:
     """A mention with its best region; boxes are left, top, width and height from 0, `predicted` is None for
     none.
 
-    `before` and `after` are the other words of its caption; `rank` is that of the first right region, 0 where
+    `before` and `after` are the other words of its caption; `rank` is that of the first right region, 0 if
     there is none.
     """
 
@@ -89,7 +89,7 @@ def mention_page(row: LocalizationSet, layer: Any, which: str, first: int, numbe
 def _looked_at(
     row: LocalizationSet, layer: Any, which: str, ids: list[int]
 ) -> Iterator[LocalizedImage | None]:
-    """Yield each of these images with its mentions; None where no mention is displayed."""
+    """Yield each of these images with its mentions; None if no mention is displayed."""
     images = row.corpus.images.filter(pk__in=ids)
     rows = {image.pk: image for image in images.order_by("position")}
     records = dict(zip(rows, stream_records(corpus=row.corpus, layer=layer, images=images), strict=True))

@@ -105,7 +105,7 @@ def localizes(system: System) -> bool:
 
 
 def check_localizing(request: LocalizeRequest, context: OperationContext) -> LocalizeRequest:
-    """Raise Invalid where the images, layer or regions do not exist, InputError where the system cannot
+    """Raise Invalid if the images, layer or regions do not exist, InputError if the system cannot
     localize."""
     system = requested_system(request, context)
     if not localizes(system):
@@ -118,7 +118,7 @@ def check_localizing(request: LocalizeRequest, context: OperationContext) -> Loc
 def localize(request: LocalizeRequest, context: OperationContext) -> LocalizedSet:
     """Rank regions for each mention and phrase, and store them. A set from the same request stays unchanged.
 
-    Raises UnknownName, InputError, BadRecipe, BadModel, Busy, and ValueError where there is nothing to
+    Raises UnknownName, InputError, BadRecipe, BadModel, Busy, and ValueError if there is nothing to
     localize.
     """
     check_localizing(request, context)
@@ -172,7 +172,7 @@ class _Localizer:
 
     @classmethod
     def of(cls, request: LocalizeRequest, system: System) -> _Localizer:
-        """Load the system and its inputs. Raises BadRecipe where the system cannot localize, and InputError
+        """Load the system and its inputs. Raises BadRecipe if the system cannot localize, and InputError
         for regions that people drew."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "localizations")

@@ -74,7 +74,7 @@ class UnrankedRegions:
 
 
 def proposals_of_set(row: LocalizationSet, mentions: list[BoxedMention]) -> UnrankedRegions | None:
-    """Return the figures of the regions that a localization set chose from; None where they are unknown or no
+    """Return the figures of the regions that a localization set chose from; None if they are unknown or no
     longer exist."""
     try:
         stored = feature_set(row.corpus.name, row.regions)

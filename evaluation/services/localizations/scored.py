@@ -2,7 +2,7 @@
 
 A mention is found at rank k if its k-th region overlaps the box around all of its boxes by an IoU of at least
 0.5; a mention for which the set has no region is missed. AP is computed per phrase over all images, after
-non-maximum suppression. It is 0 where images lack output and count as the worst result: wrong regions in them
+non-maximum suppression. It is 0 if images lack output and count as the worst result: wrong regions in them
 might have been the best for any phrase.
 
 Source: Plummer et al. 2015, section 3.2.
@@ -92,7 +92,7 @@ def images_without_output(
     row: LocalizationSet, mentions: list[BoxedMention], missing: Missing
 ) -> frozenset[int]:
     """Return the ids of the images with mentions for which a set has no output: neither a mention, even
-    without a region, nor a detection. Raises MissingOutput where there are some and `missing` refuses
+    without a region, nor a detection. Raises MissingOutput if there are some and `missing` refuses
     them."""
     seen = set(row.mentions.values_list("image_id", flat=True))
     for phrase in detections_of(row):
@@ -167,7 +167,7 @@ def within_mentioned_images(scored: ScoredLocalizations, subset: Subset | None) 
 def _precisions(
     detected: Iterable[DetectedPhrase], mentions: list[BoxedMention], subset: Subset | None
 ) -> dict[str, float]:
-    """Return the AP of each phrase that people boxed; 0 where the set does not have it. A box that several
+    """Return the AP of each phrase that people boxed; 0 if the set does not have it. A box that several
     mentions of a phrase share counts once."""
     gold: dict[str, dict[tuple[float, ...], None]] = {mention.phrase: {} for mention in mentions}
     for mention in mentions:

@@ -56,7 +56,7 @@ class LocalizationScores:
 def check_localization_scoring(
     request: LocalizationScoring, context: OperationContext
 ) -> LocalizationScoring:
-    """Raise Invalid where the images or the layer do not exist."""
+    """Raise Invalid if the images or the layer do not exist."""
     row = localization_set_named(request.localization_set)
     check_same_corpus(context, row)
     check_layer("layer", request.layer, row.corpus)

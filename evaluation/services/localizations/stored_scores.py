@@ -15,7 +15,7 @@ from evaluation.services.common import InputError
 
 def store_localization_scores(name: str, report: dict[str, Any]) -> None:
     """Store a report of `score_localization` with the set, replacing figures of the same layer and the same
-    images. Raises InputError where the set was removed or replaced since."""
+    images. Raises InputError if the set was removed or replaced since."""
     with transaction.atomic():
         sets = LocalizationSet.objects.select_for_update(no_key=True, of=("self",))
         row = sets.filter(name=name, digest=report["digest"], published=True).first()

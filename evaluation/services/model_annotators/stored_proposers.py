@@ -36,7 +36,7 @@ TrainingProgress = Callable[[str, int, int], object]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainProposerRequest:
     """A proposer learns from the phrases and boxes of a layer where boxes are and which of them people
-    accept, and is stored; a campaign names it in its settings."""
+    accept, and is stored; a campaign refers to it in its settings."""
 
     name: Annotated[str, Named(max_length=60), Help(_("Name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
@@ -46,7 +46,7 @@ class TrainProposerRequest:
     ] = ""
     epochs: Annotated[
         Annotated[int, Field(ge=1, le=10_000)] | None,
-        Help(_("How often each picture is learned from"), _("Else as often as usual")),
+        Help(_("Passes over the pictures"), _("By default as many as usual")),
     ] = None
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"))] = 0
     device: DeviceField = CPU
@@ -87,7 +87,7 @@ def stored_proposer(name: str) -> BoxProposer:
 
 
 def proposer_digest(name: str) -> str:
-    """Return the SHA-256 of the stored proposer, "" where there is none that can be read."""
+    """Return the SHA-256 of the stored proposer, "" if there is none that can be read."""
     try:
         return str(read_manifest(proposer_folder(name))["sha256"])
     except (BadModel, InputError, OSError):
@@ -96,7 +96,7 @@ def proposer_digest(name: str) -> str:
 
 def why_no_proposer(name: str) -> str:
     """Return why a campaign's model annotator cannot start from the proposer `name` (it is not stored); ""
-    where it can, and where the name is empty."""
+    if it can, and where the name is empty."""
     if not name or name in _stored_names():
         return ""
     known = ", ".join(_stored_names()) or gettext("none")
@@ -118,7 +118,7 @@ def _stored_names() -> list[str]:
 def train_proposer(request: TrainProposerRequest, context: OperationContext) -> TrainedProposer:
     """Train on a layer of a corpus, and store the proposer as a starting point for campaigns.
 
-    Pictures that cannot be read are skipped and counted. Raises Invalid where the name is taken, InputError,
+    Pictures that cannot be read are skipped and counted. Raises Invalid if the name is taken, InputError,
     UnknownName, NothingToLearn, NoDevice, and Busy.
     """
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
@@ -165,7 +165,7 @@ def train_proposer(request: TrainProposerRequest, context: OperationContext) -> 
 def trained_proposer_text(trained: TrainedProposer) -> str:
     """Return, in words, what the proposer was trained on."""
     return (
-        f"proposer {trained.name} learnt from {trained.images} images of corpus {trained.corpus} "
+        f"proposer {trained.name} learned from {trained.images} images of corpus {trained.corpus} "
         f"(layer {trained.layer})"
         + (f"; {trained.unreadable} pictures cannot be read" if trained.unreadable else "")
     )

@@ -61,7 +61,7 @@ class TrainingReport:
 
     model_annotator: str
     version: int
-    learnt: int
+    learned: int
     source: str
     images: int
     unreadable: int
@@ -98,7 +98,7 @@ def train_model_annotator(
 
     Training continues from its last result; with `restart` it starts from the stored proposer that the
     campaign names, or from scratch. The run counts once its proposals are stored: until then the model
-    annotator is unchanged. Pictures that cannot be read are skipped and counted. Raises CampaignError where
+    annotator is unchanged. Pictures that cannot be read are skipped and counted. Raises CampaignError if
     too few images are finished and the campaign names no stored proposer, and for a model annotator whose
     boxes come from a file unless `replaces_file`; InputError for a proposer that is not stored,
     NothingToLearn, NoDevice, and Busy.
@@ -116,9 +116,9 @@ def train_model_annotator(
         unreadable: set[str] = set()
         training = _TrainingRun(version, work, device, report_progress, unreadable.add)
         begun = _beginning(annotator)
-        proposer, source, learnt = _trained_proposer(annotator, finished, training, begun, restart=restart)
-        images = finished if learnt else 0
-        _save_proposer(proposer, annotator, version, begun=begun, as_stored=not learnt)
+        proposer, source, learned = _trained_proposer(annotator, finished, training, begun, restart=restart)
+        images = finished if learned else 0
+        _save_proposer(proposer, annotator, version, begun=begun, as_stored=not learned)
         count = _propose(
             proposer,
             annotator,
@@ -168,7 +168,7 @@ def propose_boxes(
         except BadModel as error:
             _log.warning("model annotator %s: %s", annotator.name, error)
             raise CampaignError(
-                f"what model annotator {annotator.name!r} learnt last cannot be used: it is damaged, or of "
+                f"what model annotator {annotator.name!r} learned last cannot be used: it is damaged, or of "
                 "another version "
                 "of this program; train it"
             ) from error
@@ -200,7 +200,7 @@ def _take_turns(annotator: ModelAnnotator) -> int:
 
 class _Beginning(NamedTuple):
     """The stored proposer from which a model annotator's training starts: its name ("": from scratch), and
-    its digest ("" where it is unknown, or nothing is stored)."""
+    its digest ("" if it is unknown, or nothing is stored)."""
 
     name: str
     digest: str
@@ -228,7 +228,7 @@ def _save_proposer(
 
 def _began_with(annotator: ModelAnnotator, begun: _Beginning) -> bool | None:
     """Whether the model annotator's training started there: from a proposer of this name that, as far as both
-    digests are known, was not replaced since. None where that is unknown."""
+    digests are known, was not replaced since. None if that is unknown."""
     metadata = _metadata(annotator)
     if metadata.get("begun_from") is None:
         return None
@@ -244,7 +244,7 @@ def _metadata(annotator: ModelAnnotator) -> Mapping[str, Any]:
         return {}
 
 
-def _learnt_last(annotator: ModelAnnotator, begun: _Beginning) -> BoxProposer | None:
+def _learned_last(annotator: ModelAnnotator, begun: _Beginning) -> BoxProposer | None:
     """Load a model annotator's last training result, if its training started there and this version of the
     program can read it."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer
@@ -333,13 +333,13 @@ def _trained_proposer(
     trained in this campaign: otherwise it is the stored proposer unchanged."""
     row = annotator.campaign
     settings = settings_of(row.settings).model_annotator
-    last = None if restart else _learnt_last(annotator, begun)
+    last = None if restart else _learned_last(annotator, begun)
     if finished >= settings.from_images:
         begin = last
         if begin is None and settings.system:
             begin = stored_proposer(settings.system)
         return (
-            _learnt(row, begin, finished, training),
+            _learned(row, begin, finished, training),
             f"{finished} finished images"
             + (f", from proposer {settings.system} on" if settings.system else ""),
             True,
@@ -370,9 +370,9 @@ def model_annotators_to_train() -> list[tuple[Campaign, str]]:
             settings_of(row.settings).model_annotator,
             training_records.count_training_images(row),
         )
-        if learns_now(settings, finished=finished, learnt=annotator.learnt) or (
+        if learns_now(settings, finished=finished, learned=annotator.learned) or (
             # The starting point was changed: the change takes effect now.
-            annotator.learnt is not None
+            annotator.learned is not None
             and (settings.system or finished >= settings.from_images)
             and _began_with(annotator, _beginning(annotator)) is False
         ):
@@ -394,7 +394,7 @@ def model_annotators_to_propose() -> list[tuple[Campaign, str]]:
     return lacking
 
 
-def _learnt(row: Campaign, begin: BoxProposer | None, finished: int, training: _TrainingRun) -> BoxProposer:
+def _learned(row: Campaign, begin: BoxProposer | None, finished: int, training: _TrainingRun) -> BoxProposer:
     """Train a proposer on a campaign's chains with boxes; a part of the images whose boxes were judged last
     is held out, as in earlier training runs."""
     from models_core.estimators.neural.proposer.box_proposer import BoxProposer

@@ -19,12 +19,12 @@ _TRAINED_AT = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainModelAnnotatorRequest(CampaignRequest):
-    """A model annotator learns from the finished images, or takes the stored proposer that the campaign's
-    settings name; its boxes are stored, and replace those that come from a file, and it answers."""
+    """A model annotator is trained on the finished images, or uses the stored proposer of the campaign's
+    settings; its boxes are stored, replace those of a file, and are proposed."""
 
     model_annotator: Annotated[ModelAnnotatorName, Help(_("Model annotator"))]
     restart: Annotated[
-        bool, Help(_("Restart"), _("It forgets what it learnt last, and learns from the stored proposer"))
+        bool, Help(_("Restart"), _("It forgets what it learned last, and begins from the stored proposer"))
     ] = False
     device: DeviceField = CPU
 
@@ -32,7 +32,7 @@ class TrainModelAnnotatorRequest(CampaignRequest):
 def check_model_annotator_free(
     request: TrainModelAnnotatorRequest, context: OperationContext
 ) -> TrainModelAnnotatorRequest:
-    """Raise CampaignError where the campaign is closed, or the model annotator is busy, and Invalid where the
+    """Raise CampaignError if the campaign is closed, or the model annotator is busy, and Invalid if the
     campaign has no such model annotator."""
     campaign = request.row()
     model_annotators.refuse_closed(campaign)

@@ -139,7 +139,7 @@ def _progress(context: OperationContext) -> FindingsProgress:
 
 def packed_report(row: Report) -> NewFile:
     """Return all files of a report in one archive, with the same bytes for the same report; writing it raises
-    ReportError where a file is missing or damaged."""
+    ReportError if a file is missing or damaged."""
 
     def write(path: Path) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:

@@ -66,7 +66,7 @@ def compute_findings(rows: ReportRows, progress: FindingsProgress) -> ReportDocu
 def _tags(rows: ReportRows, steps: _Steps) -> list[ScoredTags]:
     """Return the scores of each tag set; images without tags count as missing output, like queries.
 
-    Raises MissingOutput, and InputError where none of its images has a true tag.
+    Raises MissingOutput, and InputError if none of its images has a true tag.
     """
     request = rows.request
     scored_tags: list[ScoredTags] = []

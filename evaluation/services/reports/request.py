@@ -16,7 +16,7 @@ from pydantic import Field
 from annotation.common.operations import FieldError, Help, Named, OneOf, result_of
 from annotation.selectors.campaign.cached import cached_figure
 from annotation.selectors.corpora import corpus_named
-from annotation.selectors.pair_judgments import discarded_judges
+from annotation.selectors.pair_judgments import withdrawn_judges
 from evaluation.comparison.missing import REFUSE, Missing, missing_choices
 from evaluation.comparison.subsets import IN_FILE, BadSubset, Subset, subset_named
 from evaluation.models import Batch, JudgmentSet, QrelsSnapshot, Report, ReportRun, Run, TagSet
@@ -46,7 +46,7 @@ class ReportError(PhraseboxError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
     """Tables and figures of runs, for a paper, as HTML, JSON, LaTeX, CSV, SVG and PDF. Runs of both
-    directions go together. A report that is there already, made from the same, stays as it is."""
+    directions are combined. An existing report from the same inputs is unchanged."""
 
     name: Annotated[str, Named(), Help(_("Name"))]
     qrels: Annotated[str, Named(QRELS), Help(_("Qrels"), _("NAME, the newest version, or NAME:VERSION"))]
@@ -363,7 +363,7 @@ def _inputs(
             "short": batch.short,
             "earned": batch.earned,
             "unused": len(batch.unused),
-            "discarded": len(batch.discarded),
+            "withdrawn": len(batch.withdrawn),
             # The other contents (texts, numbers, the filter's loss) change with earlier batches too.
             "digest": digest_of_data(asdict(batch)),
         },
@@ -424,7 +424,7 @@ def _numbers(batch: Batch) -> BatchNumbers:
     # Money is formatted by language, and a report has one language.
     with translation.override("en"):
         now = batch_state(batch.name)
-    withdrawn = discarded_judges(batch.campaign)
+    withdrawn = withdrawn_judges(batch.campaign)
     return result_of(
         BatchNumbers,
         now,
@@ -434,7 +434,7 @@ def _numbers(batch: Batch) -> BatchNumbers:
             person.answers > person.excluded and name not in withdrawn for name, person in now.people.items()
         ),
         unused=sorted(why for name, why in now.unused.items() if name not in withdrawn),
-        discarded=sorted(why or "no reason given" for why in withdrawn.values()),
+        withdrawn=sorted(why or "no reason given" for why in withdrawn.values()),
         before=sum(staying_out(now.people).values()),
         counted=sum(person.before for person in now.people.values() if person.counted),
         askable=None if now.rounds is None else now.rounds.askable,

@@ -55,7 +55,7 @@ _Folds = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest:
-    """A run is scored under qrels, by every measure."""
+    """Score a run under qrels."""
 
     run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
     qrels: _Qrels = None
@@ -68,7 +68,7 @@ class ScoreRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareRequest:
-    """Runs of one direction are scored under the same qrels, and each is tested against the first."""
+    """Score runs of one direction under the same qrels, and test each against the first."""
 
     runs: Annotated[
         tuple[Annotated[str, Named(STORED_RUNS)], ...],
@@ -88,7 +88,7 @@ class CompareRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuesRequest:
-    """Each query's value of each measure is written to a file: a row for each query and run."""
+    """Write each query's value of each measure to a file: a row for each query and run."""
 
     runs: Annotated[
         tuple[Annotated[str, Named(STORED_RUNS)], ...], Field(min_length=1, max_length=200), Help(_("Runs"))

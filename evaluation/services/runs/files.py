@@ -280,7 +280,7 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRunRequest:
-    """The run becomes a new TREC file, whose tag is the name of its system."""
+    """Export the run as a new TREC file, whose tag is the name of its system."""
 
     run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
     ties: Annotated[

@@ -33,7 +33,7 @@ class QueriesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """One query with the ten best items of the run, and what was judged of each."""
+    """One query with the ten best items of the run, and the judgments of each."""
 
     run: Annotated[str, Named(STORED_RUNS), Help(_("Run"))]
     query: Annotated[int, Field(ge=0), Help(_("Query"), _("Its number"))]
@@ -131,7 +131,7 @@ def show_query(request: QueryRequest, context: OperationContext) -> InspectedQue
 
 
 def _snapshot(run: Run, name: str | None) -> QrelsSnapshot | None:
-    """Return the requested qrels, else the newest; None where there are none."""
+    """Return the requested qrels, else the newest; None if there are none."""
     return snapshot_named(name) if name is not None else next(iter(qrels_of_corpus(run)), None)
 
 

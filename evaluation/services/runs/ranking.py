@@ -69,9 +69,9 @@ def _protocols() -> dict[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRunsRequest:
-    """Images are ranked for captions, and captions for images, by a stored system: two runs, called by their
-    name with the direction behind. Without a split all images that it can rank: those with captions, and with
-    what the system needs of them. What is not said of features is as in the system's training."""
+    """Images are ranked for captions, and captions for images, by a stored system: two runs, named after
+    their name and the direction. Without a split all images that it can rank: those with captions, and with
+    the features that the system needs. Missing fields about features are as in the system's training."""
 
     system: Annotated[str, Named(SYSTEMS), Help(_("System"))]
     split: Annotated[
@@ -97,7 +97,7 @@ class RankRunsRequest:
 
 
 def check_ranking(request: RankRunsRequest, context: OperationContext) -> RankRunsRequest:
-    """Raise Invalid where the images or files to rank do not exist, InputError where the system cannot
+    """Raise Invalid if the images or files to rank do not exist, InputError if the system cannot
     rank."""
     row = registry.system_row(request.system)
     check_same_corpus(context, row)
@@ -217,5 +217,5 @@ def _stored_runs(name: str, corpus: str, run_metadata: RunMetadata) -> list[Rank
 
 
 def _cut(depth: int, items: int) -> int:
-    """Return the depth that a run stores for rankings of `items` items: 0 where all are kept."""
+    """Return the depth that a run stores for rankings of `items` items: 0 if all are kept."""
     return depth if depth < items else 0

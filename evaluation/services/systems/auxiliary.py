@@ -25,7 +25,7 @@ class Auxiliary:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def check_apart(self, corpus: str, others: Iterable[str]) -> None:
-        """Raise InputError where weak pairs are of `others`, images of the corpus that are not used for
+        """Raise InputError if weak pairs are of `others`, images of the corpus that are not used for
         training. Images are the same if their names are, with or without a picture's extension."""
         unseen = {image_id(name): name for name in others} if self.ids else {}
         for name, ids in self.ids.items():
@@ -81,7 +81,7 @@ def auxiliary_pairs(recipe: Recipe, definitions: Sequence[str], features: str) -
     """Read the data of definitions such as "weak=COLLECTION" or "weak=COLLECTION/title,tags", with the
     feature set `features`.
 
-    Raises BadRecipe where the recipe lacks something or has no use for it, UnknownName for a collection or a
+    Raises BadRecipe if the recipe lacks something or has no use for it, UnknownName for a collection or a
     feature set that does not exist, and InputError for an invalid definition.
     """
     auxiliary = Auxiliary()

@@ -53,7 +53,8 @@ _LINEAR = PictureSettings("linear", 1)
 class CrossValidationRequest:
     """Recipes are trained and tested in folds, so that every image of a corpus is a query once. Figures have
     intervals, and McNemar's tests at R@10 are adjusted by Holm. Images without a picture (or features) are
-    left out. Folds that are done are stored: what was stopped, or has further recipes, goes on after them."""
+    skipped. Completed folds are stored: an interrupted run, or one with more recipes, continues after
+    them."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     recipes: Annotated[
@@ -217,7 +218,7 @@ def _images_in_words(recipes: Sequence[Recipe], features: str) -> str:
 
 
 def _check_sets(recipes: Sequence[Recipe], sources: Sources) -> None:
-    """Raise Invalid where a recipe lacks a set, or where no recipe uses the given ones."""
+    """Raise Invalid if a recipe lacks a set, or if no recipe uses the given ones."""
     failed = []
     for recipe in recipes:
         try:

@@ -29,7 +29,7 @@ _COMPARED, _TOLERANCE = 64, 0.01
 def check_described_alike(
     system: str, metadata: Mapping[str, Any], corpus: str, sources: Sources
 ) -> tuple[str, ...]:
-    """Raise InputError where images, regions or captions of `corpus` are known to be described differently
+    """Raise InputError if images, regions or captions of `corpus` are known to be described differently
     from those that the system of these `metadata` was trained on. Return what is unknown, a sentence each.
 
     If a system was trained on whole images alone, regions have to be described as those images were.
@@ -62,7 +62,7 @@ def check_described_alike(
 
 
 def _differs(metadata: Mapping[str, Any], learned: str, corpus: str, set_label: str) -> str | None:
-    """Return the differences, "" where they are alike, None where that is unknown."""
+    """Return the differences, "" if they are alike, None if that is unknown."""
     if not (is_label(learned) and is_label(set_label)):
         files = not is_label(learned) and not is_label(set_label)
         same = files and metadata.get("files", {}).get(learned) == storage.file_digest(Path(set_label))
@@ -100,7 +100,7 @@ def _differences(learned: Mapping[str, Any], ours_described: Mapping[str, Any]) 
 
 
 def _different_vectors(learned: FeatureSet, ours_set: FeatureSet) -> str | None:
-    """Return whether items that both sets describe, one row each, have different numbers; None where no item
+    """Return whether items that both sets describe, one row each, have different numbers; None if no item
     is shared."""
     if learned.corpus != ours_set.corpus or learned.kind != ours_set.kind or learned.kind == "region":
         return None

@@ -57,7 +57,7 @@ class Examples:
         """Return the positions of the images of a split, a file of names or a fold.
 
         Raises UnknownName for an unknown split, FormatError for a file that names images which the corpus
-        lacks, and ValueError where no image is left.
+        lacks, and ValueError if no image is left.
         """
         fold = FOLD.fullmatch(what)
         if fold:
@@ -124,7 +124,7 @@ def with_edges(dataset: Examples) -> Examples:
     """Add the dependency edges of captions, from the corpus's parses; an image with a caption without a parse
     becomes absent.
 
-    Raises UnknownName for a corpus without parses, and ValueError where no image is left.
+    Raises UnknownName for a corpus without parses, and ValueError if no image is left.
     """
     edges = {
         item.id: edges_of(item.forms, item.heads, item.relations)
@@ -146,7 +146,7 @@ def with_edges(dataset: Examples) -> Examples:
 def with_caption_names(dataset: Examples, known: Collection[str]) -> Examples:
     """Add the names of captions; an image with a caption that is not `known` becomes absent.
 
-    Raises ValueError where no image is left.
+    Raises ValueError if no image is left.
     """
     names, called = dataset.names, _captions_of(dataset.names)
     names_of_index = {
@@ -189,7 +189,7 @@ def _only(dataset: Examples, indices: list[int], examples: Sequence[ImageExample
 def _spans_of(regions: FeatureSet) -> dict[str, tuple[int, int]]:
     """Return image -> the first of its rows, and the one after its last.
 
-    Raises ValueError where the regions of an image are not consecutive.
+    Raises ValueError if the regions of an image are not consecutive.
     """
     spans: dict[str, tuple[int, int]] = {}
     for row, name in enumerate(regions.ids()):
@@ -235,7 +235,7 @@ def examples_of(
     """Return the images of the published corpus `corpus`, with the vectors of `features`.
 
     `lemmas` has the captions with their corpus's lemmas, in Flickr8k's format. Without `pictures`, images
-    that have none can be used too. Raises UnknownName, FormatError for a bad file, and ValueError where no
+    that have none can be used too. Raises UnknownName, FormatError for a bad file, and ValueError if no
     image can be used.
     """
     row, names = corpus_named(corpus), names_of(corpus)

@@ -18,8 +18,8 @@ def systems_of(stored: FeatureSet) -> list[str]:
 
 
 def remove_unused(row: FeatureSet, *, actor: Any = None) -> None:
-    """Remove the set; raises PhraseboxError where a system needs it to rank, or is being trained on it,
-    UnknownName where somebody else has removed it, and Busy."""
+    """Remove the set; raises PhraseboxError if a system needs it to rank, or is being trained on it,
+    UnknownName if somebody else has removed it, and Busy."""
     users = systems_of(row)
     if users:
         raise PhraseboxError(

@@ -53,7 +53,7 @@ class RegionTexts:
     def prepared(self, dataset: Examples, places: Sequence[int], form: Form) -> PreparedDataset:
         """Return the regions of these images as separate items; in the form "regions" none is copied.
 
-        Raises ValueError where there is none.
+        Raises ValueError if there is none.
         """
         assert dataset.regions is not None
         rows, examples = [], []
@@ -129,7 +129,7 @@ def regions_with_phrases(
     """Return the regions of these images that have mentions in the layer of `sources`, as separate items; and
     the number of mentions that were assigned, and of those with boxes that were not.
 
-    Raises UnknownName, and ValueError where there is none.
+    Raises UnknownName, and ValueError if there is none.
     """
     dataset = examples_from(corpus, Sources(regions=sources.regions))
     texts_of_regions = region_texts(dataset, feature_set(corpus, sources.regions).boxes(), sources.layer)

@@ -63,7 +63,7 @@ def register_stored_system(name: str, requester: RequestedBy = BY_COMMAND) -> Sy
     """Return the row of the stored system `name`, created from its manifest where there is none.
 
     If the row has no requester, it is set: `register_unlisted_systems` may have created the row before the
-    training did. Raises BadModel, and UnknownName where its corpus no longer exists or its kind is unknown.
+    training did. Raises BadModel, and UnknownName if its corpus no longer exists or its kind is unknown.
     """
     manifest = storage.read_manifest(system_folder(name))
     origin = of_stored(manifest["kind"])
@@ -147,14 +147,14 @@ def system_row(name: str) -> System:
 
 
 def check_free(name: str, corpus: str, origin: str) -> None:
-    """Raise InputError where a system of another origin or corpus has the name."""
+    """Raise InputError if a system of another origin or corpus has the name."""
     existing = System.objects.select_related("corpus").filter(name=name).first()
     if existing is not None and (existing.origin, existing.corpus.name) != (origin, corpus):
         raise InputError(f"system {name!r} already exists with another corpus or origin; choose another name")
 
 
 def check_declaration(tag: str, corpus: str, trained_on: str) -> None:
-    """Raise InputError where `trained_on` cannot be declared for the system `tag` of imported output."""
+    """Raise InputError if `trained_on` cannot be declared for the system `tag` of imported output."""
     if not trained_on:
         return
     if not _NAME.fullmatch(tag):
@@ -185,7 +185,7 @@ def link_output(
 
     An existing system of that name and corpus is used; if it is of another corpus, the output has no system.
     `trained_on` is its declaration (see `check_declaration`), and `images` those that the declaration names.
-    Raises InputError where the declaration is for another system than the one that made the output.
+    Raises InputError if the declaration is for another system than the one that made the output.
     """
     if not _NAME.fullmatch(tag):
         return
@@ -218,12 +218,12 @@ def link_output(
 
 
 def remove_run(*, name: str, actor: Any = None) -> None:
-    """Remove a run and its rankings; raises PhraseboxError where a batch or a report was made from it."""
+    """Remove a run and its rankings; raises PhraseboxError if a batch or a report was made from it."""
     remove_stored(run_named(name), actor)
 
 
 def remove_system(*, name: str, actor: Any = None) -> None:
-    """Remove a system and its files. Raises PhraseboxError where it has runs or sets, Busy while one is
+    """Remove a system and its files. Raises PhraseboxError if it has runs or sets, Busy while one is
     written."""
     row = system_row(name)
     remove_unfinished_of_system(row)

@@ -82,7 +82,7 @@ def ask_for_help(folder: Path, helpers: int) -> None:
 
 
 def help_with(relative_path: str) -> int:
-    """Take spans of the pairs in the folder `relative_path` of DATA_DIR; return their number, 0 where they
+    """Take spans of the pairs in the folder `relative_path` of DATA_DIR; return their number, 0 if they
     are done."""
     root = Path(settings.DATA_DIR).resolve()
     folder = (root / relative_path).resolve()

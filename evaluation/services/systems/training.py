@@ -104,7 +104,7 @@ def extract_features(
     """Learn codebooks from the corpus's pictures and cache every picture's words; later calls only read them.
 
     `out` is a new safetensors file of histograms, which trainings take as a feature file. Raises UnknownName,
-    BadPicture, ValueError where the corpus has no pictures, and InputError.
+    BadPicture, ValueError if the corpus has no pictures, and InputError.
     """
     if out is not None and (out.exists() or out.suffix != ".safetensors"):
         raise InputError(f"{out}: expected the name of a new file that ends in .safetensors")
@@ -124,7 +124,7 @@ def train_system(request: TrainingRequest, context: OperationContext) -> Trained
     """Train the requested system, and store it; the registry stores who requested it.
 
     If the same system exists, nothing changes. If torchrun has started several processes, all must call this
-    with the same arguments; the first one stores the result. Raises InputError where a different system has
+    with the same arguments; the first one stores the result. Raises InputError if a different system has
     the name, and whatever reading and training raise; then no system remains.
     """
     with joined_processes(request.device) as (processes, device):
@@ -303,7 +303,7 @@ class Background:
 def background_of(recipes: Sequence[Recipe], sources: Sources, corpus: str) -> Background:
     """Return the background text, if one of the recipes needs it, without the captions of `corpus`.
 
-    Raises ValueError where it contains nothing else.
+    Raises ValueError if it contains nothing else.
     """
     if not sources.background or not any(recipe.text.of_background for recipe in recipes):
         return Background([], 0, 0)

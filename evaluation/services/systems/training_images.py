@@ -106,7 +106,7 @@ def enter_declaration(system: System, images: Hashes | None) -> None:
 def check_not_learned_from(
     stored: TrainedSystem, name: str, dataset: Examples, places: Sequence[int], what: str
 ) -> None:
-    """Raise InputError where `what` is a fold of the training's corpus, and the system called `name` was
+    """Raise InputError if `what` is a fold of the training's corpus, and the system called `name` was
     trained on one of its images, those at `places`.
 
     Folds are dealt among the images that can be used. With other features, regions or seed than in training,

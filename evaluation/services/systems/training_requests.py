@@ -53,8 +53,8 @@ _Images = Annotated[str, Field(min_length=1, max_length=1000)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRequest:
-    """A system is trained by its recipe and stored. If the same system already exists, nothing changes; what
-    was stopped goes on after its last finished phase."""
+    """A system is trained by its recipe and stored. If the same system already exists, nothing changes; an
+    interrupted training continues after its last completed phase."""
 
     name: Annotated[str, Named(), Help(_("Name"), _("Its runs get the same name"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
@@ -115,7 +115,7 @@ class CheckedTraining:
 
 
 def check_new_training(request: TrainingRequest, context: OperationContext) -> TrainingRequest:
-    """Raise Invalid where a system of that name exists already, and as `checked_training`."""
+    """Raise Invalid if a system of that name exists already, and as `checked_training`."""
     register_unlisted_systems()
     if System.objects.filter(name=request.name).exists():
         raise invalid("name", "taken", value=request.name)

@@ -95,7 +95,7 @@ class AddedSystem:
 def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSystem:
     """Check and store a corpus's embeddings or scores as a system.
 
-    Raises UnknownName, FormatError naming file and row, Busy, and InputError where another system has the
+    Raises UnknownName, FormatError naming file and row, Busy, and InputError if another system has the
     name.
     """
     name, corpus, format, files = request.name, request.corpus, request.format, request.files

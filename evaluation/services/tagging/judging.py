@@ -53,7 +53,7 @@ _Number = Annotated[int, Field(ge=0, le=10**6)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagMixRequest:
-    """A corpus of candidates is made, in which nothing says which system gave a tag, and a run for each
+    """Create a corpus of candidates, which does not reveal which system assigned a tag, and a run for each
     system. A batch of these runs asks people."""
 
     name: Annotated[str, Named(max_length=80), Help(_("Name of the new corpus"))]
@@ -64,7 +64,9 @@ class TagMixRequest:
     ]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"), _("Whose images have the tags"))]
     depth: Annotated[int, Field(ge=1, le=1000), Help(_("Tags of each system that are judged"))] = JUDGED_TAGS
-    images: Annotated[_Number, Help(_("Images"), _("As many are drawn; 0: all that all files have"))] = 0
+    images: Annotated[
+        _Number, Help(_("Images"), _("How many tags are drawn; 0: all that all files have"))
+    ] = 0
     controls: Annotated[_Number, Help(_("Images for control items"), _("Others, drawn too"))] = 0
     seed: Annotated[int, Field(ge=0, lt=10**9), Help(_("Seed"), _("Of what is drawn"))] = 0
 
@@ -170,7 +172,7 @@ def _controls(
 ) -> dict[int, list[CaptionRecord]]:
     """Return images for control items: fitting tags, and others, which are marked as unrelated.
 
-    Raises InputError where too few images have captions that agree on a tag.
+    Raises InputError if too few images have captions that agree on a tag.
     """
     fitting = _fitting(request, images, progress)
     if len(fitting) < request.controls:

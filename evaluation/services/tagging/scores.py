@@ -128,7 +128,7 @@ class TagScores:
 
 
 def check_tag_scoring(request: TagScoringRequest, context: OperationContext) -> TagScoringRequest:
-    """Raise Invalid where the images do not exist."""
+    """Raise Invalid if the images do not exist."""
     row = tag_set_named(request.tag_set)
     check_same_corpus(context, row)
     check_images("split", request.split, row.corpus, context, runs=True, also=EVERY_IMAGE)
@@ -193,7 +193,7 @@ def score_tag_set(
     that the set covers. `basis` describes what they are based on, `without_output` is the number of images
     that the set lacks.
 
-    Raises UnknownName, InputError for a set of another corpus and where no image has a true tag,
+    Raises UnknownName, InputError for a set of another corpus and if no image has a true tag,
     MissingOutput, ValueError for an invalid alpha, and AgreementError.
     """
     tag_set = tag_set_named(name, corpus)
@@ -264,7 +264,7 @@ def _images_of_set(tag_set: TagSet) -> Subset | None:
 
 def _scored_images(tag_set: TagSet, subset: Subset | None, missing: Missing) -> tuple[set[int], int]:
     """Return the ids of the images to score, and the number of images without output among them, or left out;
-    only images with captions count. Raises MissingOutput where there are some and `missing` refuses them."""
+    only images with captions count. Raises MissingOutput if there are some and `missing` refuses them."""
     there = set(tag_set.images.values_list("image_id", flat=True))
     described = tag_set.corpus.images.filter(captions__unrelated=False).order_by("position", "pk").distinct()
     images = [pk for pk in described.values_list("pk", flat=True) if subset is None or pk in subset.images]
@@ -282,7 +282,7 @@ def _scored_images(tag_set: TagSet, subset: Subset | None, missing: Missing) -> 
 
 
 def store_figures(name: str, report: dict[str, Any]) -> None:
-    """Store a report of `score_tag_set` with the set, for pages and reports. Raises InputError where the set
+    """Store a report of `score_tag_set` with the set, for pages and reports. Raises InputError if the set
     was removed or replaced since."""
     same = TagSet.objects.filter(name=name, digest=report["digest"], published=True)
     if not same.update(figures=report):

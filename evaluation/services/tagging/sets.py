@@ -23,7 +23,7 @@ _ROWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSetSummary(PredictionSet):
-    """Ranked tags of images: from a system, or from the collection that is their `source`."""
+    """Ranked tags of images: from a system, or from the weak collection in `source`."""
 
     source: str
 
@@ -34,7 +34,7 @@ def tag_set_summary(row: TagSet) -> TagSetSummary:
 
 
 def tag_set_named(name: str, corpus: str = "") -> TagSet:
-    """Return the published set. Raises UnknownName listing what exists, and InputError where it is of another
+    """Return the published set. Raises UnknownName listing what exists, and InputError if it is of another
     corpus than the given one."""
     rows = TagSet.objects.filter(published=True).select_related("corpus", "made_by")
     tag_set = row_named(rows, name)
@@ -66,7 +66,7 @@ def tag_scores_of(tag_set: TagSet) -> tuple[list[int], NDArray[np.float32]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagSetDetail(TagSetSummary):
-    """Ranked tags with how they were chosen, and the figures that were last stored with them."""
+    """Ranked tags with their settings, and the figures that were last stored with them."""
 
     settings: dict[str, Any]
     figures: dict[str, Any]

@@ -38,8 +38,8 @@ _KIND = "tags"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserTagsRequest:
-    """Tags that users gave images of a weak collection become a tag set of the images that a corpus has
-    too."""
+    """Tags that users assigned to images of a weak collection become a tag set of the images that are also in
+    a corpus."""
 
     name: Annotated[str, Named(), Help(_("Name of the set"))]
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
@@ -58,7 +58,7 @@ class ImportedTags(TagSetSummary):
 def import_user_tags(request: UserTagsRequest, context: OperationContext) -> ImportedTags:
     """Store the tags, in the corpus's order; repeating it changes nothing.
 
-    Raises UnknownName, Invalid, and InputError where a set of that name has other tags, two images of the
+    Raises UnknownName, Invalid, and InputError if a set of that name has other tags, two images of the
     collection are one of the corpus, or no image is in both.
     """
     name, corpus, collection = request.name, request.corpus, request.collection

@@ -65,8 +65,8 @@ def tag_scores() -> Mapping[str, None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagRequest(PredictionRequest):
-    """A trained system tags images. One that learned from word vectors can choose among tags that it never
-    saw."""
+    """A trained system tags images. One that was trained with word vectors can also choose tags outside its
+    training data."""
 
     vocabulary: Annotated[
         Annotated[str, _TAG_FILES] | None,
@@ -107,8 +107,8 @@ def ways_to_rank_tags(system: System) -> tuple[TagScore, ...]:
 
 
 def check_tagging(request: TagRequest, context: OperationContext) -> TagRequest:
-    """Raise Invalid where the images or features do not exist, or the system has no such score, and
-    InputError where it cannot tag."""
+    """Raise Invalid if the images or features do not exist, or the system has no such score, and
+    InputError if it cannot tag."""
     system = requested_system(request, context)
     ways = ways_to_rank_tags(system)
     if not ways:
@@ -185,7 +185,7 @@ class _Tagging:
 
     @classmethod
     def of(cls, request: TagRequest, context: OperationContext, progress: PhaseProgress) -> _Tagging:
-        """Load the system and its inputs. Raises BadRecipe where the system cannot tag, and ValueError for
+        """Load the system and its inputs. Raises BadRecipe if the system cannot tag, and ValueError for
         inputs that do not fit it."""
         stored = system_named(request.system)
         check_predicts(stored.recipe, "tags")
@@ -264,8 +264,8 @@ def _candidates(
 
 
 def _word_vectors(stored: TrainedSystem) -> WordVectorTable | None:
-    """Return the word vectors of the training, None where it had none. Raises UnknownName where they were
-    removed, and InputError where they have changed."""
+    """Return the word vectors of the training, None if it had none. Raises UnknownName if they were
+    removed, and InputError if they have changed."""
     label = stored.metadata.get("words", "")
     if not label:
         return None

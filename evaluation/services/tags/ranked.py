@@ -57,7 +57,7 @@ def _places() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagsRequest:
-    """The nouns of each image's captions are ranked as its tags, by their place and their frequency."""
+    """The nouns of each image's captions are ranked as its tags, by position and frequency."""
 
     corpus: Annotated[str, Named(CORPORA), Help(_("Corpus"))]
     unit: Annotated[TagUnit, OneOf(_units), Help(_("Tags"))] = "nouns"
@@ -121,7 +121,7 @@ def tags_of_images(
     """Yield the tags of each image of the corpus, in its order; an image without a noun, or outside the
     layer, has none.
 
-    Raises UnknownName, also where tags are located by parses and there are none, before the first image.
+    Raises UnknownName, also if tags are located by parses and there are none, before the first image.
     """
     corpus, names = corpus_named(request.corpus), image_names(request.corpus)
     layer = layer_to_read(corpus, request.layer) if request.layer else None
@@ -173,7 +173,7 @@ def _by_parse(corpus: str) -> Iterator[_Locating]:
 
 
 def check_tags(request: TagsRequest, context: OperationContext) -> TagsRequest:
-    """Raise Invalid where the corpus has no such layer, and UnknownName where it lacks the parses."""
+    """Raise Invalid if the corpus has no such layer, and UnknownName if it lacks the parses."""
     check_layer("layer", request.layer, corpus_named(request.corpus))
     if request.placed_by == "tree":
         parses_of(request.corpus)
@@ -210,7 +210,7 @@ def export_ranked_tags(request: ExportTagsRequest, context: OperationContext) ->
 def write_ranked_tags(images: Iterator[ImageTags], out: Path, layout: str) -> TagsReport:
     """Write the images to a new file in one of `tag_layouts`.
 
-    Raises FormatError where it exists already, and OSError; then nothing is written.
+    Raises FormatError if it exists already, and OSError; then nothing is written.
     """
     with whole_file(out) as part, part.open("w", encoding="utf-8", newline="") as stream:
         if layout == "csv":

@@ -35,7 +35,7 @@ from models_core.estimators.base import METHODS
 
 
 def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
-    """Return the form with which a system writes captions; None where it cannot."""
+    """Return the form with which a system writes captions; None if it cannot."""
     if not writes_captions(system):
         return None
     form = _form(request, system, "generate_captions", "name", "split", "regions", "beam", "limit")
@@ -45,7 +45,7 @@ def writing_form(request: HttpRequest, system: System) -> RequestForm | None:
 
 
 def localizing_form(request: HttpRequest, system: System) -> RequestForm | None:
-    """Return the form with which a system localizes phrases; None where it cannot, or has no regions to
+    """Return the form with which a system localizes phrases; None if it cannot, or has no regions to
     rank."""
     if not (localizes(system) and (proposed := proposal_sets_of(system))):
         return None
@@ -56,7 +56,7 @@ def localizing_form(request: HttpRequest, system: System) -> RequestForm | None:
 
 
 def tagging_form(request: HttpRequest, system: System) -> RequestForm | None:
-    """Return the form with which a system tags images; None where it cannot."""
+    """Return the form with which a system tags images; None if it cannot."""
     if not (ways := ways_to_rank_tags(system)):
         return None
     scores = ("score",) if len(ways) > 1 else ()

@@ -86,7 +86,7 @@ def _chosen(request: HttpRequest) -> dict[str, Any]:
 
 
 def _recipe_named(name: str) -> Recipe | None:
-    """Return a recipe that the page lists; None where it cannot be read, or does not exist."""
+    """Return a recipe that the page lists; None if it cannot be read, or does not exist."""
     if name not in named_recipes() and name not in RECIPE_FILES.names():
         return None
     try:

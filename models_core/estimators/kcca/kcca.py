@@ -51,7 +51,7 @@ class Projection:
     def __call__(self, kernel: ArrayLike, name: str = "kernel", on: Torch | None = None) -> Matrix:
         """Project items, shape (new, dimensions); `kernel` is (new, items), or only its `columns`.
 
-        The product is computed `on` a device if given. Raises ValueError where the kernel has another width,
+        The product is computed `on` a device if given. Raises ValueError if the kernel has another width,
         or an entry that is not finite.
         """
         checked = checked_numbers(kernel, name)

@@ -101,7 +101,7 @@ class KCCARetriever:
 
     @classmethod
     def from_state(cls, settings: KernelSelection, state: State) -> KCCARetriever:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.kcca_ = SelectedKCCA.of_state(*state)
         return restored

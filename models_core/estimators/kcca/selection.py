@@ -234,7 +234,7 @@ class SelectedKCCA:
 
     @classmethod
     def of_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> SelectedKCCA:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         restored = cls(
             settings["kappas"],
             most=settings["most"],

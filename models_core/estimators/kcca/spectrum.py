@@ -50,7 +50,7 @@ class Solution(NamedTuple):
 def _view(side: Centred) -> KernelView:
     """Return a kernel's decomposition without eigenvalues below LEAST_EIGENVALUE of the largest.
 
-    Raises ValueError where nothing is left, as for a constant kernel that was centred.
+    Raises ValueError if nothing is left, as for a constant kernel that was centred.
     """
     values, vectors = np.linalg.eigh(side.kernel)
     excluded = int(np.searchsorted(values, least_eigenvalue(side, float(values[-1])), side="right"))
@@ -69,7 +69,7 @@ def least_eigenvalue(side: Centred, largest: float) -> float:
 
 
 def check_retained(eigenvalues: int) -> None:
-    """Raise ValueError where no eigenvalue is retained."""
+    """Raise ValueError if no eigenvalue is retained."""
     if not eigenvalues:
         raise ValueError("a kernel has no eigenvalue above 0; expected items that differ from each other")
 

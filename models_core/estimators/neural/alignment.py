@@ -42,7 +42,7 @@ class Alignment:
         """Learn from every caption with its image; rate and decay are chosen on `validation`.
 
         Of equally good ones the first are chosen. Continues after the context's last checkpoint. Raises
-        ValueError without held-out images where there is a choice, for regions that are not finite, and where
+        ValueError without held-out images if there is a choice, for regions that are not finite, and if
         no rate learns (Diverged).
         """
         from models_core.estimators.neural.alignment_training import AlignmentRun, TrainingPairs
@@ -101,7 +101,7 @@ class Alignment:
 
     @classmethod
     def from_state(cls, settings: AlignmentSettings, state: State) -> Alignment:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.members_ = [

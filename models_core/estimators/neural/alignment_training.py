@@ -51,7 +51,7 @@ class TrainingPairs:
 
     @classmethod
     def of(cls, data: Dataset) -> TrainingPairs:
-        """Build the pairs. Raises ValueError where images have no regions, captions have no known word, and
+        """Build the pairs. Raises ValueError if images have no regions, captions have no known word, and
         for too few pairs."""
         regions, words = data.images, data.captions
         if not isinstance(regions, RaggedRows) or not isinstance(words, WordNumbers):
@@ -161,7 +161,7 @@ def new_network(pairs: TrainingPairs, settings: AlignmentSettings, context: FitC
 
 
 def stored_network(weights: Mapping[str, NDArray[Any]]) -> AlignmentNetwork:
-    """Return the network with these weights; raises KeyError where one is missing."""
+    """Return the network with these weights; raises KeyError if one is missing."""
     space, region = weights["regions.weight"].shape
     vocabulary, word = weights["words"].shape
     relations = len(weights["edge_biases"]) if "edge_biases" in weights else 0
@@ -176,7 +176,7 @@ def embed(network: AlignmentNetwork, data: Dataset) -> tuple[RaggedRows, RaggedR
     """Return regions of images and words of captions in the common space, in single precision.
 
     Identical items are embedded once, and share their rows: in another batch, next to longer sentences, the
-    last bits would differ. Raises ValueError where regions have another width than in training.
+    last bits would differ. Raises ValueError if regions have another width than in training.
     """
     images, captions = data.images, data.captions
     assert isinstance(images, RaggedRows) and isinstance(captions, RaggedRows)

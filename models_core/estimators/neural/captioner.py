@@ -43,8 +43,8 @@ class RecurrentCaptioner:
     def fit(self, train: Dataset, validation: Dataset | None, context: FitContext) -> RecurrentCaptioner:
         """Learn from every caption with its image; rate, decay and epoch are chosen on `validation`.
 
-        Continues after the context's last checkpoint. Raises ValueError without held-out captions where there
-        is a choice, for numbers that are not finite, and where no rate learns (Diverged).
+        Continues after the context's last checkpoint. Raises ValueError without held-out captions if there
+        is a choice, for numbers that are not finite, and if no rate learns (Diverged).
         """
         from models_core.estimators.neural.captioner_training import CaptionedImages, CaptionerRun
         from models_core.estimators.neural.rate_choice import train_best
@@ -68,7 +68,7 @@ class RecurrentCaptioner:
         return self
 
     def write(self, data: Dataset, how: WritingSettings) -> list[WrittenSentence]:
-        """Return a sentence for each image. Raises ValueError where images have another width than in
+        """Return a sentence for each image. Raises ValueError if images have another width than in
         training."""
         import torch
 
@@ -103,7 +103,7 @@ class RecurrentCaptioner:
 
     @classmethod
     def from_state(cls, settings: CaptionerSettings, state: State) -> RecurrentCaptioner:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         arrays, stored_settings = state
         restored = cls(settings)
         restored.weights_ = {

@@ -40,7 +40,7 @@ class CaptionedImages:
 
     @classmethod
     def of(cls, data: Dataset) -> CaptionedImages:
-        """Build the data. Raises ValueError for numbers that are not finite, and where captions have no known
+        """Build the data. Raises ValueError for numbers that are not finite, and if captions have no known
         word."""
         words, vectors = data.captions, data.images
         if not isinstance(words, WordNumbers) or not isinstance(vectors, np.ndarray):
@@ -172,7 +172,7 @@ def new_captioner(
 
 
 def stored_captioner(weights: Mapping[str, NDArray[Any]], *, rectified: bool) -> CaptionerNetwork:
-    """Return the network with these weights; raises KeyError where one is missing."""
+    """Return the network with these weights; raises KeyError if one is missing."""
     hidden, image = weights["image.weight"].shape
     vocabulary, word = weights["words"].shape
     network = CaptionerNetwork(

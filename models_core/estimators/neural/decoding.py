@@ -32,7 +32,7 @@ class Segment:
 def best_labels(products: NDArray[Any], beta: float) -> NDArray[np.intp]:
     """Return the region of each word, shape (words,); `products` has shape (regions, words).
 
-    Raises ValueError where there is no region, for a `beta` below 0, and for products that are not finite.
+    Raises ValueError if there is no region, for a `beta` below 0, and for products that are not finite.
     """
     scores = np.asarray(products, np.float64)
     regions, words = scores.shape

@@ -172,7 +172,7 @@ class GradientRun(ABC):
         report_progress()
 
     def _figure_now(self) -> float:
-        """Return the held-out figure; raises Diverged where it is not a number.
+        """Return the held-out figure; raises Diverged if it is not a number.
 
         The last step of an epoch has no loss after it, and held-out sentences may be longer than others.
         """
@@ -232,7 +232,7 @@ class GradientRun(ABC):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
-        """Restore what `state` returned; raises KeyError where something is missing."""
+        """Restore what `state` returned; raises KeyError if something is missing."""
         load_weights(self.network, arrays_under("weights.", arrays))
         optimizer_states: dict[int, dict[str, torch.Tensor]] = {}
         for name, array in arrays_under("optimizer.", arrays).items():
@@ -322,7 +322,7 @@ def network_weights(network: nn.Module) -> NamedArrays:
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> None:
-    """Load weights into a network; raises KeyError where one is missing."""
+    """Load weights into a network; raises KeyError if one is missing."""
     missing = network.state_dict().keys() - weights.keys()
     if missing:
         raise KeyError(min(missing))

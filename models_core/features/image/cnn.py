@@ -1,14 +1,14 @@
 """Vectors of pictures from a convolutional network that the user names: an ONNX file, or weights of a network
 of torchvision or timm.
 
-A picture is turned upright, scaled so that its shorter side is `shorter`, and cut to a square in its centre;
-or to ten, the centre and the corners and their mirror images, whose vectors are averaged; or it is squeezed
-into a square as a whole. Colours are divided
-by 255, less a mean, over a deviation. An output of shape (pictures, channels, height, width) is pooled: its
-mean, its largest values, or R-MAC. Activations of a network as features: Gong et al. 2014, section 2.3.
+A picture is rotated by its EXIF data and scaled so that its shorter side is `shorter`. Then it is cropped to
+a square in its centre, or to ten squares (the centre, the corners and their mirror images) whose vectors are
+averaged, or it is squeezed into a square as a whole. Colours are divided by 255, centred by a mean and
+divided by a deviation. An output of shape (pictures, channels, height, width) is pooled: by mean, by maximum,
+or by R-MAC. Activations of a network as features: Gong et al. 2014, section 2.3.
 
-R-MAC: at the scales 1, 2 and 4 the largest values of square regions, each vector brought to length 1, added
-up, and brought to length 1 again. Source: Tolias et al. 2016, from memory, without their whitening.
+R-MAC: the maxima of square regions at the scales 1, 2 and 4, each vector normalized to length 1, summed, and
+normalized again. Source: Tolias et al. 2016, from memory, without their whitening.
 """
 
 import hashlib
@@ -35,17 +35,17 @@ _FILTERS: Mapping[str, Image.Resampling] = {
     "bilinear": Image.Resampling.BILINEAR,
     "bicubic": Image.Resampling.BICUBIC,
 }
-#: Sides of regions of R-MAC: 2 min(height, width) / (scale + 1).
+#: Scales of R-MAC; the sides of its regions are 2 min(height, width) / (scale + 1).
 RMAC_SCALES = (1, 2, 4)
-#: Settings that sets of before have no trace of.
+#: Settings that enter digests only if they are not the defaults.
 _LATER = ("network", "side", "interpolation")
-#: How much neighbouring regions should overlap.
+#: Share by which neighbouring regions should overlap.
 _OVERLAP = 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class CNNSettings(CheckedRecord):
-    """How pictures are brought to a network, and what is taken from it. Raises BadField."""
+    """How pictures are prepared for a network, and which output is used. Raises BadField."""
 
     shorter: Annotated[int, Field(ge=1, description="Pixels of the scaled picture's shorter side")] = 256
     crops: Annotated[
@@ -80,16 +80,16 @@ class CNNSettings(CheckedRecord):
 
     @property
     def changed_settings(self) -> dict[str, Any]:
-        """Plain data, as digests and origins have it: fields that came later count only where they are not as
-        usual."""
+        """Return plain data for digests and origins, in which later fields appear only if they are not the
+        defaults."""
         usual = {field.name: field.default for field in fields(self)}
         return {key: value for key, value in asdict(self).items() if key not in _LATER or value != usual[key]}
 
 
 def cnn_settings(values: Mapping[str, Any]) -> CNNSettings:
-    """Settings where those that are not given are what is published for the network, or else usual.
+    """Return settings; those not in `values` are the published ones of the network, or else the defaults.
 
-    Raises BadField, LibraryMissing, and BadWeights for a network that its library has not.
+    Raises BadField, LibraryMissing, and BadWeights for a network that its library lacks.
     """
     usual = asdict(CNNSettings())
     settings = read_fields(CNNSettings, {**usual, **values})
@@ -99,11 +99,11 @@ def cnn_settings(values: Mapping[str, Any]) -> CNNSettings:
 
 
 class CNN:
-    """A network from a file. `digest` names its weights and settings, `dimensions` its vectors' length.
+    """A network from a file. `digest` identifies weights and settings, `dimensions` is the length of vectors.
 
-    Raises BadWeights for a file that is no such network, one that takes something else than pictures, and an
-    output that it has not; OSError where the file cannot be read, LibraryMissing, and ModuleNotFoundError
-    without onnxruntime.
+    Raises BadWeights for a file that is no such network, a network whose input is not pictures, and an output
+    that it lacks; OSError if the file cannot be read; LibraryMissing; ModuleNotFoundError without
+    onnxruntime.
     """
 
     def __init__(self, weights: Path, settings: CNNSettings | None = None) -> None:
@@ -127,16 +127,18 @@ class CNN:
         self.dimensions = len(self._vectors(np.zeros((1, 3, *self.side), np.float32))[0])
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-        """A vector for each picture, shape (pictures, dimensions). Raises BadPicture, naming the file."""
+        """Return a vector for each picture, shape (pictures, dimensions). Raises BadPicture, naming the
+        file."""
         squares = [self._squares(upright(picture)) for picture in pictures]
         return self._averaged(squares)
 
     def describe_regions(
         self, picture: Picture, boxes: Sequence[tuple[int, int, int, int]]
     ) -> NDArray[np.float32]:
-        """A vector for each box (x1, y1, x2, y2), 1-based and inclusive, scaled to the network's square.
+        """Return a vector for each box (x1, y1, x2, y2), 1-based and inclusive, scaled to the network's
+        square.
 
-        Raises BadPicture for a picture that is none, ValueError for a box outside of it.
+        Raises BadPicture for an invalid picture, ValueError for a box outside it.
         """
         image = upright(picture)
         vectors = []
@@ -169,7 +171,7 @@ class CNN:
         return squares + ([square[:, :, ::-1] for square in squares] if self.settings.crops == 10 else [])
 
     def _scaled(self, image: Image.Image) -> NDArray[np.float32]:
-        """Shape (3, height, width)."""
+        """Return pixels of shape (3, height, width)."""
         colours = np.asarray(image, np.float32) / np.float32(self.settings.scale)
         mean, deviation = (
             np.asarray(statistic, np.float32) for statistic in (self.settings.mean, self.settings.deviation)
@@ -186,13 +188,13 @@ class CNN:
         return averages
 
     def _vectors(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Of squares, shape (pictures, 3, height, width)."""
+        """Return vectors of squares of shape (pictures, 3, height, width)."""
         step = self._network.batch or len(pictures)
         vectors: list[Any] = []
         for start in range(0, len(pictures), step):
             part = pictures[start : start + step]
             short = step - len(part)
-            if short:  # a network of a fixed number of pictures takes no fewer
+            if short:  # a network with a fixed batch size needs a full batch
                 part = np.concatenate([part, np.zeros((short, *part.shape[1:]), np.float32)])
             out = self._network.run(part)
             vectors.append(out[: len(out) - short] if short else out)
@@ -208,7 +210,7 @@ class CNN:
 
 
 def pooled_maps(maps: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]:
-    """Of shape (pictures, channels, height, width) one number a channel, shape (pictures, channels)."""
+    """Pool maps of shape (pictures, channels, height, width) to shape (pictures, channels)."""
     if pooling == "average":
         return np.asarray(maps.mean(axis=(2, 3)))
     if pooling == "max":
@@ -220,10 +222,9 @@ def pooled_maps(maps: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float
 
 
 def rmac_regions(height: int, width: int) -> list[tuple[int, int, int]]:
-    """Squares (y, x, side) of R-MAC on a map of this size, each scale's evenly spread over it.
+    """Return the squares (y, x, side) of R-MAC on a map of this size, evenly spread at each scale.
 
-    Along the longer side there are so many more that neighbours of scale 1 overlap by 40 % as nearly as can
-    be.
+    The longer side has as many more as make neighbours of scale 1 overlap by about 40 %.
     """
     short, long = min(height, width), max(height, width)
     more = 0

@@ -1,12 +1,12 @@
 """The "standard combined features" of Gong et al. 2014, table 1: GIST, colours, and three pooled descriptors.
 
-GIST (960 numbers) and a histogram of red, green and blue (512) are reduced to 500 numbers each by PCA; CSIFT,
-RGBSIFT and HOG on a regular grid are pooled by VLAD and reduced to 1,000 each; all are put side by side.
+PCA reduces GIST (960 numbers) and a histogram of red, green and blue (512) to 500 numbers each; CSIFT,
+RGBSIFT and HOG on a regular grid are pooled by VLAD and reduced to 1,000 each; all are concatenated.
 `learn_combined` learns codebooks and axes from pictures, `CombinedFeatures` describes others by them.
 
-The paper prints codebooks of 500 words and VLAD vectors of 6,400 numbers, which no whole number of numbers a
-word gives. Here 50 words of 128 numbers are 6,400; `words=500` are 64,000. What the paper leaves open is
-marked as ours in docs/features.md.
+The paper reports codebooks of 500 words and VLAD vectors of 6,400 numbers, which do not divide evenly. Here
+50 words of 128 numbers give 6,400; `words=500` gives 64,000. docs/features.md marks the choices that the
+paper does not report.
 """
 
 import hashlib
@@ -38,14 +38,14 @@ else:
 
 CombinedPart = Literal["gist", "rgb", "csift", "rgbsift", "hog"]
 _PARTS: tuple[CombinedPart, ...] = ("gist", "rgb", "csift", "rgbsift", "hog")
-#: Pictures whose vectors are kept together while axes are learned.
+#: Number of pictures whose vectors are stored together while axes are learned.
 _BLOCK = 32
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedSettings:
-    """What the parts are, and from how many pictures they are learned. Raises BadField."""
+    """Sizes of the parts, and the number of pictures that they are learned from. Raises BadField."""
 
     parts: Annotated[
         tuple[CombinedPart, ...],
@@ -86,14 +86,14 @@ class CombinedSettings:
             raise BadField("parts", self.parts, "each part once")
 
     def numbers(self, part: CombinedPart) -> int:
-        """The most numbers that a part may have after PCA."""
+        """Return the maximum number of dimensions of a part after PCA."""
         return {"gist": self.gist_numbers, "rgb": self.rgb_numbers}.get(part, self.vlad_numbers)
 
 
 def colour_histogram(colours: Pixels, bins: int = 8) -> NDArray[np.float32]:
-    """The share of pixels with each combination of red, green and blue, shape (bins^3,), blue fastest.
+    """Return the share of pixels with each combination of red, green and blue, shape (bins^3,), blue fastest.
 
-    `colours` has shape (height, width, 3). Bins are equally wide, within 256 / bins rounded.
+    `colours` has shape (height, width, 3). Bins have equal widths, up to rounding of 256 / bins.
     """
     bin_of = colours.astype(np.intp) * bins // 256
     joint = (bin_of[..., 0] * bins + bin_of[..., 1]) * bins + bin_of[..., 2]
@@ -101,9 +101,9 @@ def colour_histogram(colours: Pixels, bins: int = 8) -> NDArray[np.float32]:
 
 
 class CombinedFeatures:
-    """What describes pictures: codebooks by name of the local descriptor, and axes by name of the part.
+    """Codebooks by the name of the local descriptor, and axes by the name of the part, to describe pictures.
 
-    `digest` names settings and all that was learned; `dimensions` is the length of vectors.
+    `digest` identifies settings and everything learned; `dimensions` is the length of vectors.
     """
 
     def __init__(
@@ -124,7 +124,8 @@ class CombinedFeatures:
         self.digest = digest_of_parts(asdict(settings), cv2.__version__, *learned)
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-        """A vector for each picture, shape (pictures, dimensions). Raises BadPicture, naming the file."""
+        """Return a vector for each picture, shape (pictures, dimensions). Raises BadPicture, naming the
+        file."""
         whole = _side_by_side(lambda picture: unreduced(picture, self.settings, self.codebooks), pictures)
         parts = []
         for part in self.settings.parts:
@@ -136,7 +137,7 @@ class CombinedFeatures:
 def unreduced(
     picture: Picture, settings: CombinedSettings, codebooks: dict[str, LocalCodebook]
 ) -> dict[str, NDArray[np.float32]]:
-    """Each part of one picture before PCA, by its name. Raises BadPicture."""
+    """Return each part of one picture before PCA, by name. Raises BadPicture."""
     colours = pixels(picture, settings.longer_side)
     local = local_descriptors(settings.step, settings.diameter)
     parts: dict[str, NDArray[np.float32]] = {}
@@ -157,11 +158,11 @@ def unreduced(
 def learn_combined(
     paths: Sequence[Path], settings: CombinedSettings | None = None, *, cache: PhaseCache | None = None
 ) -> CombinedFeatures:
-    """Learn codebooks and axes from some of the pictures; what was done before is in `cache`.
+    """Learn codebooks and axes from some of the pictures; earlier results are read from `cache`.
 
-    Which pictures are drawn depends on the seed and on what is in the files, not on names or order. A part
-    has no more numbers than there are pictures less one. Raises BadPicture, and ValueError for pictures that
-    are too few or too much alike.
+    The sample of pictures depends on the seed and on the contents of the files, not on names or order. A part
+    has at most as many dimensions as there are pictures, less one. Raises BadPicture, and ValueError for
+    pictures that are too few or too similar.
     """
     settings, cache = settings or CombinedSettings(), cache or PhaseCache()
     drawn = _drawn(paths, settings.seed, cache)
@@ -174,7 +175,7 @@ def learn_combined(
 
 
 def _drawn(paths: Sequence[Path], seed: int, cache: PhaseCache) -> list[tuple[str, Path]]:
-    """Digests and files of pictures, each content once, in the order of a hash of seed and content."""
+    """Return digests and files of pictures without duplicates, ordered by a hash of seed and content."""
     keyed: dict[bytes, tuple[str, Path]] = {}
     for index, path in enumerate(paths):
         if index % 100 == 0:
@@ -225,7 +226,7 @@ def _axes(
     settings: CombinedSettings,
     cache: PhaseCache,
 ) -> dict[str, PrincipalAxes]:
-    """Axes of each part, of pictures that are described in blocks, each block kept as it is done."""
+    """Return the axes of each part, from pictures that are described in blocks; each block is cached."""
     settings_of_parts = {
         key: value for key, value in asdict(settings).items() if key not in ("learn_from", "unit")
     }
@@ -278,6 +279,6 @@ def _region_metadata(drawn: Sequence[tuple[str, Path]]) -> dict[str, Any]:
 
 
 def _side_by_side(work: Callable[[Any], _T], items: Sequence[Any]) -> list[_T]:
-    """What `work` makes of each item, in order, by a thread for each core."""
+    """Return `work(item)` for each item, in order, computed by one thread per core."""
     with one_blas_thread(), ThreadPoolExecutor(cores()) as pool:
         return list(pool.map(work, items))

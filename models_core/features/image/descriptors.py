@@ -1,10 +1,10 @@
-"""What stands at a point of a picture: its colour, the texture around it, the shape around it.
+"""Descriptors of the points of a picture: colour, texture and shape.
 
-Source: Hodosh et al. 2013, section 3.3.1. Colours are the three CIELAB coordinates. Textures are the
-eight maximum responses (MR8) of Varma and Zisserman 2005, section 2: edges and bars at three scales,
-each the largest of six orientations, a Gaussian and its Laplacian. Shapes are upright SIFT
-descriptors (Lowe 2004) on a dense grid. Each function gives an array (rows, columns, dimensions) of
-points in reading order that cover the picture evenly, so shares of points are shares of pixels.
+Source: Hodosh et al. 2013, section 3.3.1. Colours are the three CIELAB coordinates. Textures are the eight
+maximum responses (MR8) of Varma and Zisserman 2005, section 2: edges and bars at three scales, each the
+largest of six orientations, a Gaussian and its Laplacian. Shapes are upright SIFT descriptors (Lowe 2004) on
+a dense grid. Each function returns an array (rows, columns, dimensions) of points in reading order that cover
+the picture evenly, so shares of points are shares of pixels.
 """
 
 import math
@@ -26,30 +26,30 @@ else:
 
 Field = NDArray[np.float32]
 
-#: Of the filters, in pixels: across and along an edge or bar; of the two round ones.
+#: Scales of the filters in pixels: across and along an edge or bar; of the two round ones.
 _SCALES = ((1.0, 3.0), (2.0, 6.0), (4.0, 12.0))
 _ROUND = 10.0
 _ORIENTATIONS = 6
 _SUPPORT = 49
-#: Of Weber's law in Varma and Zisserman 2005: responses are scaled by log(1 + |F| / 0.03) / |F|.
+#: Constant of Weber's law in Varma and Zisserman 2005: responses are scaled by log(1 + |F| / 0.03) / |F|.
 _WEBER = 0.03
 
-#: Pixels between points of the SIFT grid, and of a keypoint's diameter: OpenCV makes its 4 x 4
-#: histograms 1.5 times as wide each, 6 pixels here.
+#: Pixels between points of the SIFT grid, and diameter of a keypoint: each of OpenCV's 4 x 4 histograms is
+#: 1.5 times as wide, here 6 pixels.
 _STEP = 4
 _DIAMETER = 4.0
 
 
 def colour(picture: Pixels) -> Field:
-    """CIELAB, a point for each pixel: L in 0..100, a and b within about -128..127; shape (h, w, 3)."""
+    """Return CIELAB, a point for each pixel: L in 0..100, a and b within about -128..127; shape (h, w, 3)."""
     return np.asarray(cv2.cvtColor(picture.astype(np.float32) / 255, cv2.COLOR_RGB2Lab), dtype=np.float32)
 
 
 def texture(picture: Pixels) -> Field:
-    """MR8, a point for each pixel, shape (h, w, 8).
+    """Return MR8, a point for each pixel, shape (h, w, 8).
 
-    Brightness is brought to mean 0 and variance 1 first, so light and contrast do not count; a
-    picture of one brightness has no texture, and is 0 throughout. Borders are mirrored.
+    Brightness is first normalized to mean 0 and variance 1, so that illumination and contrast have no effect;
+    a picture of uniform brightness has a texture of 0 throughout. Borders are mirrored.
     """
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     grey -= grey.mean()
@@ -59,7 +59,7 @@ def texture(picture: Pixels) -> Field:
     result = np.empty((*grey.shape, len(bank())), dtype=np.float32)
     for index, oriented in enumerate(bank()):
         responses = [cv2.filter2D(grey, -1, kernel, borderType=cv2.BORDER_REFLECT_101) for kernel in oriented]
-        # Edges and bars count whichever side is lighter; the round filters keep their sign.
+        # Edges and bars count independent of the lighter side; the round filters keep their sign.
         result[..., index] = responses[0] if len(oriented) == 1 else np.max(np.abs(responses), axis=0)
     strength = np.linalg.norm(result, axis=2, keepdims=True)
     result *= np.log1p(strength / _WEBER) / np.maximum(strength, np.finfo(np.float32).tiny)
@@ -67,18 +67,18 @@ def texture(picture: Pixels) -> Field:
 
 
 def shape(picture: Pixels) -> Field:
-    """Upright SIFT, a point for each 4 x 4 pixels, shape (about h / 4, about w / 4, 128).
+    """Return upright SIFT, a point for each 4 x 4 pixels, shape (about h / 4, about w / 4, 128).
 
-    Descriptors are as OpenCV makes them: whole numbers 0..255 of length about 512, or zeros where
-    nothing changes.
+    Descriptors are OpenCV's: whole numbers 0..255 of length about 512, or zeros where nothing changes.
     """
     return dense_sift(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), _STEP, _DIAMETER)
 
 
 def dense_sift(channel: NDArray[Any], step: int, diameter: float) -> Field:
-    """Upright SIFT of one channel, shape (h, w) of 8 bits, a point for each `step` x `step` pixels.
+    """Return upright SIFT of one channel, shape (h, w) of 8 bits, a point for each `step` x `step` pixels.
 
-    Shape (about h / step, about w / step, 128); each of a point's 4 x 4 histograms is 1.5 diameters wide.
+    The result has shape (about h / step, about w / step, 128); each of a point's 4 x 4 histograms is 1.5
+    diameters wide.
     """
     down, across = (range(step // 2, side, step) for side in channel.shape)
     points = [cv2.KeyPoint(float(x), float(y), diameter, 0.0) for y in down for x in across]
@@ -86,7 +86,7 @@ def dense_sift(channel: NDArray[Any], step: int, diameter: float) -> Field:
     return np.asarray(descriptors, dtype=np.float32).reshape(len(down), len(across), 128)
 
 
-#: The kinds of words in the order of eq. 6: how a picture is described, and how many words the paper uses.
+#: The kinds of words in the order of eq. 6: their descriptor, and the paper's number of words.
 DESCRIPTORS: dict[str, tuple[Callable[[Pixels], Field], int]] = {
     "colour": (colour, 128),
     "texture": (texture, 256),
@@ -96,9 +96,10 @@ DESCRIPTORS: dict[str, tuple[Callable[[Pixels], Field], int]] = {
 
 @cache
 def bank() -> list[list[NDArray[np.float32]]]:
-    """The 38 filters of `texture`, (49, 49) each: six lists of six orientations, and two of one filter.
+    """Return the 38 filters of `texture`, (49, 49) each: six lists of six orientations, and two of one
+    filter.
 
-    Each sums to 0 (but the Gaussian) and has absolute sum 1, so that responses of all are of one size.
+    Each has sum 0 (except the Gaussian) and absolute sum 1, so that all responses have the same scale.
     """
     half = _SUPPORT // 2
     y, x = np.mgrid[-half : half + 1, -half : half + 1].astype(float)

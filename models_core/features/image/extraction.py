@@ -1,8 +1,8 @@
-"""Words of many pictures: a stream, computed in threads, kept by content so that work goes on where it ended.
+"""Words of many pictures as a stream, computed in threads, and cached by content so that work can resume.
 
-The cache is a folder `<digest of the vocabulary>/<first two digits>/<SHA-256 of the file>.npz`; an
-entry is written beside its place and moved there, so what is there is whole. Another vocabulary, or a
-changed picture, has other entries; nothing needs to be cleared for results to be right.
+The cache is a folder `<digest of the vocabulary>/<first two digits>/<SHA-256 of the file>.npz`. An entry is
+written to a temporary file and renamed, so every entry is complete. Another vocabulary or a changed picture
+has other entries; the cache never needs to be cleared.
 """
 
 import os
@@ -33,7 +33,7 @@ _Counts = NDArray[np.uint32]
 
 
 class _Counted(NamedTuple):
-    """A picture's name, the SHA-256 of its file, its counts (16, words), and if they were there already."""
+    """A picture's name, the SHA-256 of its file, its counts (16, words), and whether they were cached."""
 
     name: str
     digest: str
@@ -49,7 +49,7 @@ class Cache:
         self.shape = (FINEST**2, sum(len(centres) for centres in vocabulary.centres))
 
     def get(self, digest: str) -> _Counts | None:
-        """The counts, or None where they are not there or the file is damaged, and they are computed
+        """Return the counts, or None if they are missing or the file is damaged, so that they are computed
         again."""
         try:
             with np.load(self._file(digest), allow_pickle=False) as stored:
@@ -61,7 +61,7 @@ class Cache:
         return counts if counts.shape == self.shape and counts.dtype == np.uint32 else None
 
     def put(self, digest: str, counts: _Counts) -> None:
-        """Keep the counts of a picture's content; the file appears whole, or not at all."""
+        """Store the counts of a picture's content, atomically."""
         file = self._file(digest)
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".part")
@@ -86,11 +86,11 @@ def extract(
     progress: Callable[[int, int], None] = lambda done, of: None,
     workers: int | None = None,
 ) -> Iterator[_Counted]:
-    """Counts of each picture, in the order given; a few pictures are held at a time.
+    """Yield the counts of each picture in input order, with only a few pictures in memory.
 
-    `progress` is told pictures done, and `total` as given; what it raises ends the stream, and what was
-    computed stays in the cache. Raises BadPicture naming the first that cannot be used. While the stream
-    runs, OpenCV and BLAS are told to use one thread each, since pictures are done side by side.
+    `progress` is called with the number of pictures done and `total`; an exception that it raises ends the
+    stream, and computed counts stay in the cache. Raises BadPicture naming the first unusable picture. While
+    the stream runs, OpenCV and BLAS use one thread each, since pictures are processed in parallel.
     """
     store = Cache(cache, vocabulary)
     workers = workers or os.cpu_count() or 1

@@ -1,11 +1,11 @@
-"""GIST: how much of each orientation and scale there is in each part of a picture.
+"""GIST: the energy of each orientation and scale in each part of a picture.
 
-A picture's colours are brought to equal local contrast, filtered by Gabor filters in the Fourier domain, and
-the sizes of the responses averaged over square blocks. Filters of 8, 8 and 4 orientations from fine to
-coarse, 4 x 4 blocks and three colours are the 960 numbers of Gong et al. 2014, table 1.
+The colours of a picture are normalized to equal local contrast and filtered by Gabor filters in the Fourier
+domain; the magnitudes of the responses are averaged over square blocks. Filters of 8, 8 and 4 orientations
+from fine to coarse, 4 x 4 blocks and three colours give the 960 numbers of Gong et al. 2014, table 1.
 
 Source: Oliva and Torralba 2001, sections 3 and 4. The constants (frequencies 0.3 / 1.85^scale, widths, the
-low-pass of 4 cycles, 0.2 beside the local contrast) are those of the authors' program, from memory.
+low-pass of 4 cycles, 0.2 added to the local contrast) are those of the authors' program, from memory.
 """
 
 import math
@@ -16,21 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-#: The finest filters' frequency in cycles a pixel, and by how much each scale's is lower than that before.
+#: Frequency of the finest filters in cycles per pixel, and the ratio between the frequencies of successive
+#: scales.
 _FINEST, _RATIO = 0.3, 1.85
-#: How narrow filters are along the frequency, and in angle (with the square of the number of orientations).
+#: Narrowness of filters along the frequency, and in angle (with the square of the number of orientations).
 _RADIAL, _ANGULAR = 3.5, math.pi / 32
-#: Of local contrast: cycles where the low-pass is at a half, pixels of mirrored border, the least contrast.
+#: Of local contrast: cycles where the low-pass is at a half, pixels of mirrored border, minimum contrast.
 _CYCLES, _BORDER, _LEAST_CONTRAST = 4.0, 5, 0.2
 
 
 def gist(
     colours: NDArray[np.uint8], orientations: Sequence[int] = (8, 8, 4), blocks: int = 4
 ) -> NDArray[np.float32]:
-    """GIST of a square picture, shape (side, side, colours), each colour from 0 to 255.
+    """Return GIST of a square picture, shape (side, side, colours), each colour from 0 to 255.
 
-    `orientations` has the number of filters of each scale, the finest first. The result is one row of
-    colours x filters x blocks x blocks numbers, in this order.
+    `orientations` has the number of filters of each scale, the finest first. The result is one row of colours
+    x filters x blocks x blocks numbers, in this order.
     """
     side = colours.shape[0]
     border = side // 4
@@ -49,10 +50,10 @@ def gist(
 
 
 def local_contrast(colours: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Logarithms of colours less their low frequencies, over the local contrast; the shape stays.
+    """Return logarithms of colours less their low frequencies, over the local contrast; same shape.
 
-    Contrast is that of the colours' mean, so colours keep their relation. Light and shade across the
-    picture count for nothing.
+    The contrast is that of the mean over colours, so that relations between colours stay. Light and shade
+    across the picture have no effect.
     """
     logs = np.log1p(colours.astype(np.float64))
     padded = np.pad(logs, ((_BORDER, _BORDER), (_BORDER, _BORDER), (0, 0)), mode="symmetric")
@@ -67,10 +68,10 @@ def local_contrast(colours: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=4)
 def gabor_filters(side: int, orientations: tuple[int, ...]) -> NDArray[np.float32]:
-    """Transfer functions of all filters, shape (filters, side, side), frequencies in the order of an FFT.
+    """Return transfer functions of all filters, shape (filters, side, side), frequencies in FFT order.
 
-    Filter k of a scale's n answers to gratings whose brightness changes along the angle -k pi / n, counted
-    from the x axis towards growing y.
+    Filter k of n in a scale responds to gratings whose brightness changes along the angle -k pi / n, measured
+    from the x axis towards increasing y.
     """
     frequencies = fft.fftfreq(side)
     radius = np.hypot(frequencies[:, None], frequencies)

@@ -1,5 +1,5 @@
-"""A cheap vector for each region of a picture: colours by place, a histogram of colours, gradients, and where
-the region lies. No network and no file of weights is needed.
+"""A cheap vector for each region of a picture: colour layout, colour histogram, gradients, and position of
+the region. It needs no network and no file of weights.
 
     colour layout        mean red, green and blue of `cells` x `cells` parts
     colour histogram     shares of pixels in `bins` cubed parts of the colour cube, their roots
@@ -7,8 +7,8 @@ the region lies. No network and no file of weights is needed.
     surroundings         mean colour of a frame around the region, less that of the region
     place                left, top, right and low edge, width, height and area, as shares of the picture
 
-The parts are scaled so that none outweighs the others. These choices are ours; MPEG-7's colour layout and
-HOG are the models.
+The parts are scaled so that none outweighs the others. These choices are ours, modelled on MPEG-7's colour
+layout and on HOG.
 """
 
 import hashlib
@@ -31,16 +31,16 @@ else:
     cv2 = LazyExtra("cv2")
 
 
-#: Pixels of the square that a region is brought to.
+#: Side in pixels of the square to which a region is scaled.
 _SIDE = 24
-#: How far the frame around a region reaches, as a share of its side.
+#: Width of the frame around a region, as a share of its side.
 _FRAME = 0.25
 _GRADIENT_PARTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutSettings(CheckedRecord):
-    """How finely regions are looked at. Raises BadField."""
+    """Resolution of the parts of a region's vector. Raises BadField."""
 
     cells: Annotated[int, Field(ge=1, le=_SIDE, description="Parts along each side of the colour layout")] = 4
     bins: Annotated[int, Field(ge=1, le=16, description="Of each colour in the histogram")] = 4
@@ -48,7 +48,7 @@ class LayoutSettings(CheckedRecord):
 
 
 class RegionLayout:
-    """Describes regions; `dimensions` numbers each, `digest` names the settings."""
+    """Describes regions by `dimensions` numbers each; `digest` identifies the settings."""
 
     def __init__(self, settings: LayoutSettings | None = None) -> None:
         self.settings = settings or LayoutSettings()
@@ -57,16 +57,16 @@ class RegionLayout:
 
     @property
     def dimensions(self) -> int:
-        """Numbers of a vector."""
+        """Length of a vector."""
         settings = self.settings
         return 3 * settings.cells**2 + settings.bins**3 + _GRADIENT_PARTS**2 * settings.orientations + 3 + 7
 
     def describe_regions(
         self, picture: Picture, boxes: Sequence[tuple[int, int, int, int]]
     ) -> NDArray[np.float32]:
-        """A vector for each box (x1, y1, x2, y2), 1-based and inclusive, shape (boxes, dimensions).
+        """Return a vector for each box (x1, y1, x2, y2), 1-based and inclusive, shape (boxes, dimensions).
 
-        Raises BadPicture for a picture that is none, ValueError for a box outside of it.
+        Raises BadPicture for an invalid picture, ValueError for a box outside it.
         """
         colours = np.asarray(upright(picture), np.uint8)
         height, width = colours.shape[:2]
@@ -99,7 +99,7 @@ class RegionLayout:
         return vectors
 
     def describe(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-        """A vector for each picture as one region, shape (pictures, dimensions). Raises BadPicture."""
+        """Return a vector for each picture as one region, shape (pictures, dimensions). Raises BadPicture."""
         vectors = np.empty((len(pictures), self.dimensions), np.float32)
         for row, picture in enumerate(pictures):
             image = upright(picture)
@@ -137,7 +137,7 @@ class RegionLayout:
 def _frame_colour(
     sums: NDArray[np.float64], box: tuple[int, int, int, int], size: tuple[int, int]
 ) -> NDArray[np.float32]:
-    """The mean colour around a box, from 0 to 1; that of the box where it fills the picture."""
+    """Return the mean colour around a box, from 0 to 1; that of the box itself if it fills the picture."""
     x1, y1, x2, y2 = box
     wide, high = _FRAME * (x2 - x1 + 1), _FRAME * (y2 - y1 + 1)
     left, top = max(0, round(x1 - 1 - wide)), max(0, round(y1 - 1 - high))

@@ -1,9 +1,9 @@
 """Local descriptors on a regular grid: SIFT of colours, and histograms of oriented gradients.
 
 CSIFT is SIFT of three channels: red against green and yellow against blue, each over the brightness, so that
-shadows count for nothing, and the brightness itself; RGBSIFT is SIFT of red, green and blue. Source: van de
+shadows have no effect, and the brightness itself; RGBSIFT is SIFT of red, green and blue. Source: van de
 Sande, Gevers and Snoek 2010, section 3.3, from memory. HOG: Dalal and Triggs 2005, section 6: blocks of 2 x 2
-cells of 8 pixels, 9 orientations without sign, of the colour that changes most.
+cells of 8 pixels, 9 orientations without sign, of the colour with the strongest gradient.
 """
 
 import math
@@ -24,18 +24,18 @@ else:
     cv2 = LazyExtra("cv2")
 
 
-#: Pixels of a cell of HOG's, and how many orientations each tells apart.
+#: Pixels of a HOG cell, and its number of orientations.
 _CELL, _ORIENTATIONS = 8, 9
 #: Length of OpenCV's SIFT descriptors.
 _SIFT_LENGTH = 512.0
-#: SIFT takes 8 bits: quotients of colours from -0.75 to 0.75 are spread over them, others are cut off.
+#: SIFT needs 8 bits: quotients of colours from -0.75 to 0.75 are spread over them, others are clipped.
 _WIDEST_QUOTIENT = 0.75
 
 
 def hog(picture: Pixels) -> Field:
-    """A descriptor for each block, 8 pixels apart, shape (rows, columns, 36), of length about 1.
+    """Return a descriptor for each block, 8 pixels apart, shape (rows, columns, 36), of length about 1.
 
-    The picture, at least 16 x 16 pixels, is cut to whole cells, as much on each side.
+    The picture, at least 16 x 16 pixels, is cropped to whole cells, equally on each side.
     """
     down, across = (side // _CELL * _CELL for side in picture.shape[:2])
     top, left = (picture.shape[0] - down) // 2, (picture.shape[1] - across) // 2
@@ -44,29 +44,31 @@ def hog(picture: Pixels) -> Field:
     descriptors = np.asarray(
         cv2.HOGDescriptor((across, down), block, cell, cell, _ORIENTATIONS).compute(inside)
     )
-    # OpenCV goes down each column of blocks first.
+    # OpenCV's order is column by column.
     return descriptors.reshape(across // _CELL - 1, down // _CELL - 1, -1).transpose(1, 0, 2)
 
 
 def rgb_sift(picture: Pixels, step: int, diameter: float) -> Field:
-    """SIFT of red, green and blue, a point for each `step` x `step` pixels: shape (rows, columns, 384).
+    """Return SIFT of red, green and blue, a point for each `step` x `step` pixels: shape (rows, columns,
+    384).
 
-    Each colour's share is of length about 1, or all zeros where nothing changes; so with `c_sift`.
+    The part of each colour has length about 1, or is all zeros where nothing changes; likewise in `c_sift`.
     """
     return _of_channels(picture, step, diameter)
 
 
 def c_sift(picture: Pixels, step: int, diameter: float) -> Field:
-    """SIFT of the channels of `brightness_free`, shape (rows, columns, 384)."""
+    """Return SIFT of the channels of `brightness_free`, shape (rows, columns, 384)."""
     return _of_channels(brightness_free(picture), step, diameter)
 
 
 def brightness_free(picture: Pixels) -> Pixels:
-    """Red against green, yellow against blue, each over the brightness, and the brightness: 8 bits each."""
+    """Return red against green and yellow against blue, both over the brightness, and the brightness: 8 bits
+    each."""
     red, green, blue = np.moveaxis(picture.astype(np.float32), 2, 0)
     brightness = (red + green + blue) / math.sqrt(3)
     opponents = ((red - green) / math.sqrt(2), (red + green - 2 * blue) / math.sqrt(6))
-    # One step of colour more keeps black from being divided by.
+    # Adding one step of colour prevents division by zero for black.
     quotients = [
         np.clip(opponent / (brightness + 1), -_WIDEST_QUOTIENT, _WIDEST_QUOTIENT) for opponent in opponents
     ]
@@ -75,7 +77,8 @@ def brightness_free(picture: Pixels) -> Pixels:
 
 
 def local_descriptors(step: int, diameter: float) -> dict[str, Callable[[Pixels], NDArray[np.float32]]]:
-    """By name, what describes a picture's points, shape (rows, columns, dimensions): SIFT with this grid."""
+    """Return descriptors of a picture's points, shape (rows, columns, dimensions), by name; SIFT uses this
+    grid."""
     return {
         "csift": partial(c_sift, step=step, diameter=diameter),
         "rgbsift": partial(rgb_sift, step=step, diameter=diameter),

@@ -1,4 +1,4 @@
-"""Networks that describe squares of pictures, and an ONNX file as one."""
+"""Networks that describe squares of pictures, and a network from an ONNX file."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -8,50 +8,50 @@ from numpy.typing import NDArray
 
 from models_core.extras import load_extra
 
-#: Pixels of the square where the network takes any.
+#: Side of the square in pixels if the network takes any.
 USUAL_SIDE = 224
 
 
 class BadWeights(ValueError):
-    """A file of weights that cannot be used; one line with what was found and what was expected."""
+    """A file of weights that cannot be used; one line with its content and what was expected."""
 
 
 class Network(Protocol):
-    """What runs: `side` is (height, width) of the squares that it takes, `batch` how many at a time, None for
-    any number; `label` is what errors call it."""
+    """A network: `side` is the (height, width) of its input squares, `batch` its batch size or None for any;
+    `label` is its name in errors."""
 
     @property
     def side(self) -> tuple[int, int]:
-        """Height and width."""
+        """Height and width of the input squares."""
 
     @property
     def batch(self) -> int | None:
-        """Squares at a time."""
+        """Number of squares per batch."""
 
     @property
     def label(self) -> str:
-        """Its file."""
+        """Name of the file."""
 
     def run(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The output for squares of shape (pictures, 3, height, width); rows are pictures."""
+        """Return the output for squares of shape (pictures, 3, height, width); rows are pictures."""
 
 
 class OnnxNetwork:
-    """A network from an ONNX file, run by onnxruntime on the CPU; `output` is empty for its last.
+    """A network from an ONNX file, run by onnxruntime on the CPU; an empty `output` means its last.
 
-    Raises BadWeights for a file that is no network, one that takes something else than pictures, and an
-    output that it has not; MissingExtra without onnxruntime.
+    Raises BadWeights for a file that is no network, a network whose input is not pictures, and an output that
+    it lacks; MissingExtra without onnxruntime.
     """
 
     def __init__(self, weights: Path, data: bytes, *, output: str = "", side: int = 0) -> None:
-        onnxruntime = load_extra("onnxruntime")  # half a second that few need
+        onnxruntime = load_extra("onnxruntime")  # takes half a second, and few processes need it
 
         self.label = weights.name
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4  # what is wrong comes as an exception
+        options.log_severity_level = 4  # errors are raised as exceptions
         try:
             self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime has an exception of its own for each way to be wrong
+        except Exception as error:  # onnxruntime has its own exception for each kind of error
             line = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
             raise BadWeights(f"{weights}: is no ONNX network that can be run ({line})") from error
         inputs = self._session.get_inputs()
@@ -77,6 +77,6 @@ class OnnxNetwork:
             raise BadWeights(f"{weights}: has no output {self._output!r}; it has {', '.join(outputs)}")
 
     def run(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The output for squares of shape (pictures, 3, height, width)."""
+        """Return the output for squares of shape (pictures, 3, height, width)."""
         output: Any = self._session.run([self._output], {self._input: squares})[0]
         return np.asarray(output, np.float32)

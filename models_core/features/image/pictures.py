@@ -1,7 +1,7 @@
-"""Pictures from files: read once, known by their content, brought to one size.
+"""Pictures from files: read once, identified by their content, scaled to one size.
 
-A picture is known by the SHA-256 of its file, so renamed or repeated files are computed once.
-Filters and descriptors have a fixed size in pixels, so all pictures are scaled to one longer side.
+A picture is identified by the SHA-256 of its file, so that renamed or repeated files are computed once.
+Filters and descriptors have a fixed size in pixels, so all pictures are scaled to the same longer side.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ else:
 
 Pixels = NDArray[np.uint8]
 
-#: The least that has 4 x 4 cells with a few pixels each.
+#: Smallest side that has 4 x 4 cells of a few pixels each.
 _SMALLEST_SIDE = 16
 
 
 class BadPicture(ValueError):
-    """A file is no picture that can be used; the message names it."""
+    """A file that is no usable picture; the message names it."""
 
 
 class Picture(NamedTuple):
@@ -40,7 +40,7 @@ class Picture(NamedTuple):
 
 
 def read_picture(path: Path) -> Picture:
-    """The file's bytes; raises BadPicture where it cannot be read."""
+    """Return the file's bytes. Raises BadPicture if it cannot be read."""
     try:
         data = path.read_bytes()
     except OSError as reason:
@@ -49,7 +49,8 @@ def read_picture(path: Path) -> Picture:
 
 
 def upright(picture: Picture) -> Image.Image:
-    """Red, green and blue, turned as the file says; raises BadPicture for what is damaged or no picture."""
+    """Return red, green and blue, rotated by the file's EXIF data. Raises BadPicture for damaged files and
+    other files."""
     try:
         with Image.open(io.BytesIO(picture.data)) as image:
             return ImageOps.exif_transpose(image).convert("RGB")
@@ -60,9 +61,9 @@ def upright(picture: Picture) -> Image.Image:
 
 
 def pixels(picture: Picture, longer_side: int) -> Pixels:
-    """Red, green and blue, shape (height, width, 3), upright and scaled to `longer_side`.
+    """Return red, green and blue, shape (height, width, 3), upright and scaled to `longer_side`.
 
-    Raises BadPicture for what is damaged, no picture, or too thin to be divided into cells.
+    Raises BadPicture for damaged files, other files, and pictures too thin to be divided into cells.
     """
     image = upright(picture)
     scale = longer_side / max(image.size)
@@ -75,6 +76,6 @@ def pixels(picture: Picture, longer_side: int) -> Pixels:
     colours = np.asarray(image)
     if (width, height) == image.size:
         return colours
-    # Areas are averaged where a picture shrinks: what is finer than a pixel must not turn into texture.
+    # Areas are averaged when a picture shrinks: details below a pixel must not turn into texture.
     way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(colours, (width, height), interpolation=way), dtype=np.uint8)

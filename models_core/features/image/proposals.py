@@ -1,19 +1,19 @@
-"""ProposedBoxes in which something may be seen: a grid, edge boxes, selective search, edges and segments.
+"""Boxes that may contain an object: a grid, edge boxes, selective search, edges and segments.
 
 All boxes are (xmin, ymin, xmax, ymax) in pixels of the upright picture, counted from 1 and inclusive, the
-best one first, each once. Edge boxes and selective search look at a copy whose longer side is `LONGER` pixels
-at most: boxes are the same but for rounding, and come sooner.
+best one first, without duplicates. Edge boxes and selective search work on a copy whose longer side is at
+most `LONGER` pixels: boxes are the same up to rounding, and faster.
 
-Edge boxes score a box by the contours that lie wholly within it. The contours are those of gradients of
-colour, not of the structured forests of the authors, whose model cannot be part of this product.
+Edge boxes score a box by the contours that lie entirely within it. The contours are those of gradients of
+colour, not of the authors' structured forests, whose model cannot be part of this product.
 
-Edges and segments: the box of a segment of like colours, then two edge boxes, and so on, without a box that
-overlaps an earlier one by more than 0.5. As right counts an IoU of 0.5, so a box near to another is wasted:
-with 0.75 between boxes, as OpenCV has it, the first 100 find less (docs/localization.md). Segments come in
-the order of their pixels times the root of the share of their box that they fill. This mixture is ours.
+Edges and segments: the box of a segment of similar colours, then two edge boxes, and so on, without boxes
+that overlap an earlier one by more than 0.5. A box is right from an IoU of 0.5 on, so near duplicates are
+wasted: with 0.75 between boxes, OpenCV's value, the first 100 find less (docs/localization.md). Segments are
+ordered by their pixels times the root of the share of their box that they fill. This mixture is ours.
 
 Sources: Zitnick and Dollar 2014 (edge boxes; section 3.4 for the overlap), Uijlings et al. 2013 (selective
-search), Felzenszwalb and Huttenlocher 2004 (segments), all as OpenCV's contributed modules have them.
+search), Felzenszwalb and Huttenlocher 2004 (segments), all as in OpenCV's contributed modules.
 """
 
 from collections.abc import Callable
@@ -31,36 +31,36 @@ else:
 
 
 ProposalMethod = Literal["edges-and-segments", "edgeboxes", "selective-search", "grid"]
-#: What finds the most among 100 boxes (docs/localization.md).
+#: The method with the highest recall of 100 boxes (docs/localization.md).
 BEST_PROPOSALS: ProposalMethod = "edges-and-segments"
-#: ProposedBoxes of one picture, shape (boxes, 4).
+#: Boxes of one picture, shape (boxes, 4).
 ProposedBoxes = NDArray[np.int32]
-#: The longer side of what edge boxes and selective search look at, in pixels.
+#: Longer side in pixels of the copy on which edge boxes and selective search work.
 LONGER = 320
-#: A box's shorter side, as a share of the picture's, is no less.
+#: Minimum shorter side of a box, as a share of the picture's.
 _LEAST_SIDE = 0.05
-#: The grid: sides as shares of the picture's, and how far neighbours of a size overlap.
+#: The grid: sides as shares of the picture's, and the overlap of neighbours of the same size.
 _GRID_SIDES, _GRID_OVERLAP = (0.75, 0.5, 0.35, 0.25), 0.5
-#: Edges and segments: the most that two boxes overlap, boxes of edges for each of a segment, the least area
-#: of the former in pixels of the copy, and the largest share of the picture that a segment's box may take.
+#: Edges and segments: maximum overlap of two boxes, edge boxes per segment, minimum area of an edge box in
+#: pixels of the copy, and maximum share of the picture that a segment's box may fill.
 _APART, _EDGES_EACH, _LEAST_AREA, _LARGEST_SEGMENT = 0.5, 2, 300.0, 0.6
-#: Blur, scale and least pixels of segments.
+#: Blur, scale and minimum number of pixels of segments.
 _SEGMENTS = (0.5, 400.0, 20)
-#: A segment's shorter side, as a share of the picture's, is no less.
+#: Minimum shorter side of a segment, as a share of the picture's.
 _LEAST_SEGMENT_SIDE = 0.02
-#: Boxes of edges that are looked at for each that is asked for.
+#: Number of edge boxes computed per requested one.
 _SPARE = 10
-#: Blur of the picture before its gradients are taken, in pixels.
+#: Blur in pixels of the picture before its gradients are computed.
 _BLUR = 1.2
 
 
 def whole_picture(width: int, height: int) -> ProposedBoxes:
-    """The picture as one box."""
+    """Return the picture as one box."""
     return np.array([[1, 1, width, height]], np.int32)
 
 
 def grid(width: int, height: int, limit: int) -> ProposedBoxes:
-    """ProposedBoxes of several sizes and the picture's shape, evenly spread, the largest first."""
+    """Return boxes of several sizes and the picture's shape, evenly spread, the largest first."""
     boxes = []
     for side in _GRID_SIDES:
         wide, high = max(1, round(side * width)), max(1, round(side * height))
@@ -72,7 +72,7 @@ def grid(width: int, height: int, limit: int) -> ProposedBoxes:
 
 
 def edge_boxes(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
-    """ProposedBoxes with the most contours of their own; `colours` has shape (height, width, 3)."""
+    """Return the boxes that contain the most whole contours; `colours` has shape (height, width, 3)."""
     small, factor = _shrunk(colours)
     strength, direction = _edges(small)
     search = cv2.ximgproc.createEdgeBoxes()
@@ -82,16 +82,16 @@ def edge_boxes(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
 
 
 def selective_search(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
-    """ProposedBoxes around segments that grow together; `colours` is (height, width, 3).
+    """Return boxes around segments that are merged step by step; `colours` is (height, width, 3).
 
-    Large ones tend to come first: the place by area, times a number between 0 and 1 drawn with a fixed seed,
-    says the order.
+    Large ones tend to come first: boxes are ordered by the rank of their area times a random number between 0
+    and 1 from a fixed seed.
     """
     small, factor = _shrunk(colours)
     search = cv2.ximgproc.segmentation.createSelectiveSearchSegmentation()
     search.setBaseImage(np.ascontiguousarray(small[:, :, ::-1]))
     search.switchToSelectiveSearchFast()
-    # OpenCV orders them by the C library's random numbers, which differ each time.
+    # OpenCV orders them by the C library's random numbers, which differ at each run.
     boxes = np.unique(np.asarray(search.process()).reshape(-1, 4), axis=0)
     boxes = boxes[np.argsort(-boxes[:, 2] * boxes[:, 3], kind="stable")]
     draws = np.random.default_rng(0).random(len(boxes)) * np.arange(1, len(boxes) + 1)
@@ -99,7 +99,8 @@ def selective_search(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
 
 
 def edges_and_segments(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
-    """ProposedBoxes of edges and of segments in turn, none near another; `colours` is (height, width, 3)."""
+    """Return edge boxes and segments alternately, without near duplicates; `colours` is (height, width,
+    3)."""
     small, factor = _shrunk(colours)
     search = cv2.ximgproc.createEdgeBoxes()
     search.setBeta(_APART)
@@ -109,7 +110,7 @@ def edges_and_segments(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
     edges = _grown(np.asarray(boxes).reshape(-1, 4), factor, colours.shape, limit * _SPARE)
     segments = _segments(small, factor, colours.shape)
     turns = np.arange(len(edges) + len(segments))
-    # Places where both would stand if neither ended; sorted, what is left of one follows.
+    # Ranks in the alternation as if neither list ended; sorting them closes the gaps.
     of_segments = turns[: len(segments)] * (_EDGES_EACH + 1)
     of_edges = turns[: len(edges)] + turns[: len(edges)] // _EDGES_EACH + 1
     order = np.argsort(np.concatenate([of_segments, of_edges]), kind="stable")
@@ -117,7 +118,7 @@ def edges_and_segments(colours: NDArray[np.uint8], limit: int) -> ProposedBoxes:
 
 
 def _segments(small: NDArray[np.uint8], factor: float, shape: tuple[int, ...]) -> ProposedBoxes:
-    """The boxes of segments, the most of their box and the largest first."""
+    """Return the boxes of segments, those with the largest area and share of their box first."""
     segmentation = cv2.ximgproc.segmentation.createGraphSegmentation(*_SEGMENTS)
     labels = np.asarray(segmentation.processImage(np.ascontiguousarray(small[:, :, ::-1])))
     flat, number = labels.ravel().astype(np.intp), int(labels.max()) + 1
@@ -135,7 +136,7 @@ def _segments(small: NDArray[np.uint8], factor: float, shape: tuple[int, ...]) -
 
 
 def _apart(boxes: ProposedBoxes, limit: int) -> ProposedBoxes:
-    """The first `limit` boxes that overlap no earlier one by more than `_APART`."""
+    """Return the first `limit` boxes that overlap no earlier one by more than `_APART`."""
     left = boxes.astype(np.float64)
     areas = np.prod(left[:, 2:] - left[:, :2] + 1, axis=1)
     retained: list[int] = []
@@ -152,7 +153,7 @@ def _apart(boxes: ProposedBoxes, limit: int) -> ProposedBoxes:
     return boxes[retained]
 
 
-#: Name -> boxes of a picture's colours, shape (height, width, 3), as many as asked for at most.
+#: Methods by name; each returns at most the requested number of boxes of colours of shape (height, width, 3).
 PROPOSALS: dict[ProposalMethod, Callable[[NDArray[np.uint8], int], ProposedBoxes]] = {
     "edges-and-segments": edges_and_segments,
     "edgeboxes": edge_boxes,
@@ -162,7 +163,7 @@ PROPOSALS: dict[ProposalMethod, Callable[[NDArray[np.uint8], int], ProposedBoxes
 
 
 def _shrunk(colours: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
-    """The picture at most `LONGER` pixels long, and what a length there is to be multiplied by."""
+    """Return the picture at most `LONGER` pixels long, and the factor from its lengths to the original's."""
     height, width = colours.shape[:2]
     factor = max(1.0, max(height, width) / LONGER)
     if factor == 1:
@@ -172,7 +173,8 @@ def _shrunk(colours: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
 
 
 def _edges(colours: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """How strong the edge at each pixel is, from 0 to 1, and its direction; ridges of it alone are left."""
+    """Return the edge strength at each pixel, from 0 to 1, and its direction; only ridges of the strength
+    remain."""
     smooth = cv2.GaussianBlur(colours.astype(np.float32) / 255, (0, 0), _BLUR)
     x, y = (cv2.Sobel(smooth, cv2.CV_32F, *order) for order in ((1, 0), (0, 1)))
     strongest = (x**2 + y**2).argmax(axis=2)[..., None]
@@ -181,7 +183,7 @@ def _edges(colours: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.
     rows, columns = np.indices(strength.shape, np.float32)
     length = np.where(strength > 0, strength, 1)
     for sign in (1, -1):
-        # A ridge is as strong as its neighbours across it, at least.
+        # A ridge is at least as strong as its neighbours across it.
         beside = cv2.remap(
             strength,
             (columns + sign * dx / length).astype(np.float32),
@@ -197,7 +199,7 @@ def _edges(colours: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.
 def _grown(
     proposals: NDArray[Any], factor: float, shape: tuple[int, ...], limit: int, *, least: float = _LEAST_SIDE
 ) -> ProposedBoxes:
-    """Boxes (x, y, width, height) of the copy as those of the picture, without those that are too narrow."""
+    """Scale boxes (x, y, width, height) of the copy to the picture, and remove those that are too narrow."""
     height, width = shape[:2]
     if not len(proposals):
         return np.empty((0, 4), np.int32)
@@ -209,5 +211,5 @@ def _grown(
 
 
 def _once(boxes: ProposedBoxes) -> ProposedBoxes:
-    """Each box once, where it first stands."""
+    """Remove duplicates; the first of equal boxes stays."""
     return boxes[np.sort(np.unique(boxes, axis=0, return_index=True)[1])]

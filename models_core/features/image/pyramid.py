@@ -1,8 +1,8 @@
-"""Counts of words in cells, and the shares of an image's pixels that kernels take.
+"""Counts of words in cells, and the shares of an image's pixels that kernels use.
 
-The finest grid holds everything: cells of coarser levels are sums of finer ones, as boundaries nest.
-Shares are of the whole image at every level, else the inequality below eq. 7 would not hold.
-Source: Hodosh et al. 2013, section 3.3.2; Lazebnik, Schmid and Ponce 2006.
+Only the finest grid is stored: cells of coarser levels are sums of finer ones, as boundaries nest. Shares are
+of the whole image at every level, or else the inequality below eq. 7 would not hold. Source: Hodosh et al.
+2013, section 3.3.2; Lazebnik, Schmid and Ponce 2006.
 """
 
 import numpy as np
@@ -16,7 +16,8 @@ _Counts = NDArray[np.uint32]
 
 
 def count_in_cells(words: NDArray[np.intp], vocabulary: int) -> _Counts:
-    """How often each word stands in each of the 4 x 4 cells, shape (16, vocabulary), cells in reading order.
+    """Return the count of each word in each of the 4 x 4 cells, shape (16, vocabulary), cells in reading
+    order.
 
     `words` has shape (rows, columns): a word at each point.
     """
@@ -27,7 +28,7 @@ def count_in_cells(words: NDArray[np.intp], vocabulary: int) -> _Counts:
 
 
 def pyramid(counts: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Shares in all cells, shape (images, 21, words): the whole image, then 4 cells, then 16.
+    """Return shares in all cells, shape (images, 21, words): the whole image, then 4 cells, then 16.
 
     `counts` has shape (images, 16, words). An image without points has shares of 0.
     """
@@ -43,5 +44,5 @@ def pyramid(counts: NDArray[np.integer]) -> NDArray[np.float32]:
 
 
 def histogram(counts: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Shares in the whole image, shape (images, words): H of eq. 5."""
+    """Return shares in the whole image, shape (images, words): H of eq. 5."""
     return pyramid(counts)[:, 0]

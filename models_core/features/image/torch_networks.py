@@ -1,8 +1,8 @@
-"""Networks of torchvision and timm by name, where these are installed, with weights from a file.
+"""Networks of torchvision and timm by name, if these are installed, with weights from a file.
 
-Nothing is downloaded: the file holds a state dict of the network, as safetensors, or as torch writes it
-(which is read without running what it may hold). The output is what comes before the classifier, or that of
-a layer by its name. Squares, colours and scaling are those that the library publishes for the network.
+Nothing is downloaded: the file contains a state dict of the network, as safetensors or in torch's format
+(which is read without running any code in it). The output is the input of the classifier, or the output of a
+named layer. Squares, colours and scaling are those that the library publishes for the network.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from models_core.features.image.networks import BadWeights
 if TYPE_CHECKING:
     from torch import nn
 
-#: Names of a state dict's parts that a message shows.
+#: Maximum number of keys of a state dict in a message.
 _LISTED = 3
 
 
@@ -33,8 +33,8 @@ class LibraryMissing(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """How a library makes a network without weights, what it publishes of one as settings of a CNN, and what
-    takes the classifier off once the weights are there."""
+    """A library: builds a network without weights, returns the published settings of a CNN for it, and
+    removes its classifier after the weights are loaded."""
 
     make: Callable[[ModuleType, str], Any]
     published: Callable[[ModuleType, str], dict[str, Any]]
@@ -42,23 +42,23 @@ class _Library:
 
 
 def published_settings(network: str) -> dict[str, Any]:
-    """The settings of a CNN that are published for a network, such as "timm/resnet50".
+    """Return the published settings of a CNN for a network such as "timm/resnet50".
 
-    Raises LibraryMissing, and BadWeights for a network that the library has not.
+    Raises LibraryMissing, and BadWeights for a network that the library lacks.
     """
     library, module, name = _library_of(network)
     return _ask(library.published, module, name)
 
 
 class TorchNetwork:
-    """A network of a library with its weights; `output` names a layer, or is empty for what its classifier
-    takes.
+    """A network of a library with its weights; `output` names a layer, or is empty for the input of the
+    classifier.
 
-    Raises LibraryMissing, and BadWeights for a network that the library has not, weights that are not its own
-    and a layer that it has not.
+    Raises LibraryMissing, and BadWeights for a network that the library lacks, weights of another network,
+    and an unknown layer.
     """
 
-    #: Any number of squares at a time.
+    #: Any batch size.
     batch: int | None = None
 
     def __init__(self, network: str, weights: Path, data: bytes, *, side: int, output: str = "") -> None:
@@ -82,7 +82,7 @@ class TorchNetwork:
         self._model, self._of_layer = model, bool(output)
 
     def run(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The output for squares of shape (pictures, 3, height, width)."""
+        """Return the output for squares of shape (pictures, 3, height, width)."""
         import torch
 
         self._taken.clear()
@@ -130,7 +130,7 @@ def _take_weights(model: nn.Module, weights: Path, data: bytes, network: str) ->
 
 
 def _state_dict(weights: Path, data: bytes) -> Mapping[str, Any]:
-    """Arrays by name; BadWeights for a file that holds anything else."""
+    """Return arrays by name. Raises BadWeights for a file with any other content."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load
@@ -141,11 +141,11 @@ def _state_dict(weights: Path, data: bytes) -> Mapping[str, Any]:
         loaded: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except SafetensorError as error:
         raise BadWeights(f"{weights}: is no file of safetensors ({error})") from error
-    except Exception as error:  # pickle, zip and torch have an exception for each way to be wrong
+    except Exception as error:  # pickle, zip and torch have their own exception for each kind of error
         raise BadWeights(
             f"{weights}: is no state dict that torch reads; expected one of arrays alone"
         ) from error
-    for key in ("state_dict", "model"):  # as those who train with either library keep it
+    for key in ("state_dict", "model"):  # the usual keys of those who train with either library
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
             loaded = loaded[key]
     if not isinstance(loaded, Mapping) or not all(
@@ -179,11 +179,12 @@ def _published_by_timm(module: ModuleType, name: str) -> dict[str, Any]:
 
 
 def _input_of_last_layer(model: nn.Module) -> nn.Module:
-    """The network up to its last layer with weights that is linear or a convolution: the classes' scores."""
+    """Return a model whose output is the input of the network's last linear or convolutional layer, its
+    classifier."""
     import torch
 
     class Before(torch.nn.Module):
-        """What the last layer is given."""
+        """The network, returning the input of its last layer."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -206,7 +207,7 @@ def _reset(model: Any) -> Any:
     return model
 
 
-#: By the name of the package, what is asked of it.
+#: Libraries by the name of their package.
 LIBRARIES: Mapping[str, _Library] = {
     "torchvision": _Library(
         lambda module, name: module.models.get_model(name, weights=None),

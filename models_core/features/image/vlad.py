@@ -1,9 +1,9 @@
-"""VLAD: a picture's local descriptors as one vector, by how they lie around the centres of a codebook.
+"""VLAD: a picture's local descriptors as one vector of differences from the centres of a codebook.
 
-Each descriptor goes to its nearest centre; each centre adds up the differences of its descriptors from it;
-these sums, one centre after the other, are brought to length 1. Source: Jegou et al. 2010, section 3.
+Each descriptor is assigned to its nearest centre; each centre sums the differences of its descriptors from
+it; these sums are concatenated and normalized to length 1. Source: Jegou et al. 2010, section 3.
 
-Before that, descriptors are reduced to fewer numbers by PCA.
+Before that, PCA reduces the dimensions of the descriptors.
 """
 
 from dataclasses import dataclass
@@ -17,30 +17,31 @@ from models_core.features.principal_axes import PrincipalAxes, unit_rows
 
 @dataclass(frozen=True, slots=True)
 class LocalCodebook:
-    """How descriptors are reduced, and the centres of what comes of it, shape (words, numbers)."""
+    """Axes that reduce descriptors, and centres of the reduced descriptors, shape (words, numbers)."""
 
     axes: PrincipalAxes
     centres: Points
 
     def pool(self, points: Points, power: float = 1.0) -> NDArray[np.float32]:
-        """One vector of a picture's descriptors, shape (points, dimensions): (words * numbers,)."""
+        """Return one vector of shape (words * numbers,) for a picture's descriptors, shape (points,
+        dimensions)."""
         return vlad(self.axes.transform(points), self.centres, power)
 
 
 def learn_codebook(points: Points, *, words: int, numbers: int, seed: int) -> LocalCodebook:
-    """A codebook of descriptors, shape (points, dimensions), reduced to at most `numbers` numbers.
+    """Learn a codebook from descriptors, shape (points, dimensions), reduced to at most `numbers` dimensions.
 
-    Raises ValueError where there are fewer different descriptors than words.
+    Raises ValueError if there are fewer distinct descriptors than words.
     """
     axes = PrincipalAxes.fit(points, numbers)
     return LocalCodebook(axes, k_means(axes.transform(points), words, seed=seed))
 
 
 def vlad(points: Points, centres: Points, power: float = 1.0) -> NDArray[np.float32]:
-    """Sums of differences from the nearest centres, shape (words * dimensions,), of length 1.
+    """Return sums of differences from the nearest centres, shape (words * dimensions,), of length 1.
 
-    `points` is (points, dimensions), `centres` (words, dimensions). Of each number of the sums the power
-    `power` is taken, its sign kept (1: none, as in the paper; 0.5: the signed square root). All zeros where
+    `points` is (points, dimensions), `centres` (words, dimensions). Each number of the sums is raised to
+    `power` with its sign kept (1: unchanged, as in the paper; 0.5: the signed square root). All zeros if
     every point is a centre.
     """
     owner, _ = nearest(points, centres)

@@ -1,8 +1,8 @@
-"""Codebooks: 128 colours, 256 textures and 256 shapes that pictures are described with.
+"""Codebooks: 128 colours, 256 textures and 256 shapes that describe pictures.
 
-Source: Hodosh et al. 2013, section 3.3.1: k-means on 1,000 points of each of 200 pictures. The paper
-takes these from PASCAL 2008; here they are drawn from the pictures given. Which are drawn, and at
-which points, depends on the seed and on what is in the files, not on their names or order.
+Source: Hodosh et al. 2013, section 3.3.1: k-means on 1,000 points of each of 200 pictures. The paper uses
+pictures of PASCAL 2008; here they are sampled from the user's pictures. The sample of pictures and points
+depends on the seed and on the contents of the files, not on their names or order.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ else:
 
 _KIND = "image-words"
 
-#: Told the phase, how much of it is done, and how much there is; may raise to stop.
+#: Called with the phase, the amount done, and the total; may raise to stop.
 _Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class CodebookSettings:
-    """What words depend on. The longer side is in pixels; `words` counts those of each kind in `KINDS`."""
+    """Settings of a vocabulary. The longer side is in pixels; `words` are the numbers of words of each kind
+    in `KINDS`."""
 
     longer_side: int = 200
     pictures: int = 200
@@ -50,21 +51,23 @@ class CodebookSettings:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Codebooks in the order of KINDS, shape (words, dimensions) each, and what they were made with."""
+    """Codebooks in the order of KINDS, shape (words, dimensions) each, and the settings that they were
+    learned with."""
 
     centres: tuple[Points, ...]
     settings: CodebookSettings
 
     @property
     def digest(self) -> str:
-        """Hexadecimal SHA-256 of settings and centres: counts of two vocabularies never mix."""
+        """Hexadecimal SHA-256 of settings and centres, so that counts of two vocabularies never mix."""
         sha256 = hashlib.sha256(json.dumps([asdict(self.settings), cv2.__version__]).encode())
         for centres in self.centres:
             sha256.update(centres.tobytes())
         return sha256.hexdigest()
 
     def counts(self, picture: pictures.Picture) -> NDArray[np.uint32]:
-        """Words in each of the 4 x 4 cells, all kinds side by side, (16, sum of words). Raises BadPicture."""
+        """Return counts of words in each of the 4 x 4 cells, all kinds side by side, (16, sum of words).
+        Raises BadPicture."""
         colours = pictures.pixels(picture, self.settings.longer_side)
         kinds = []
         for (describe, _), centres in zip(DESCRIPTORS.values(), self.centres, strict=True):
@@ -74,7 +77,7 @@ class Vocabulary:
         return np.hstack(kinds)
 
     def split(self, counts: NDArray[np.integer]) -> list[NDArray[np.integer]]:
-        """Counts with all kinds side by side, (..., sum of words), as one array a kind."""
+        """Split counts with all kinds side by side, (..., sum of words), into one array per kind."""
         return np.split(counts, np.cumsum([len(c) for c in self.centres])[:-1], axis=-1)
 
     def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
@@ -86,7 +89,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
-        """Codebooks that `save` wrote; raises storage.BadModel."""
+        """Load codebooks that `save` wrote. Raises storage.BadModel."""
         stored = storage.load_model(folder, _KIND)
         settings = CodebookSettings(**stored.settings | {"words": tuple(stored.settings["words"])})
         return cls(tuple(stored.arrays[kind] for kind in DESCRIPTORS), settings)
@@ -98,7 +101,8 @@ def learn(
     *,
     progress: _Progress = lambda phase, done, of: None,
 ) -> Vocabulary:
-    """Codebooks from some of the pictures. Raises BadPicture, and ValueError for none or too few points."""
+    """Learn codebooks from some of the pictures. Raises BadPicture, and ValueError for none or too few
+    points."""
     settings = settings or CodebookSettings()
     if not paths:
         raise ValueError("no pictures were given; codebooks need at least one")
@@ -120,7 +124,7 @@ def learn(
 
 
 def _drawn(paths: Iterable[Path], settings: CodebookSettings) -> list[Path]:
-    """Pictures in the order of a hash of seed and content; the first of them, each content once."""
+    """Return the first pictures without duplicates, ordered by a hash of seed and content."""
     keyed: dict[bytes, Path] = {}
     for path in paths:
         digest = pictures.read_picture(path).digest

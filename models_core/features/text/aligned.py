@@ -1,10 +1,11 @@
-"""Words that describe the same thing: the similarity of words that captions of one image align.
+"""Similarity of words by alignment: words are similar if captions of the same image use them for the same
+thing.
 
     w_A(i) = P_n(w_i | w) P_n(w) + P_v(w_i | w) P_v(w)                                   (eq. 25)
 
-Nouns and verbs of captions of the same image are aligned apart, each by IBM models 1 and 2; P_n(w) is
-the share of w's occurrences tagged as a noun, P_v(w) as a verb. Two words are as similar as the cosine
-of their vectors.
+Nouns and verbs of captions of the same image are aligned separately by IBM models 1 and 2; P_n(w) is the
+share of w's occurrences tagged as a noun, P_v(w) as a verb. The similarity of two words is the cosine of
+their vectors.
 
 Source: Hodosh et al. 2013, section 3.5.4.
 """
@@ -25,21 +26,22 @@ Tagged = Sequence[Sequence[Sequence[Word]]]
 
 @dataclass(frozen=True)
 class Classes:
-    """The noun and the verb vocabulary, with the share of each word's occurrences tagged so."""
+    """The noun and the verb vocabulary, with the share of each word's occurrences that have this tag."""
 
     nouns: dict[str, float]
     verbs: dict[str, float]
 
     @property
     def both(self) -> tuple[str, ...]:
-        """What can be a noun or a verb."""
+        """Words that can be nouns or verbs."""
         return tuple(word for word in self.nouns if word in self.verbs)
 
 
 def word_classes(images: Tagged) -> Classes:
-    """Nouns: 5 times or more and at least half of the time. Verbs: 25 times or more and at least a quarter.
+    """Return the classes. Nouns: 5 times or more and at least half of the time. Verbs: 25 times or more and
+    at least a quarter.
 
-    Taggers take verbs of captions for nouns often, and verbs have more meanings: hence the two measures.
+    The thresholds differ because taggers often tag verbs of captions as nouns, and verbs have more meanings.
     """
     words = [word for captions in images for caption in captions for word in caption]
     total = Counter(word.lemma for word in words)
@@ -53,9 +55,9 @@ def word_classes(images: Tagged) -> Classes:
 
 
 def aligned(images: Tagged, *, first: int = TRAINING_STEPS, second: int = TRAINING_STEPS) -> WordKernel:
-    """kappa_A: eq. 25 and the cosine of eq. 18, over the noun and verb vocabularies.
+    """Return kappa_A: eq. 25 and the cosine of eq. 18, over the noun and verb vocabularies.
 
-    Raises ValueError where captions of one image share neither two with nouns nor two with verbs.
+    Raises ValueError if no two captions of one image both have nouns, or both have verbs.
     """
     classes = word_classes(images)
     words = sorted({*classes.nouns, *classes.verbs})

@@ -4,9 +4,9 @@ Model 1 gives a target sentence t of m words, from a source s of l words and an 
 
     P(t | s) = product over j of sum over i of P(t_j | s_i) / (l + 1)
 
-and model 2 puts a learned probability q(i | j, l, m) of places in place of 1 / (l + 1). Model 1 starts
-even and its likelihood has one maximum; model 2 starts from model 1's translations. Neither's
-likelihood falls at any step.
+and model 2 replaces 1 / (l + 1) by a learned probability q(i | j, l, m) of positions. Model 1 starts from a
+uniform distribution and its likelihood has one maximum; model 2 starts from model 1's translations. The
+likelihood never decreases.
 
 Source: Brown, Della Pietra, Della Pietra and Mercer 1993, sections 4.1 and 4.2.
 """
@@ -22,16 +22,16 @@ _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
 _Sentence = Sequence[str]
 
-#: Steps of each model that Giza++ makes, and we.
+#: Number of steps of each model, as in Giza++.
 TRAINING_STEPS = 5
 
 
 @dataclass(frozen=True)
 class Translations:
-    """P(target | source): `matrix` of shape (source, target) over `words`, the empty word left out.
+    """P(target | source): `matrix` of shape (source, target) over `words`, without the empty word.
 
-    Rows sum to 1, or to 0 for a word that is in no source. `likelihoods` are log P of all pairs under the
-    parameters each step starts from, model 1's and then model 2's.
+    Rows sum to 1, or to 0 for a word in no source. `likelihoods` are log P of all pairs under the parameters
+    before each step, of model 1 and then model 2.
     """
 
     words: tuple[str, ...]
@@ -40,16 +40,16 @@ class Translations:
 
 
 def caption_pairs(images: Iterable[Sequence[_Sentence]]) -> list[tuple[_Sentence, _Sentence]]:
-    """All ordered pairs of different captions of one image, captions without a word left out."""
+    """Return all ordered pairs of different captions of one image, without captions that have no word."""
     return [pair for captions in images for pair in permutations([c for c in captions if c], 2)]
 
 
 def train_alignment(
     pairs: Sequence[tuple[_Sentence, _Sentence]], *, first: int = TRAINING_STEPS, second: int = TRAINING_STEPS
 ) -> Translations:
-    """`first` steps of model 1, then `second` of model 2, on (source, target) pairs.
+    """Train with `first` steps of model 1, then `second` of model 2, on (source, target) pairs.
 
-    A target without words gives nothing. Raises ValueError where no pair has a word on both sides.
+    A target without words is ignored. Raises ValueError if no pair has a word on both sides.
     """
     cells = _Cells(pairs)
     translation = 1.0 / cells.partners[cells.source_of_entry]
@@ -71,9 +71,9 @@ def train_alignment(
 
 
 class _Cells:
-    """Every (place in the source, place in the target) of every pair, as columns of integers.
+    """Every (source position, target position) of every pair, as columns of integers.
 
-    An entry is a pair of words that meet; word 0 is the empty word. A place is (i, j, l, m).
+    An entry is a pair of words that co-occur; word 0 is the empty word. A cell's kind is (i, j, l, m).
     """
 
     def __init__(self, pairs: Sequence[tuple[_Sentence, _Sentence]]) -> None:
@@ -87,7 +87,7 @@ class _Cells:
         sources = [np.array([0, *(number[w] for w in source)], dtype=np.int64) for source, _ in usable]
         targets = [np.array([number[w] for w in target], dtype=np.int64) for _, target in usable]
         shapes: dict[tuple[int, int], _Integers] = {}
-        spans = []  # (source length with the empty word, group (j, l, m)) of each place
+        spans = []  # (source length with the empty word, group (j, l, m)) of each target position
         places = groups = 0
         for source, target in zip(sources, targets, strict=True):
             long, m = len(source), len(target)
@@ -108,12 +108,12 @@ class _Cells:
         size = len(self.words) + 1
         codes, self.entry = np.unique(source_words * size + target_words, return_inverse=True)
         self.source_of_entry, self.target_of_entry = codes // size, codes % size
-        #: Source word -> how many target words it meets.
+        #: Number of target words that co-occur with each source word.
         self.partners: _Integers = np.bincount(self.source_of_entry, minlength=size)
 
 
 def _shares(joint: _Floats, kind: _Integers, group_of_kind: _Integers) -> _Floats:
-    """Expected counts of each kind of cell over those of the kind's group; 0 where the group has none."""
+    """Return expected counts of each kind of cell over those of the kind's group; 0 if the group has none."""
     counts = np.bincount(kind, joint).astype(np.float64)
     totals = np.bincount(group_of_kind, counts)[group_of_kind]
     return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)

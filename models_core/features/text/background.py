@@ -1,4 +1,4 @@
-"""A background text as sentences of lemmas: what "BNC" is in print, and any text is here."""
+"""A background text as sentences of lemmas: "BNC" in the paper, any text here."""
 
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
@@ -7,14 +7,14 @@ from models_core.features.text.lemmas import Lemmatiser
 from models_core.phase_cache import PhaseArrays, PhaseCache, digest_of_parts, from_json_array, to_json_array
 from phrasebox.text.tokens import tokenise
 
-_TOGETHER = 200  # sentences between two words of progress
+_TOGETHER = 200  # sentences between two progress reports
 
 
 def without_captions(sentences: Sequence[str], captions: Iterable[str]) -> list[str]:
-    """The sentences that are none of the captions, in order.
+    """Return the sentences that are none of the captions, in order.
 
-    Compared are words in lower case as `tokenise` cuts them, punctuation left out. A sentence without
-    words stays.
+    The comparison uses the words of `tokenise` in lower case, without punctuation. A sentence without words
+    stays.
     """
     words_of_sentences = [_words(sentence) for sentence in sentences]
     words_of_captions = {words for words in words_of_sentences if words}
@@ -29,7 +29,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def read_sentences(sentences: Sequence[str], *, cache: PhaseCache) -> list[tuple[str, ...]]:
-    """The content lemmas of each sentence, in order. Raises ValueError where no sentence has a word."""
+    """Return the content lemmas of each sentence, in order. Raises ValueError if no sentence has a word."""
     phase = "reading the background text"
 
     def read() -> PhaseArrays:

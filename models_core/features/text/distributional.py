@@ -1,10 +1,10 @@
-"""Words that appear in similar sentences: non-negative pointwise mutual information.
+"""Similarity of words by the sentences that they appear in: non-negative pointwise mutual information.
 
     w_D(i) = max(0, log2(P(w, w_i) / (P(w) P(w_i))))                                     (eq. 24)
 
-P(w) is the share of sentences that have w, P(w, w_i) the share that have both. The component of the
-word itself is 0: its information with itself says nothing of its company, and with it the
-similarities of Figure 3 do not come out. Two words are as similar as the cosine of their vectors.
+P(w) is the share of sentences with w, P(w, w_i) the share with both. The component of the word itself is 0:
+its information with itself says nothing about its context, and with it the similarities of Figure 3 cannot be
+reproduced. The similarity of two words is the cosine of their vectors.
 
 Source: Hodosh et al. 2013, section 3.5.3. Words and contexts appear at least 5 times.
 """
@@ -17,12 +17,12 @@ from scipy import sparse
 
 from phrasebox.kernels.similarity import WordKernel
 
-#: How often a word has to appear.
+#: Minimum number of occurrences of a word.
 _LEAST = 5
 
 
 def frequent(sentences: Iterable[Sequence[str]], *, least: int = _LEAST) -> tuple[str, ...]:
-    """The words that appear at least `least` times, in alphabetical order."""
+    """Return the words that appear at least `least` times, in alphabetical order."""
     counts = Counter(word for words in sentences for word in words)
     return tuple(sorted(word for word, count in counts.items() if count >= least))
 
@@ -30,11 +30,11 @@ def frequent(sentences: Iterable[Sequence[str]], *, least: int = _LEAST) -> tupl
 def distributional(
     sentences: Sequence[Sequence[str]], *, among: Collection[str] | None = None, least: int = _LEAST
 ) -> WordKernel:
-    """kappa_D on a text, given as sentences of lemmas without stop words.
+    """Return kappa_D of a text, given as sentences of lemmas without stop words.
 
-    Contexts are the words that appear there at least `least` times. The kernel is of these words, or,
-    for a background text, of those that are in `among` too (the corpus's own frequent words).
-    Raises ValueError where no word is left.
+    Contexts are the words that appear at least `least` times in it. The kernel covers these words or, for a
+    background text, those of them in `among` (the corpus's own frequent words). Raises ValueError if no word
+    remains.
     """
     contexts = frequent(sentences, least=least)
     words = [word for word in contexts if among is None or word in among]
@@ -50,7 +50,7 @@ def distributional(
 def information(
     sentences: Sequence[Sequence[str]], words: Sequence[str], contexts: Sequence[str]
 ) -> sparse.csr_array:
-    """Eq. 24, shape (words, contexts). Every word and context must appear in a sentence."""
+    """Return eq. 24, shape (words, contexts). Every word and context must appear in a sentence."""
     has_context, has_word = _incidence(sentences, contexts), _incidence(sentences, words)
     both = (has_word.T @ has_context).tocoo()
     first, second = has_word.sum(axis=0), has_context.sum(axis=0)
@@ -61,7 +61,7 @@ def information(
 
 
 def _incidence(sentences: Sequence[Sequence[str]], words: Sequence[str]) -> sparse.csc_array:
-    """Which sentence has which word, shape (sentences, words), float64 of 0 and 1."""
+    """Return the incidence of words in sentences, shape (sentences, words), float64 of 0 and 1."""
     places = {word: index for index, word in enumerate(words)}
     cells = [
         (row, places[word])

@@ -1,7 +1,7 @@
-"""Dependency edges of a sentence: of each word its relation, the word that it depends on, and itself.
+"""Dependency edges of a sentence: each word with its relation and its head.
 
-An edge is kept as one token, its three parts with tabs between them, so that a sentence is a sequence of
-edges as it is of words.
+An edge is encoded as one token, its three parts separated by tabs, so that a sentence is a sequence of edges
+in the same way as of words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-#: What the word that depends on nothing depends on. No word of a sentence is written so.
+#: The head of the root. No word of a sentence is spelled like this.
 ROOT_WORD = "<root>"
 
 
@@ -27,15 +27,15 @@ class Edge(NamedTuple):
 
     @classmethod
     def of_token(cls, token: str) -> Edge:
-        """What `token` gave. Raises ValueError for what is no edge."""
+        """Return the edge of a token. Raises ValueError for an invalid token."""
         relation, head, word = token.split("\t")
         return cls(relation, head, word)
 
 
 def edges_of(forms: Sequence[str], heads: Iterable[int], relations: Iterable[str]) -> tuple[Edge, ...]:
-    """The edges of a sentence, words in lower case; punctuation has none.
+    """Return the edges of a sentence, words in lower case; punctuation has none.
 
-    `heads` are the numbers of the words depended on, counted from 1; 0 is none.
+    `heads` are the numbers of the head words, counted from 1; 0 is the root's.
     """
     words = [form.lower() for form in forms]
     return tuple(

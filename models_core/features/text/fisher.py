@@ -1,8 +1,8 @@
-"""Fisher vectors of phrases: how each component of a mixture would have to move to fit a phrase's words.
+"""Fisher vectors of phrases: the gradient of a phrase's likelihood for the parameters of a mixture.
 
 With p_k(x) the posterior of component k, w_k its weight, and z = (x_d - m_kd) / s_kd, a phrase of T words has
-for each component and dimension two numbers, gradients of its mean log-likelihood over the root of their
-Fisher information in its usual diagonal approximation:
+two numbers for each component and dimension: gradients of its mean log-likelihood over the root of their
+Fisher information in the usual diagonal approximation:
 
     Gaussian     by location   1 / (T sqrt(w_k))   * sum over words of p_k(x) z
                  by scale      1 / (T sqrt(2 w_k)) * sum over words of p_k(x) (z^2 - 1)
@@ -10,10 +10,10 @@ Fisher information in its usual diagonal approximation:
                  by scale      1 / (T sqrt(w_k))   * sum over words of p_k(x) (|z| - 1)
 
 The information of a row about location and scale is w_k / s^2 and 2 w_k / s^2 for a Gaussian, and w_k / s^2
-twice for a Laplacian. Weights have no gradient of their own. Then each number becomes the signed root of its
-size (power normalisation), and the vector gets length 1. Source: Perronnin et al. 2010, from memory; Plummer
-et al. 2015, section 3, take both orders of a hybrid mixture of 30 components and print no equations: those of
-the Laplacian are derived here.
+twice for a Laplacian. Weights have no gradient. Then each number is replaced by the signed root of its
+magnitude (power normalisation), and the vector is normalized to length 1. Source: Perronnin et al. 2010, from
+memory; Plummer et al. 2015, section 3, use both orders of a hybrid mixture of 30 components and print no
+equations; those of the Laplacian are derived here.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from phrasebox.threads import cores, for_each
 
 FisherBlock = NDArray[np.float32]
 
-#: Bytes of a block, unless the caller says how many phrases it has.
+#: Size of a block in bytes, unless the caller sets the number of phrases.
 _BLOCK = 1 << 24
 
 
 class PhraseWords(Protocol):
-    """Phrases as ragged rows: those of phrase i are `values[begin[i]:end[i]]`, and may be none.
+    """Phrases as ragged rows: phrase i has the rows `values[begin[i]:end[i]]`, possibly none.
 
     A row is a word's vector, shape (rows, dimensions), or the number of a word, shape (rows,).
     """
@@ -50,16 +50,16 @@ class PhraseWords(Protocol):
 
     @property
     def begin(self) -> NDArray[np.intp]:
-        """Of each phrase the first row, shape (phrases,)."""
+        """First row of each phrase, shape (phrases,)."""
 
     @property
     def end(self) -> NDArray[np.intp]:
-        """Of each phrase the row after its last, shape (phrases,)."""
+        """The row after the last of each phrase, shape (phrases,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FisherSettings(CheckedRecord):
-    """What is done with the gradients. Raises BadField. Source: Perronnin et al. 2010, section 3."""
+    """Normalisation of the gradients. Raises BadField. Source: Perronnin et al. 2010, section 3."""
 
     power: Annotated[bool, Field(description="Whether each number becomes the signed root of its size")] = (
         True
@@ -68,9 +68,9 @@ class FisherSettings(CheckedRecord):
 
 
 class FisherVectors:
-    """Fisher vectors under a mixture that has been learned; `size` numbers each.
+    """Fisher vectors of a fitted mixture, with `size` numbers each.
 
-    First come gradients by location, component by component, then those by scale in the same order.
+    Gradients by location come first, component by component, then those by scale in the same order.
     """
 
     def __init__(self, mixture: WordMixture, settings: FisherSettings | None = None) -> None:
@@ -78,19 +78,19 @@ class FisherVectors:
 
     @property
     def size(self) -> int:
-        """Numbers of a vector: two for each component and dimension."""
+        """Length of a vector: two numbers for each component and dimension."""
         return 2 * self.mixture.parameters_.locations.size
 
     def blocks(
         self, phrases: PhraseWords, vectors: NDArray[Any] | None = None, *, rows: int = 0
     ) -> Iterator[FisherBlock]:
-        """Vectors of all phrases in their order, in blocks of shape (at most `rows`, size).
+        """Yield vectors of all phrases in their order, in blocks of shape (at most `rows`, size).
 
-        0 rows: 16 MiB a block. Where words are numbers, `vectors` has their vectors, shape (vocabulary,
-        dimensions), and posteriors are computed once for each word. A phrase without words gives zeros;
-        `wordless` counts such. Raises ValueError for places outside of the rows, words outside of the
-        vocabulary, another width, and numbers that are not finite (these two when the first block is asked
-        for, or the one that has them).
+        With `rows` 0, a block has 16 MiB. If words are numbers, `vectors` contains their vectors, shape
+        (vocabulary, dimensions), and posteriors are computed once per word. The vector of a phrase without
+        words is zeros; `wordless` counts these. Raises ValueError for positions outside the rows, words
+        outside the vocabulary, another width, and numbers that are not finite (the last two when the first
+        block, or the block with them, is computed).
         """
         begin, end = np.asarray(phrases.begin, np.intp), np.asarray(phrases.end, np.intp)
         bad = np.flatnonzero((begin < 0) | (end < begin) | (end > len(phrases.values)))
@@ -138,7 +138,7 @@ class FisherVectors:
             part = slice(start, start + step)
             counts = end[part] - begin[part]
             until = np.cumsum(counts)
-            # The places of the block's rows, one phrase after the other.
+            # Positions of the block's rows, one phrase after the other.
             places = np.arange(counts.sum()) + np.repeat(begin[part] - until + counts, counts)
             vectors = _double_array(values[places])
             posteriors = self.mixture.posteriors(vectors)
@@ -152,7 +152,7 @@ class FisherVectors:
         begin: NDArray[np.intp],
         end: NDArray[np.intp],
     ) -> FisherBlock:
-        """Vectors of a block; its words' vectors and posteriors are known."""
+        """Return the vectors of a block, from its words' vectors and posteriors."""
         parameters = self.mixture.parameters_
         root = np.sqrt(parameters.weights)[:, None]
         second = np.where(parameters.laplacian, 1.0, np.sqrt(0.5)) / root
@@ -172,30 +172,30 @@ class FisherVectors:
         return out
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """The mixture, and settings of both that fit JSON; `from_state` takes both."""
+        """Return the mixture, and settings of both that fit JSON, for `from_state`."""
         arrays, settings = self.mixture.state()
         return arrays, {"mixture": settings, "fisher": asdict(self.settings)}
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> FisherVectors:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore from the result of `state`; raise KeyError if something is missing."""
         mixture = WordMixture.from_state(arrays, settings["mixture"])
         return cls(mixture, FisherSettings(**settings["fisher"]))
 
 
 def wordless(begin: ArrayLike, end: ArrayLike) -> int:
-    """How many phrases have no known word: their vectors are zeros."""
+    """Return the number of phrases without a known word, whose vectors are zeros."""
     return int(np.count_nonzero(np.asarray(begin) == np.asarray(end)))
 
 
 def _double_array(vectors: NDArray[Any]) -> NDArray[Any]:
-    """In single or double precision, which is what compiled code takes."""
+    """Return vectors in single or double precision, as compiled code needs."""
     return np.asarray(vectors, np.float64 if vectors.dtype == np.float64 else np.float32)
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"})
 def _add_gradients(rows, places, shape, factors, how, out):  # type: ignore[no-untyped-def]
-    """Fill `out`, zeros of shape (phrases, 2 components dimensions), where components share a word."""
+    """Fill `out`, zeros of shape (phrases, 2 components dimensions), with the gradients of the components."""
     vectors, posteriors, words = rows
     begin, end = places
     locations, inverse, laplacian = shape

@@ -1,6 +1,7 @@
-"""HanTa's English model (Wartena, "The Hanover Tagger", 2019), loaded once a process, in a tenth of a second.
+"""HanTa's English model (Wartena, "The Hanover Tagger", 2019), loaded once per process in a tenth of a
+second.
 
-What parts of speech a word can have depends on the word alone, and captions have few different ones: each
+The possible parts of speech of a word depend on the word alone, and captions have few different words: each
 word is looked up once.
 """
 
@@ -8,12 +9,12 @@ from functools import cache, lru_cache
 
 from HanTa.HanoverTagger import HanoverTagger
 
-_REMEMBERED = 2**16  # words, the last that were looked up
+_REMEMBERED = 2**16  # size of the cache of words
 
 
 @cache
 def english_tagger() -> HanoverTagger:
-    """The model, which tags and lemmatises. Nobody may change it: all share one."""
+    """Return the model, which tags and lemmatises. It is shared, so callers must not change it."""
     tagger = HanoverTagger("morphmodel_en.pgz")
     tagger.analyze_forward = lru_cache(_REMEMBERED)(tagger.analyze_forward)
     return tagger

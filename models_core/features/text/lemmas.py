@@ -1,8 +1,8 @@
-"""Captions as lemmas with their parts of speech: what similarities and text kernels are made of.
+"""Captions as lemmas with their parts of speech, for similarities and text kernels.
 
-A lemma is in lower case; punctuation and stop words carry none. Where a corpus comes lemmatised (as
-Flickr8k does), its lemmas are kept, and `joined` finds the word as written behind each. Everything
-else goes through HanTa (Wartena, "The Hanover Tagger", 2019), which tags and lemmatises offline.
+Lemmas are in lower case; punctuation and stop words have none. If a corpus is lemmatised (as Flickr8k is),
+its lemmas are used, and `joined` matches them with the words as written. Everything else is tagged and
+lemmatised offline by HanTa (Wartena, "The Hanover Tagger", 2019).
 
 Source: Hodosh et al. 2013, sections 3.5.4 and 4.1.1. They tag with OpenNLP before they lemmatise.
 """
@@ -17,7 +17,7 @@ from phrasebox.text.tokens import tokenise
 
 NOUN, VERB, OTHER_PART = "noun", "verb", ""
 
-_REMEMBERED = 2**16  # words with their lemmas, the last that were looked up
+_REMEMBERED = 2**16  # size of the cache of words and their lemmas
 _LONGEST_WORD = 40  # HanTa's analysis of a word grows with the square of its length
 _ARTICLES = frozenset(("a", "an", "the"))
 
@@ -36,14 +36,14 @@ def carries_content(lemma: str) -> bool:
 
 
 def content(lemmatised: str) -> tuple[str, ...]:
-    """The content lemmas of a caption that is lemmatised already, words parted by white space, in order."""
+    """Return the content lemmas of a lemmatised caption, words separated by white space, in order."""
     return tuple(lemma for lemma in lemmatised.lower().split() if carries_content(lemma))
 
 
 class Lemmatiser:
-    """HanTa's English model; some 2,500 captions a second.
+    """HanTa's English model; about 2,500 captions per second.
 
-    The lemma of a word depends on its part of speech alone: each pair of the two is looked up once.
+    The lemma of a word depends only on its part of speech: each pair of the two is looked up once.
     """
 
     def __init__(self) -> None:
@@ -51,14 +51,14 @@ class Lemmatiser:
         self._lemma = lru_cache(_REMEMBERED)(self._analysed)
 
     def content(self, caption: str) -> tuple[str, ...]:
-        """The content lemmas of a caption as people write it, in order."""
+        """Return the content lemmas of a raw caption, in order."""
         return tuple(word.lemma for word in self.words(caption))
 
     def words(self, caption: str, lemmatised: str | None = None) -> tuple[Word, ...]:
-        """The content words of a caption with their parts of speech, in order.
+        """Return the content words of a caption with their parts of speech, in order.
 
-        With `lemmatised`, the caption as its corpus lemmatises it, lemmas are taken from there, and a
-        word that ends in -ing or -ed as written, and not so as a lemma, is a verb whatever the tagger says.
+        With `lemmatised`, the caption as lemmatised by its corpus, lemmas are taken from there, and a word
+        that ends in -ing or -ed as written, but not as a lemma, is a verb whatever the tagger says.
         """
         tokens = tokenise(caption)
         tagged = self._tagged(tokens)
@@ -73,17 +73,18 @@ class Lemmatiser:
         return tuple(word for word in pairs if carries_content(word.lemma))
 
     def every_token(self, tokens: Sequence[str]) -> tuple[Word, ...]:
-        """A lemma in lower case and its part of speech for each of `tokens`, stop words and punctuation too.
+        """Return a lemma in lower case and its part of speech for each of `tokens`, including stop words and
+        punctuation.
 
-        `tokens` are a caption's, as `tokenise` cuts it.
+        `tokens` are a caption's, as returned by `tokenise`.
         """
         return tuple(Word(lemma.lower(), part) for lemma, part in self._tagged(tokens))
 
     def _tagged(self, tokens: Sequence[str]) -> list[tuple[str, str]]:
-        """Lemma and part of speech of each token."""
+        """Return lemma and part of speech of each token."""
         if not tokens:
             return []
-        # A capital tells names from nouns, but not at the start of a sentence.
+        # A capital distinguishes names from nouns, except at the start of a sentence.
         spelled = [token if index else token.lower() for index, token in enumerate(tokens)]
         seen = [t if len(t) <= _LONGEST_WORD else "?" for t in spelled]
         tags = self._hanta.tag_sent(seen, taglevel=0)
@@ -94,17 +95,17 @@ class Lemmatiser:
         ]
 
     def _analysed(self, word: str, tag: str) -> str:
-        """The lemma of a word that is tagged so, as HanTa writes it."""
+        """Return the lemma of a word with this tag, in HanTa's spelling."""
         lemma: str = self._hanta.analyze(word, tag, taglevel=1)[0]
         return lemma
 
 
 def joined(tokens: Sequence[str], lemmas: Sequence[str]) -> list[int | None]:
-    """The place among `tokens` of each of `lemmas`, in order; None for a lemma with no token.
+    """Return the index in `tokens` of each of `lemmas`, in order; None for a lemma without a token.
 
-    Where both are equally many they stand side by side. Elsewhere the lemmatiser dropped or split
-    words, and the pairs are those that share the most letters from the start, in order (a longest
-    common subsequence with weights).
+    If both have the same length, they correspond one to one. Otherwise the lemmatiser dropped or split words,
+    and the pairs are those that share the most initial letters, in order (a longest common subsequence with
+    weights).
     """
     if len(tokens) == len(lemmas):
         return list(range(len(tokens)))
@@ -127,7 +128,7 @@ def joined(tokens: Sequence[str], lemmas: Sequence[str]) -> list[int | None]:
 
 
 def _likeness(token: str, lemma: str) -> float:
-    """1 for the same word, the share of letters common from the start else; articles are alike."""
+    """Return 1 for the same word, otherwise the share of common initial letters; articles are alike."""
     if token == lemma:
         return 1.0
     if lemma in _ARTICLES and token in _ARTICLES:
@@ -141,6 +142,7 @@ def _likeness(token: str, lemma: str) -> float:
 
 
 def _part(token: str, lemma: str, tagged: str) -> str:
-    """Taggers take "a dog running" for a noun often; the corpus's lemma "run" knows better."""
+    """Return the part of speech. Taggers often take "a dog running" for a noun; the corpus's lemma "run"
+    corrects this."""
     surface = token.lower()
     return VERB if surface.endswith(("ing", "ed")) and surface != lemma else tagged

@@ -1,13 +1,13 @@
-"""Lin's similarity of words over WordNet's noun hypernyms, with probabilities of a corpus.
+"""Lin's similarity of words over WordNet's noun hypernyms, with probabilities from a corpus.
 
     sim(s, t) = 2 log P(LCS(s, t)) / (log P(s) + log P(t))                               (eq. 22)
 
-P(s) is the probability that a noun of the corpus means s or anything below it; each word means its
-first noun sense. LCS is the common ancestor with the smallest P. Every word of the corpus that WordNet
-has as a noun counts, whatever a tagger thinks of it ("swim" is one): so the figures in print come out.
+P(s) is the probability that a noun of the corpus means s or anything below it; each word means its first noun
+sense. LCS is the common ancestor with the smallest P. Every word of the corpus that is a noun in WordNet
+counts, whatever its tag ("swim" is one); this reproduces the printed figures.
 
-The word kernel takes each word as the vector of its similarities to its own hypernyms, and 1 to itself
-(eq. 23; f there is P here), and is the cosine of two of them (eq. 18): another number than eq. 22.
+In the word kernel, each word is the vector of its similarities to its own hypernyms, with 1 for itself (eq.
+23; f there is P here), and the kernel is the cosine of two of them (eq. 18), which differs from eq. 22.
 
 Source: Lin 1998; Hodosh et al. 2013, section 3.5.2, after Bloehdorn et al. 2006.
 """
@@ -24,16 +24,16 @@ from phrasebox.kernels.similarity import WordKernel
 
 
 class Lin:
-    """Lin's similarity under the word counts of a corpus.
+    """Lin's similarity with the word counts of a corpus.
 
-    `counts` are occurrences by lemma; what WordNet does not know as a noun is passed over. Raises
-    ValueError where it knows none of them.
+    `counts` are occurrences by lemma; words that are no nouns in WordNet are ignored. Raises ValueError if
+    none is.
     """
 
     def __init__(self, wordnet: WordNet, counts: Mapping[str, int]) -> None:
         self._wordnet = wordnet
         self._above: dict[int, frozenset[int]] = {}
-        #: Word -> the offset of its first sense.
+        #: Word to the offset of its first sense.
         self.senses: dict[str, int] = {}
         for word in counts:
             senses = wordnet.senses(word)
@@ -46,20 +46,21 @@ class Lin:
         for word, sense in self.senses.items():
             for offset in self.ancestors(sense):
                 of[offset] += counts[word]
-        #: Synset -> log P(s).
+        #: Synset to log P(s).
         self.information = {offset: log(count / total) for offset, count in of.items() if count}
 
     def ancestors(self, offset: int) -> frozenset[int]:
-        """A synset and all its hypernyms, direct and inherited."""
+        """Return a synset and all its hypernyms, direct and inherited."""
         if offset not in self._above:
             hypernyms = self._wordnet.synset(offset).hypernyms
             self._above[offset] = frozenset((offset,)).union(*(self.ancestors(above) for above in hypernyms))
         return self._above[offset]
 
     def similarity(self, first: str, second: str) -> float:
-        """Eq. 22 of two words' first senses, in [0, 1]; 0 where nothing but a sure synset is above both.
+        """Return eq. 22 of two words' first senses, in [0, 1]; 0 if only synsets of probability 1 are above
+        both.
 
-        Raises KeyError where WordNet or the corpus lacks a word.
+        Raises KeyError if WordNet or the corpus lacks a word.
         """
         s, t = self.senses[first], self.senses[second]
         if s == t:
@@ -72,14 +73,15 @@ class Lin:
         return 2 * common / below if below else 0.0
 
     def kernel(self, words: Sequence[str] | None = None) -> WordKernel:
-        """kappa_Lin (eq. 23 and 18) of the corpus's nouns, or of those of `words`, in alphabetical order."""
+        """Return kappa_Lin (eq. 23 and 18) of the corpus's nouns, or of those in `words`, in alphabetical
+        order."""
         chosen = sorted(self.senses if words is None else self.senses.keys() & set(words))
         columns: dict[int, int] = {}
         rows, places, values = [], [], []
         for row, word in enumerate(chosen):
             sense = self.senses[word]
             for above in sorted(self.ancestors(sense)):
-                # Of a sense and one above it, the one above is the lowest that holds both.
+                # The lowest common ancestor of a sense and one above it is the latter.
                 alike = 1.0 if above == sense else self._ratio(self.information[above], sense, above)
                 rows.append(row)
                 places.append(columns.setdefault(above, len(columns)))

@@ -1,16 +1,15 @@
 """The two steps of EM for mixtures of diagonal Gaussians and Laplacians: densities, sums, and new parameters.
 
-A component k has in each dimension d a location m and a scale s, and is there a Gaussian or a Laplacian:
+In each dimension d, a component k has a location m and a scale s, and is a Gaussian or a Laplacian:
 
     log N(x; m, s) = -(x - m)^2 / (2 s^2) - log s - log(2 pi) / 2        s: standard deviation
     log L(x; m, s) = -|x - m| / s - log(2 s)                             s: mean absolute deviation
 
-Laplacians need weighted medians. So that memory does not grow with the rows, each dimension has `bins` edges,
-values of a sample of rows that lie evenly by rank; posteriors p(k|x), and p(k|x) x, are added up between the
-edges. From these sums the weighted mean of |x - e| is exact for every edge e, and the best edge is taken. So
-a Laplacian's location is always an edge: among edges the step is the exact one, and where each value of a row
-is an edge it is the median itself. Else its rank is wrong by at most about 1 / (bins * w_k), w_k being the
-component's weight.
+Laplacians need weighted medians. To bound the memory, each dimension has `bins` edges, evenly spaced by rank
+among the values of a sample of rows; posteriors p(k|x), and p(k|x) x, are summed between the edges. From
+these sums the weighted mean of |x - e| is exact for every edge e, and the best edge is chosen. A Laplacian's
+location is therefore always an edge: the step is exact among edges, and the median itself if every value is
+an edge. Otherwise its rank is off by at most about 1 / (bins * w_k), where w_k is the component's weight.
 """
 
 from dataclasses import dataclass
@@ -23,22 +22,22 @@ from numpy.typing import NDArray
 from phrasebox.threads import for_each
 
 Doubles = NDArray[np.float64]
-#: What components are: Gaussians, Laplacians, or either in each dimension.
+#: Kind of the components: Gaussians, Laplacians, or either in each dimension.
 Family = Literal["gaussian", "laplacian", "hybrid"]
 
-#: Posteriors below this count as 0; they are lost to rounding beside those that sum to 1.
+#: Posteriors below this count as 0; rounding hides them beside those that sum to 1.
 LEAST_POSTERIOR = 1e-15
-#: Rows, and dimensions, that one thread takes at a time.
+#: Number of rows, and of dimensions, that one thread processes at a time.
 _ROWS, _DIMENSIONS = 512, 32
 _LEAST_WEIGHT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureParameters:
-    """What a mixture has learned.
+    """The parameters of a fitted mixture.
 
-    `weights` has shape (components,) and sums to 1; `locations`, `scales` and `laplacian` (true where the
-    component is a Laplacian, else it is a Gaussian) have shape (components, dimensions).
+    `weights` has shape (components,) and sums to 1; `locations`, `scales` and `laplacian` (true for a
+    Laplacian, false for a Gaussian) have shape (components, dimensions).
     """
 
     weights: Doubles
@@ -48,10 +47,10 @@ class MixtureParameters:
 
 
 class ComponentSums:
-    """Sums over rows, weighted by posteriors, from which new parameters follow.
+    """Sums over rows, weighted by posteriors, from which new parameters are computed.
 
-    `edges` has shape (dimensions, bins), ascending; None where no component can be a Laplacian. `mass` has
-    shape (components,), `first` (of x) and `second` (of x squared) (components, dimensions); `inside` and
+    `edges` has shape (dimensions, bins), ascending; None if no component can be a Laplacian. `mass` has shape
+    (components,), `first` (of x) and `second` (of x squared) (components, dimensions); `inside` and
     `inside_first` (of p and of p x between edges) (dimensions, bins + 1, components).
     """
 
@@ -82,16 +81,17 @@ class ComponentSums:
 
 
 def rank_edges(sample: Doubles, bins: int) -> Doubles:
-    """Of a sample, shape (rows, dimensions), the values that lie evenly by rank; shape (dimensions, bins)."""
+    """Return values of a sample, shape (rows, dimensions), evenly spaced by rank; shape (dimensions,
+    bins)."""
     columns = np.sort(np.ascontiguousarray(sample.T), axis=1)
     places = np.linspace(0, len(sample) - 1, bins).round().astype(np.intp)
     return np.ascontiguousarray(columns[:, places])
 
 
 def log_joint(rows: Doubles, parameters: MixtureParameters) -> Doubles:
-    """log of weight times density of each row under each component, shape (rows, components).
+    """Return the log of weight times density of each row under each component, shape (rows, components).
 
-    Rows are best near 0, since squares are multiplied out. Call inside `one_blas_thread`.
+    Rows should be near 0, since squares are multiplied out. Call within `one_blas_thread`.
     """
     inverse = 1 / parameters.scales
     precision = np.where(parameters.laplacian, 0, inverse**2)
@@ -119,7 +119,7 @@ def log_joint(rows: Doubles, parameters: MixtureParameters) -> Doubles:
 
 
 def posteriors_of(joint: Doubles) -> tuple[Doubles, Doubles]:
-    """Posteriors, shape (rows, components), and log-likelihoods, shape (rows,), from `log_joint`."""
+    """Return posteriors, shape (rows, components), and log-likelihoods, shape (rows,), from `log_joint`."""
     highest = joint.max(axis=1, keepdims=True)
     shares = np.exp(joint - highest)
     total = shares.sum(axis=1, keepdims=True)
@@ -131,10 +131,11 @@ def posteriors_of(joint: Doubles) -> tuple[Doubles, Doubles]:
 def new_parameters(
     sums: ComponentSums, before: MixtureParameters, least: Doubles, family: Family
 ) -> MixtureParameters:
-    """The parameters that make the sums most likely, scales being `least`, shape (dimensions,), or more.
+    """Return the parameters of maximum likelihood given the sums, with scales of at least `least`, shape
+    (dimensions,).
 
-    Of a hybrid, each component and dimension becomes a Gaussian or a Laplacian, whichever makes its rows more
-    likely. Components without rows keep what they had `before`.
+    In a hybrid, each component and dimension becomes a Gaussian or a Laplacian, whichever is more likely.
+    Components without rows keep their parameters of `before`.
     """
     mass = np.maximum(sums.mass, _LEAST_WEIGHT)[:, None]
     locations = sums.first / mass
@@ -147,7 +148,7 @@ def new_parameters(
         deviations = np.maximum(deviations / mass, 0)
         lengths = np.maximum(deviations, least)
         if family == "hybrid":
-            # Minus the mean log-likelihood of the component's rows, of either kind at its best.
+            # Minus the mean log-likelihood of the component's rows, for the best parameters of either kind.
             as_gaussian = spread / (2 * scales**2) + np.log(scales) + np.log(2 * np.pi) / 2
             laplacian = deviations / lengths + np.log(2 * lengths) < as_gaussian
         locations = np.where(laplacian, medians, locations)
@@ -164,7 +165,7 @@ def new_parameters(
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "nnan", "nsz"})
 def _subtract_deviations(rows, locations, slopes, out):  # type: ignore[no-untyped-def]
-    """out[n, k] -= sum over d of |rows[n, d] - locations[k, d]| slopes[k, d]."""
+    """Subtract from out[n, k] the sum over d of |rows[n, d] - locations[k, d]| slopes[k, d]."""
     for n in range(rows.shape[0]):
         row = rows[n]
         for k in range(locations.shape[0]):
@@ -177,15 +178,15 @@ def _subtract_deviations(rows, locations, slopes, out):  # type: ignore[no-untyp
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _count(columns, edges, posteriors, inside, inside_first):  # type: ignore[no-untyped-def]
-    """Add posteriors, and posteriors times values, to the bins that the values fall into.
+    """Add posteriors, and posteriors times values, to the bins of the values.
 
-    `columns` has shape (dimensions, rows). Bin j has the values from edge j - 1 on that are below edge j.
+    `columns` has shape (dimensions, rows). Bin j contains the values from edge j - 1 to below edge j.
     """
     for d in range(columns.shape[0]):
         edge, column, sums, first_sums = edges[d], columns[d], inside[d], inside_first[d]
         for n in range(column.shape[0]):
             value, low, left = column[n], 0, edge.shape[0]
-            # Halves without a branch, which the processor would guess wrong every other time.
+            # A binary search without a branch, which the processor would mispredict half of the time.
             while left > 0:
                 half = (left + 1) // 2
                 low += half if edge[low + half - 1] <= value else 0
@@ -198,7 +199,7 @@ def _count(columns, edges, posteriors, inside, inside_first):  # type: ignore[no
 
 @njit(nogil=True, cache=True)
 def _best_edges(edges, inside, inside_first, medians, deviations):  # type: ignore[no-untyped-def]
-    """For each component and dimension the edge with the least sum of p |x - edge|, and that sum."""
+    """Set, for each component and dimension, the edge with the smallest sum of p |x - edge|, and that sum."""
     dimensions, bins, components = inside.shape
     for d in range(dimensions):
         mass, first = np.zeros(components), np.zeros(components)

@@ -3,9 +3,9 @@
     log p(x) = log sum over k of w_k product over d of f_kd(x_d)
 
 f_kd is a Gaussian (GMM), a Laplacian (LMM), or whichever of them fits component k better in dimension d
-(HGLMM). Plummer et al. 2015, section 3, take the last with 30 components, after Klein et al. 2015, and print
-no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, each of which chooses again for
-HGLMM. EM starts with the clusters of k-means.
+(HGLMM). Plummer et al. 2015, section 3, use the last with 30 components, after Klein et al. 2015, and print
+no equations; ours are the maximum-likelihood steps of EM in `mixture_steps`, each of which chooses the kinds
+of HGLMM again. EM starts from the clusters of k-means.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ from models_core.features.text.mixture_steps import (
 from models_core.phase_cache import PhaseProgress, no_progress
 from phrasebox.threads import one_blas_thread
 
-#: Rows that are held in double precision at a time.
+#: Number of rows in double precision at a time.
 _BLOCK = 4096
-#: Rows from which clusters and edges are made; of more rows, so many are drawn.
+#: Maximum number of rows from which clusters and edges are computed; more rows are sampled.
 _SAMPLE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
 class MixtureSettings(CheckedRecord):
-    """How a mixture is learned. Raises BadField. Source: Plummer et al. 2015, section 3 (30 components)."""
+    """Settings of fitting a mixture. Raises BadField. Source: Plummer et al. 2015, section 3 (30
+    components)."""
 
     family: Annotated[
         Family, Field(description="Components: Gaussians, Laplacians, or in each dimension what fits better")
@@ -61,7 +62,7 @@ class MixtureSettings(CheckedRecord):
 
 
 class WordMixture:
-    """A mixture over word vectors; learned are `parameters_` and `curve_`.
+    """A mixture over word vectors; `fit` sets `parameters_` and `curve_`.
 
     `curve_`, shape (passes,), is the mean log-likelihood of a row before each pass of EM.
     """
@@ -79,11 +80,11 @@ class WordMixture:
         counts: NDArray[Any] | None = None,
         progress: PhaseProgress = no_progress,
     ) -> WordMixture:
-        """Learn from rows, shape (words, dimensions), read in blocks; they may be mapped from a file.
+        """Fit to rows, shape (words, dimensions), read in blocks; they may be memory-mapped.
 
-        `counts`, shape (words,), is how often each row counts: 1, unless given. `progress` is told the passes
-        done. Raises ValueError for another shape, a number that is not finite, a count that is negative, and
-        fewer rows, or fewer different rows, than components.
+        `counts`, shape (words,), are weights of the rows, 1 by default. `progress` is called with the passes
+        done. Raises ValueError for another shape, numbers that are not finite, negative counts, and fewer
+        rows, or fewer distinct rows, than components.
         """
         settings = self.settings
         data = _Rows.of(rows, counts, settings.components)
@@ -128,18 +129,19 @@ class WordMixture:
         return self
 
     def posteriors(self, rows: NDArray[Any]) -> Doubles:
-        """p(component | row) of rows, shape (rows, dimensions); shape (rows, components).
+        """Return p(component | row) of rows, shape (rows, dimensions); shape (rows, components).
 
         Raises ValueError for another width or a number that is not finite.
         """
         return np.concatenate([posteriors for posteriors, _ in self._expected(rows)])
 
     def log_likelihoods(self, rows: NDArray[Any]) -> Doubles:
-        """log p of each of rows, shape (rows, dimensions); shape (rows,). Raises as `posteriors` does."""
+        """Return log p of each of rows, shape (rows, dimensions); shape (rows,). Raises as `posteriors`
+        does."""
         return np.concatenate([likelihoods for _, likelihoods in self._expected(rows)])
 
     def _expected(self, rows: NDArray[Any]) -> Iterator[tuple[Doubles, Doubles]]:
-        """Posteriors and log-likelihoods, block by block; one block, of no rows, where there is none."""
+        """Yield posteriors and log-likelihoods, block by block; one empty block if there are no rows."""
         width = self.parameters_.locations.shape[1]
         if rows.ndim != 2 or rows.shape[1] != width:
             raise ValueError(f"word vectors have shape {rows.shape}; expected (words, {width})")
@@ -154,7 +156,7 @@ class WordMixture:
                 yield np.empty((0, len(near.weights))), np.empty(0)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """What was learned, and settings that fit JSON; `from_state` takes both."""
+        """Return the fitted parameters, and settings that fit JSON, for `from_state`."""
         parameters = self.parameters_
         arrays: dict[str, NDArray[Any]] = {
             "weights": parameters.weights,
@@ -167,7 +169,7 @@ class WordMixture:
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> WordMixture:
-        """What `state` gave; raises KeyError where something is missing."""
+        """Restore from the result of `state`; raise KeyError if something is missing."""
         restored = cls(MixtureSettings(**settings))
         names = ("weights", "locations", "scales", "laplacian")
         restored.parameters_ = MixtureParameters(*(np.asarray(arrays[name]) for name in names))
@@ -177,7 +179,7 @@ class WordMixture:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows in blocks of doubles around `centre`; `deviation` has shape (dimensions,), no number of it 0."""
+    """Rows in blocks of doubles around `centre`; `deviation` has shape (dimensions,), without zeros."""
 
     rows: NDArray[Any]
     counts: NDArray[Any] | None
@@ -212,7 +214,7 @@ class _Rows:
         data = replace(data, total=total, centre=first / total)
         squares = sum((often @ block**2 for block, often in data), np.zeros(rows.shape[1]))
         deviation = np.sqrt(squares / total)
-        if deviation.any():  # a dimension that never changes takes the others' width
+        if deviation.any():  # a constant dimension gets the others' width
             deviation[deviation == 0] = deviation[deviation > 0].mean()
         return replace(data, deviation=np.where(deviation > 0, deviation, 1.0))
 
@@ -223,7 +225,7 @@ class _Rows:
             yield block, np.asarray(often, float)
 
     def sample(self, seed: int) -> Doubles:
-        """At most `_SAMPLE` rows that count, around the centre."""
+        """Return at most `_SAMPLE` rows with a positive count, around the centre."""
         places = np.arange(len(self.rows)) if self.counts is None else np.flatnonzero(self.counts)
         if len(places) > _SAMPLE:
             places = np.sort(np.random.default_rng(seed).choice(places, _SAMPLE, replace=False))
@@ -231,9 +233,9 @@ class _Rows:
 
 
 def _finite(block: NDArray[Any], start: int) -> Doubles:
-    """The block in double precision; raises ValueError where a number is not finite."""
+    """Return the block in double precision. Raises ValueError for a number that is not finite."""
     checked = np.asarray(block, float)
-    # A sum is finite only where all numbers are, save for huge ones.
+    # A sum is finite only if all numbers are; it may overflow for huge ones.
     if not np.isfinite(checked.sum()) and not np.isfinite(checked).all():
         row, column = np.argwhere(~np.isfinite(checked))[0]
         raise ValueError(

@@ -1,8 +1,8 @@
-"""Phrases as vectors: the mean of their words' vectors, or a Fisher vector, computed when looked at.
+"""Phrases as vectors: the mean of their words' vectors, or a Fisher vector, computed on access.
 
-A phrase is its words in lower case without articles, so "A man" and "the man" are one phrase. Of 423,134
-phrases (Plummer et al. 2015, Table 4) vectors of 18,000 numbers would take 30 GB; rows are computed in the
-blocks that somebody asks for.
+A phrase is its words in lower case without articles, so "A man" and "the man" are the same phrase. For
+423,134 phrases (Plummer et al. 2015, Table 4) vectors of 18,000 numbers would take 30 GB, so rows are
+computed in blocks on request.
 
 Source: Plummer et al. 2015, section 3.1, and Table 3 for phrases without articles.
 """
@@ -20,14 +20,15 @@ from phrasebox.text.tokens import plain_words
 
 ARTICLES = frozenset({"a", "an", "the"})
 
-#: Words' numbers, where each phrase's begin and end, and the vectors of the words -> a row a phrase.
+#: Takes numbers of words, the begin and end of each phrase, and the vectors of the words; returns a row per
+#: phrase.
 DescribePhrases = Callable[
     [NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]], NDArray[np.float32]
 ]
 
 
 def phrase_words(words: Sequence[str]) -> list[str]:
-    """The words in lower case without articles; all of them where they are nothing but articles.
+    """Return the words in lower case without articles; all of them if they are only articles.
 
     >>> phrase_words(["The", "little", "girl"])
     ['little', 'girl']
@@ -37,7 +38,7 @@ def phrase_words(words: Sequence[str]) -> list[str]:
 
 
 def phrase_text(text: str) -> str:
-    """What a phrase is compared by: its words, without punctuation and articles, in lower case.
+    """Return a phrase's words in lower case, without punctuation and articles, for comparisons.
 
     >>> phrase_text("A man's hat")
     "man 's hat"
@@ -47,7 +48,7 @@ def phrase_text(text: str) -> str:
 
 @dataclass(frozen=True)
 class PhraseRows:
-    """Phrases as rows of `numbers` numbers in single precision, computed when they are asked for.
+    """Phrases as rows of `numbers` numbers in single precision, computed on access.
 
     Row i is the phrase `phrase_of[i]`, whose words are `words[begin:end]`, numbers of rows of `vectors`;
     equal phrases have the same number. A phrase without a known word is a row of zeros.
@@ -75,7 +76,7 @@ class PhraseRows:
         return len(self.phrase_of)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """All rows at once, for what takes no other form."""
+        """Return all rows at once, for callers that need an array."""
         return np.asarray(self[:], dtype)
 
     @property
@@ -85,17 +86,17 @@ class PhraseRows:
 
     @property
     def distinct(self) -> PhraseRows:
-        """Each phrase once, in the order of their numbers."""
+        """Return each phrase once, in the order of their numbers."""
         return self.of_phrases(np.arange(len(self.begin)))
 
     def of_phrases(self, phrase_of: NDArray[np.intp]) -> PhraseRows:
-        """The same phrases in other rows."""
+        """Return other rows of the same phrases."""
         return PhraseRows(
             phrase_of, self.words, self.begin, self.end, self.vectors, self.numbers, self.describe
         )
 
     def __getitem__(self, chosen: slice | NDArray[np.intp]) -> NDArray[np.float32]:
-        """The rows at these places, shape (rows, numbers); each phrase among them is described once."""
+        """Return these rows, shape (rows, numbers); each phrase among them is described once."""
         distinct, rows = np.unique(self.phrase_of[chosen], return_inverse=True)
         begin, end = self.begin[distinct], self.end[distinct]
         counts = end - begin
@@ -113,9 +114,9 @@ class PhraseRows:
 def numbered_phrases(
     phrases: Sequence[Sequence[str]], number_of: dict[str, int]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Of each row the number of its phrase, and of each phrase its known words: `words`, `begin`, `end`.
+    """Return the number of each row's phrase, and the known words of each phrase: `words`, `begin`, `end`.
 
-    Phrases that differ in unknown words only stay different.
+    Phrases that differ only in unknown words stay different.
     """
     number: dict[tuple[str, ...], int] = {}
     phrase_of = np.asarray([number.setdefault(tuple(words), len(number)) for words in phrases], np.intp)
@@ -129,7 +130,7 @@ def numbered_phrases(
 def mean_vectors(
     words: NDArray[np.intp], begin: NDArray[np.intp], end: NDArray[np.intp], vectors: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """The mean of each phrase's words, shape (phrases, dimensions); zeros where it has none."""
+    """Return the mean of each phrase's words, shape (phrases, dimensions); zeros if it has none."""
     sums = np.zeros((len(words) + 1, vectors.shape[1]))
     np.cumsum(vectors[words], axis=0, out=sums[1:], dtype=np.float64)
     return np.asarray((sums[end] - sums[begin]) / np.maximum(end - begin, 1)[:, None], np.float32)

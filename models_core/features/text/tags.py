@@ -1,17 +1,17 @@
-"""Ranked tags of an image: the nouns, or compound nouns, of its captions, by place and by frequency.
+"""Ranked tags of an image: the nouns, or compound nouns, of its captions, by position and frequency.
 
     loc(w; c)  the place of w in caption c, counted from 1, over the number of c's words
     r_loc(w)   the largest of 1 - loc(w; c) over the captions c that have w            (equation 7)
-    r_freq(w)  how often w comes in all captions, over how many nouns these have       (equation 8)
+    r_freq(w)  how often w comes in all captions, over the number of nouns in them       (equation 8)
     r_alpha    alpha r_freq + (1 - alpha) r_loc                                        (equation 9)
 
-Ours, where the paper says nothing: punctuation is no word; the place of a compound is that of its last noun;
-equation 8 divides by nouns as often as they come, so that frequencies add up to 1.
+Choices that the paper does not report: punctuation is no word; the position of a compound is that of its last
+noun; equation 8 divides by the occurrences of nouns, so that frequencies add up to 1.
 
-The paper's syntactic variant takes for loc the relative distance of w to the root of the caption's parse
-(`tree_locations`): edges to the root over those of the word that is farthest. Ours: a compound is as near as
-the nearest of its nouns, which is its head; a caption without a parse has all its nouns at 1, and they count
-for their frequency.
+In the paper's syntactic variant, loc is the relative distance of w to the root of the caption's parse
+(`tree_locations`): edges to the root over those of the farthest word. Our choices: a compound is as near as
+the nearest of its nouns, which is its head; in a caption without a parse all nouns are at 1, and only their
+frequency counts.
 
 Source: structured listwise tagging, section 3.2.
 """
@@ -25,32 +25,35 @@ from typing import Literal
 
 from models_core.features.text.lemmas import NOUN, Word, carries_content
 
-#: What becomes a tag: each noun, or nouns that stand together as one.
+#: The tags: each noun, or adjacent nouns as one.
 TagUnit = Literal["nouns", "compounds"]
-#: By what a tag is placed in a caption: by the order of words, or by the distance to the root of its parse.
+#: The location of a tag in a caption: by the order of words, or by the distance to the root of its parse.
 TagPlacing = Literal["words", "tree"]
-#: The alpha by which the paper's models predict tags best (its section 4.3).
+#: The alpha of the paper's best models of tags (its section 4.3).
 DEFAULT_ALPHA: dict[TagUnit, float] = {"nouns": 0.75, "compounds": 0.0}
 
-_DIGITS = 12  # of scores, so that those that are equal by the equations are equal
+_DIGITS = 12  # digits of scores, so that scores that are equal by the equations are equal
 
 
 @dataclass(frozen=True, slots=True)
 class TagPosition:
-    """A tag where a caption has it: `location` is its place over the number of words, above 0, at most 1; or
-    its relative distance to the root of a parse, from 0."""
+    """An occurrence of a tag in a caption.
+
+    `location` is its position over the number of words, above 0 and at most 1; or its relative distance to
+    the root of a parse, from 0.
+    """
 
     tag: str
     location: float
 
     @property
     def token(self) -> str:
-        """Both as one token, so that a caption is a sequence of its tags as it is of words."""
+        """Both as one token, so that a caption is a sequence of tags in the same way as of words."""
         return f"{self.location!r}\t{self.tag}"
 
     @classmethod
     def of_token(cls, token: str) -> TagPosition:
-        """What `token` gave. Raises ValueError for what is none."""
+        """Return the tag of a token. Raises ValueError for an invalid token."""
         location, tag = token.split("\t")
         return cls(tag, float(location))
 
@@ -68,12 +71,12 @@ def tags_in_caption(
     unit: TagUnit = "nouns",
     locations: Sequence[float] | None = None,
 ) -> tuple[TagPosition, ...]:
-    """The tags of one caption in their order, each as often as it comes.
+    """Return the tags of one caption in order, one for each occurrence.
 
-    `words` are all its words with its punctuation, as `Lemmatiser.every_token` gives them; `phrases` its noun
-    phrases, as (start, end) among `words`, end exclusive, none overlapping. A noun outside all phrases is
-    none (None: the whole caption is one phrase). A compound is the longest row of nouns within a phrase.
-    `locations`: of each of `words`, from 0 to 1, in place of that by their order.
+    `words` are all its words and punctuation, as returned by `Lemmatiser.every_token`; `phrases` its noun
+    phrases, as (start, end) in `words`, end exclusive, without overlaps. A noun outside all phrases is no tag
+    (None: the whole caption is one phrase). A compound is the longest sequence of nouns within a phrase.
+    `locations` of `words`, from 0 to 1, replace those by their order.
 
     >>> said = [Word("the", ""), Word("soccer", NOUN), Word("field", NOUN), Word(".", "")]
     >>> [(one.tag, round(one.location, 2)) for one in tags_in_caption(said)]
@@ -81,7 +84,7 @@ def tags_in_caption(
     >>> tags_in_caption(said, unit="compounds")
     (TagPosition(tag='soccer field', location=1.0),)
     """
-    places, number = [], 0  # of each token among words
+    places, number = [], 0  # position of each token among words
     for word in words:
         number += any(map(str.isalnum, word.lemma))
         places.append(number)
@@ -103,9 +106,9 @@ def tags_in_caption(
 
 
 def tree_locations(heads: Sequence[int]) -> tuple[float, ...]:
-    """Of each word of a parse, its relative distance to the root: from 0, the root's, to 1.
+    """Return the relative distance of each word of a parse to the root, from 0 for the root to 1.
 
-    `heads`: of each word the number of its head, counted from 1 (0: it is the root); they are a tree.
+    `heads` are the numbers of the words' heads, counted from 1, and 0 for the root; they form a tree.
 
     >>> tree_locations([2, 3, 0])  # The dog bites.
     (1.0, 0.5, 0.0)
@@ -121,9 +124,10 @@ def tree_locations(heads: Sequence[int]) -> tuple[float, ...]:
 
 
 def ranked_tags(captions: Iterable[Iterable[TagPosition]], alpha: float) -> list[tuple[str, float]]:
-    """The tags of an image with their scores r_alpha, from 0 to 1, the best first, equal ones by alphabet.
+    """Return the tags of an image with their scores r_alpha, from 0 to 1, the best first, ties in
+    alphabetical order.
 
-    `captions` are the tags of each of its captions, from `tags_in_caption`; without a noun there is no tag.
+    `captions` are the tags of each of its captions, from `tags_in_caption`; without nouns there are no tags.
     Raises ValueError unless `alpha` is a number from 0 to 1.
 
     >>> ranked_tags([[TagPosition("dog", 2 / 3)]], alpha=0.5)  # "The dog bites."

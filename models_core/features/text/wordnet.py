@@ -1,11 +1,11 @@
-"""A reader of WordNet's noun files: base forms, senses in their order, hypernyms.
+"""Reader of WordNet's noun files: base forms, ordered senses, hypernyms.
 
-It reads `index.noun`, `data.noun` and `noun.exc` of WordNet 3.0 (on Debian the package
-wordnet-base, in /usr/share/wordnet) as they are; nothing is downloaded and nothing is
-converted. The index is read on first use; senses are fetched one by one.
+It reads `index.noun`, `data.noun` and `noun.exc` of WordNet 3.0 (on Debian the package wordnet-base, in
+/usr/share/wordnet) directly, without download or conversion. The index is read on first use, senses one by
+one.
 
-Source: the file formats and the detachment rules of the WordNet manual, wndb(5WN) and
-morphy(7WN); Fellbaum (ed.), WordNet, 1998.
+Source: the file formats and the detachment rules of the WordNet manual, wndb(5WN) and morphy(7WN); Fellbaum
+(ed.), WordNet, 1998.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-#: Where Debian and Ubuntu install the files.
+#: The folder of Debian and Ubuntu.
 DEBIAN_FOLDER = Path("/usr/share/wordnet")
 WORDNET_FILES = ("index.noun", "data.noun", "noun.exc")
 
@@ -31,12 +31,12 @@ _DETACHMENTS = (
 
 
 class WordNetMissing(FileNotFoundError):
-    """A folder without one of WordNet's noun files; the message names both and the remedy."""
+    """A folder lacks one of WordNet's noun files; the message names both and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Synset:
-    """One meaning: `offset` names it within `data.noun`, `words` share it, `hypernyms` are offsets.
+    """One meaning: `offset` identifies it within `data.noun`, `words` share it, `hypernyms` are offsets.
 
     Words are written with spaces ("hot dog"). Instance hypernyms count as hypernyms.
     """
@@ -47,14 +47,14 @@ class Synset:
 
 
 def singulars(word: str) -> Iterator[str]:
-    """What `word` may be the plural of, by its ending alone: "dishes" gives "dishe" and "dish"."""
+    """Yield possible singulars of `word` by its ending: "dishe" and "dish" for "dishes"."""
     for ending, replacement in _DETACHMENTS:
         if word.endswith(ending) and len(word) > len(ending):
             yield word[: -len(ending)] + replacement
 
 
 class WordNet:
-    """The nouns of one folder. Raises WordNetMissing at once where a file is not there."""
+    """The nouns of one folder. Raises WordNetMissing at once if a file is missing."""
 
     def __init__(self, folder: Path | str = DEBIAN_FOLDER) -> None:
         self.folder = Path(folder)
@@ -67,7 +67,7 @@ class WordNet:
         self._synsets: dict[int, Synset] = {}
 
     def lemmas(self, word: str) -> tuple[str, ...]:
-        """The base forms of `word` that WordNet knows, the word as it stands first.
+        """Return the base forms of `word` that WordNet contains, the word itself first.
 
         Exceptions ("geese") come before detached endings ("dogs"). Empty for unknown words.
         """
@@ -76,18 +76,19 @@ class WordNet:
         return tuple(dict.fromkeys(form for form in forms if form in self._index))
 
     def senses(self, word: str) -> tuple[Synset, ...]:
-        """The meanings of `word` in WordNet's order, most frequent first; of its first base form first."""
+        """Return the meanings of `word` in WordNet's order, most frequent first; those of its first base form
+        first."""
         offsets = dict.fromkeys(offset for lemma in self.lemmas(word) for offset in self._index[lemma])
         return tuple(self.synset(offset) for offset in offsets)
 
     def synset(self, offset: int) -> Synset:
-        """The meaning at `offset` of `data.noun`. Raises KeyError where none starts there."""
+        """Return the meaning at `offset` of `data.noun`. Raises KeyError if none starts there."""
         if offset not in self._synsets:
             self._synsets[offset] = self._read(offset)
         return self._synsets[offset]
 
     def hypernym_paths(self, synset: Synset) -> tuple[tuple[Synset, ...], ...]:
-        """Every way from `synset` up to a root, itself first."""
+        """Return every path from `synset` up to a root, starting with itself."""
         above = [path for offset in synset.hypernyms for path in self.hypernym_paths(self.synset(offset))]
         return tuple((synset, *path) for path in above) or ((synset,),)
 
@@ -128,7 +129,7 @@ class WordNet:
 
 
 def installed(folder: Path | str = DEBIAN_FOLDER) -> WordNet | None:
-    """The WordNet of `folder`, or None where its files are not there."""
+    """Return the WordNet of `folder`, or None if its files are missing."""
     try:
         return WordNet(folder)
     except WordNetMissing:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from rest_framework.authtoken.models import Token
 
 from annotation import campaigns, instructions, jobs
 from annotation.models import Account, Campaign, Corpus
@@ -52,7 +51,7 @@ def arguments(everything: None, live_server: Any, tmp_path: Path) -> list[str]:
     campaigns.open_pairs(campaign=campaign, pairs=pairs)
     campaigns.begin_campaign(campaign=campaign)
     instructions_of("tags")
-    annotator = Token.objects.create(user=Account.objects.get(username="annotator")).key
+    annotator = api_tokens.make_worker_token(Account.objects.get(username="annotator"))
     researcher = Account.objects.get(username="researcher")
     run = tmp_path / "run.trec"
     images = Corpus.objects.get(name="quay").images.order_by("position")

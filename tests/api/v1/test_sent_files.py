@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,17 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         opened.append(path)
 
 
-sys.addaudithook(_watch)
+@cache
+def _hook() -> None:
+    """Once, and by the first test that needs it: a hook stays, and is asked of every file and statement."""
+    sys.addaudithook(_watch)
 
 
 @contextmanager
 def opened_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The files below a folder that this process reads; what reads them beside Python fails at once."""
     opened: list[str] = []
+    _hook()
     _watching.append((folder, opened))
     try:
         with monkeypatch.context() as patched:

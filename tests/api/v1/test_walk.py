@@ -54,8 +54,7 @@ class TaskClient:
 
     def __init__(self, product: CompleteProduct, pseudonym: str) -> None:
         self.pseudonym = pseudonym
-        text = product.manage("drf_create_token", pseudonym)
-        self._token = text.split()[2]
+        self._token = product.manage("make_worker_token", pseudonym).strip()
         self._url = product.url
 
     def call(self, path: str, body: Mapping[str, Any] | None = None) -> Any:

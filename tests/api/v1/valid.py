@@ -32,7 +32,7 @@ from annotation.models import (
     OpenImage,
     WorkerMessage,
 )
-from annotation.moderation import discarding, rulings
+from annotation.moderation import rulings, worker_status
 from annotation.protocol.rulings import KeepApart
 from annotation.workers import api_tokens, bonuses, payments, pseudonyms
 from evaluation.comparison.inspection import queries_in_order
@@ -116,17 +116,19 @@ def _ruled() -> ValidCall:
     return ValidCall({"campaign": "review", "image": "man"})
 
 
-def _discarded() -> ValidCall:
+def _withdrawn_answers() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
-    discarding.discard_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
+    worker_status.withdraw_worker_answers(
+        campaign=campaign, worker=worker_status.worker_named(worker, campaign)
+    )
     return of_workers({})()
 
 
 def _suspended() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
     worker = _pseudonym()
-    discarding.suspend_worker(campaign=campaign, worker=discarding.worker_named(worker, campaign))
+    worker_status.suspend_worker(campaign=campaign, worker=worker_status.worker_named(worker, campaign))
     return of_workers({})()
 
 
@@ -142,7 +144,7 @@ def of_workers(body: dict[str, Any]) -> Make:
 
 def _bonus() -> ValidCall:
     campaign = Campaign.objects.get(name="quay")
-    worker = discarding.worker_named(_pseudonym(), campaign)
+    worker = worker_status.worker_named(_pseudonym(), campaign)
     (give_bonu,) = bonuses.give_bonus(
         campaign=campaign, workers=[worker], amount=2_000_000, reason="Patience"
     )
@@ -469,7 +471,7 @@ VALID: dict[str, Make] = {
     "suspend_workers": of_workers({"reason": "Look again."}),
     "reinstate_workers": _suspended,
     "withdraw_answers": of_workers({"reason": "At random."}),
-    "restore_answers": _discarded,
+    "restore_answers": _withdrawn_answers,
     "message_workers": of_workers({"text": "Draw tighter boxes, please."}),
     "campaign_dashboard": at(campaign="quay"),
     "list_dues": at(campaign="quay"),

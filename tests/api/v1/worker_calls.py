@@ -3,13 +3,12 @@ has."""
 
 from __future__ import annotations
 
-from rest_framework.authtoken.models import Token
-
 from annotation.models import Account, Campaign, Worker
 from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
+from annotation.workers import api_tokens
 from tests.api.v1.valid import Make, ValidCall, at, nothing, with_body
 
 _KIND = {"campaign": "quay", "kind": q.COREF_LINK}
@@ -18,7 +17,7 @@ _KIND = {"campaign": "quay", "kind": q.COREF_LINK}
 def worker_headers(role: str) -> dict[str, str]:
     """What a worker's program sends; a stranger's sends nothing."""
     account = Account.objects.filter(username=role).first()
-    return {"Authorization": f"Token {Token.objects.get_or_create(user=account)[0].key}"} if account else {}
+    return {"Authorization": f"Token {api_tokens.make_worker_token(account)}"} if account else {}
 
 
 def _assignment() -> ValidCall:

@@ -16,7 +16,7 @@ from annotation.campaigns import close_campaign, pause_campaign, resume_campaign
 from annotation.common import database
 from annotation.jobs.schedule import do
 from annotation.models import Campaign, Job, Judgment, OpenImage, Task, TrustState
-from annotation.moderation import discarding, reopening
+from annotation.moderation import reopening, worker_status
 from annotation.protocol.questions import Answer
 from annotation.selectors.pair_judgments import selected_pairs
 from evaluation.models import Batch
@@ -106,16 +106,16 @@ def test_a_batch_whose_answers_change_after_its_end_is_not_ended_until_it_is_cho
     resume_campaign(campaign=batch.campaign)
     assert do("ask_next_waves") and not Job.objects.exists() and ask_next_round("first") == before
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
-    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     seen = batch_state("first").rounds
     assert seen is not None and (seen.ended, seen.tau, seen.outdated) == ("", None, True)
     assert "had ended, but answers changed since" in output_of("batch_status", "first")
     assert do("ask_next_waves") and not Job.objects.exists(), "answers are to come"
     with pytest.raises(BatchError, match="are still missing"):
         ask_next_round("first")
-    discarding.restore_worker(campaign=batch.campaign, worker=worker)
+    worker_status.restore_worker_answers(campaign=batch.campaign, worker=worker)
     assert ask_next_round("first") == before, "the answers are those that it ended by"
-    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     answer(batch, 99)
     assert do("ask_next_waves")
     job = Job.objects.get()
@@ -131,7 +131,7 @@ def test_a_round_that_is_asked_after_the_end_opens_the_batch_again(
 ) -> None:
     batch = ended_batch(pooled_runs)
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
-    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     answer(batch, 99)
     choose = rounds.next_pairs_of_round
 
@@ -177,7 +177,7 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     # Withdrawn answers of the first round open its questions again, beside those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     count = Judgment.objects.filter(worker=worker, image__isnull=False).count()
-    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     assert batch_state("first").answers_to_come == count
     with pytest.raises(BatchError, match=f"{count} answers"):
         ask_next_round("first")

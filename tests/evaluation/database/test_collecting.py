@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEntry, Campaign, Caption, Item, Judgment, Task, TrustState, Worker
-from annotation.moderation import discarding
+from annotation.moderation import worker_status
 from annotation.protocol.trust import SUSPENDED
 from evaluation.comparison.scoring import score
 from evaluation.models import Batch, JudgmentSet, PairAnswers, QrelsRow
@@ -45,7 +45,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     assert all("always_yes" in judge for judge in early.unused)
     assert early.short > 0
     for worker in Worker.objects.filter(pseudonym__in=early.unused):
-        discarding.discard_worker(campaign=first.campaign, worker=worker.pk)
+        worker_status.withdraw_worker_answers(campaign=first.campaign, worker=worker.pk)
     crowd(first.campaign, {"perfect": 12}, seed=2)
     late = collect("first")
     assert (late.judgments, late.short, late.unchanged) == ("first-2", 0, False)
@@ -108,14 +108,14 @@ def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_run
     assert (again.judgments, again.digest, again.new) == ("first", first.digest, 0)
     assert JudgmentSet.objects.filter(corpus=batch.corpus).count() == 1
     worker = Judgment.objects.values_list("worker", flat=True)[0]
-    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     less = collect("first")
     assert less.judgments == "first-2" and less.answers < first.answers and less.short > 0
     # Pairs that were not there are new, however many others are gone.
     gone = list(PairAnswers.objects.filter(judgments__name="first-2").values_list("pk", flat=True)[:2])
     PairAnswers.objects.filter(pk__in=gone).delete()
     assert collect("first").new == 2
-    discarding.restore_worker(campaign=batch.campaign, worker=worker)
+    worker_status.restore_worker_answers(campaign=batch.campaign, worker=worker)
     assert collect("first").digest == first.digest
 
 
@@ -163,7 +163,7 @@ def test_a_pair_with_too_few_answers_is_asked_again(pooled_runs: list[str]) -> N
     batch = launch(planned(pooled_runs), "first").batch
     crowd(batch.campaign, {"perfect": 5})
     worker = Judgment.objects.values_list("worker", flat=True)[0]
-    discarding.discard_worker(campaign=batch.campaign, worker=worker)
+    worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     short = batch_state("first").short
     again = planned(pooled_runs, simulated=True)
     assert (len(again.selected), again.begun) == (short, short) and short > 0

@@ -12,7 +12,7 @@ from django.core.management import CommandError
 from annotation import campaigns
 from annotation.common.operations import OperationContext
 from annotation.models import Campaign, Judgment, TrustState
-from annotation.moderation import discarding, trust_replay
+from annotation.moderation import trust_replay, worker_status
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.trust import SUSPENDED
 from annotation.selectors.campaign.glance import overview
@@ -41,7 +41,7 @@ def a_judge(campaign: Campaign) -> TrustState:
 def suspended_and_reinstated(row: TrustState) -> None:
     """The rules suspend a judge, and a researcher lets them back."""
     TrustState.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
-    discarding.reinstate_worker(campaign=row.campaign, worker=row.worker_id)
+    worker_status.reinstate_worker(campaign=row.campaign, worker=row.worker_id)
 
 
 def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by_name(
@@ -52,8 +52,8 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     whole = collect("first")
     row = a_judge(batch.campaign)
     judge = row.worker.pseudonym
-    discarding.suspend_worker(campaign=batch.campaign, worker=row.worker_id)
-    discarding.reinstate_worker(campaign=batch.campaign, worker=row.worker_id)
+    worker_status.suspend_worker(campaign=batch.campaign, worker=row.worker_id)
+    worker_status.reinstate_worker(campaign=batch.campaign, worker=row.worker_id)
     assert collect("first").unchanged, "one whom a researcher suspended counts in full once reinstated"
 
     suspended_and_reinstated(row)
@@ -135,8 +135,8 @@ def test_what_is_decided_shows_on_pages_at_once(pooled_runs: list[str]) -> None:
     assert seen() == (stored, 0, True)
     suspended_and_reinstated(row)
     assert seen()[1:] != (0, True)
-    discarding.discard_worker(campaign=batch.campaign, worker=row.worker_id)
-    discarding.restore_worker(campaign=batch.campaign, worker=row.worker_id)
+    worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=row.worker_id)
+    worker_status.restore_worker_answers(campaign=batch.campaign, worker=row.worker_id)
     assert seen()[0] < stored
     collect("first", count=[row.worker.pseudonym])
     assert seen() == (stored, 0, True)
@@ -163,7 +163,7 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     row = building.report_named("r")
     assert building.outdated(row) == []
 
-    discarding.discard_worker(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
+    worker_status.withdraw_worker_answers(campaign=first.campaign, worker=a_judge(first.campaign).worker_id)
     after = batch_state("second")
     assert after.lacking > 0 == after.short and after.reused + after.lacking == reused
     assert not after.complete and not after.collected

@@ -16,7 +16,7 @@ from django.core.management import CommandError
 from annotation import campaigns, jobs
 from annotation.common.operations import OperationContext
 from annotation.models import Assignment, Caption, Corpus, Image, Job, Worker
-from annotation.moderation.discarding import discard_worker
+from annotation.moderation.worker_status import withdraw_worker_answers
 from annotation.protocol.contents import corners
 from annotation.protocol.questions import Answer
 from annotation.queue.leases import Lease, take_lease
@@ -246,7 +246,7 @@ def describe_parts(corpus: str, written: CaptionSet) -> str:
             regions = [{"box": list(b), "text": t, "way": ""} for b, t in zip(BOXES, texts, strict=True)]
             answer = Answer("described", content={"regions": regions})
             submit(worker=worker, assignment=lease.id, answer=answer, token=f"{worker} {lease.id}")
-    discard_worker(campaign=campaign, worker=people[1], actor=None)
+    withdraw_worker_answers(campaign=campaign, worker=people[1], actor=None)
     return campaign.name
 
 

@@ -92,24 +92,24 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
 
 
-def test_what_a_model_has_learnt_is_not_given_up_for_what_it_began_with(world: World) -> None:
+def test_what_a_model_has_learned_is_not_given_up_for_what_it_began_with(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=1)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
-    learnt = call("train_model_annotator", world.campaign.name, "drawer")
-    assert learnt["source"] == "1 finished images, from proposer scenes on"
+    learned = call("train_model_annotator", world.campaign.name, "drawer")
+    assert learned["source"] == "1 finished images, from proposer scenes on"
     settings_now(world, from_images=99)
     assert model_annotators_to_train() == []
     with pytest.raises(CommandError, match=r"learns from 99 on; wait, lower .* or start again from"):
         call("train_model_annotator", world.campaign.name, "drawer")
     model_annotator.refresh_from_db()
-    assert (model_annotator.version, model_annotator.learnt) == (1, 1) and version_folder(
+    assert (model_annotator.version, model_annotator.learned) == (1, 1) and version_folder(
         model_annotator, 1
     ).is_dir()
     again = call("train_model_annotator", world.campaign.name, "drawer", "--restart")
     assert again["source"] == "proposer scenes"
-    # It has learnt nothing here since: the stored one is taken as it is now.
+    # It has learned nothing here since: the stored one is taken as it is now.
     assert call("train_model_annotator", world.campaign.name, "drawer")["source"] == "proposer scenes"
 
 
@@ -129,20 +129,20 @@ def test_a_proposer_is_replaced_whole(world: World, monkeypatch: pytest.MonkeyPa
     assert stored_proposer("scenes").chance_ == before
 
 
-def test_a_proposer_that_is_taken_as_it_is_learnt_from_no_image(world: World) -> None:
+def test_a_proposer_that_is_taken_as_it_is_learned_from_no_image(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 1)
-    assert call("train_model_annotator", world.campaign.name, "drawer")["learnt"] == 0
+    assert call("train_model_annotator", world.campaign.name, "drawer")["learned"] == 0
     model_annotator.refresh_from_db()
-    assert model_annotator.learnt == 0 and model_annotators_to_train() == []
+    assert model_annotator.learned == 0 and model_annotators_to_train() == []
     # So it learns at once where fewer images are enough.
     settings_now(world, from_images=2)
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
-    assert call("train_model_annotator", world.campaign.name, "drawer")["learnt"] >= 2
+    assert call("train_model_annotator", world.campaign.name, "drawer")["learned"] >= 2
     # With no further training runs it stays what is stored.
-    ModelAnnotator.objects.update(learnt=0)
+    ModelAnnotator.objects.update(learned=0)
     settings_now(world, retrain_every=0)
     assert model_annotators_to_train() == []
 
@@ -170,7 +170,7 @@ def test_a_model_begins_again_where_its_stored_proposer_was_replaced(
     monkeypatch.setattr(BoxProposer, "fit", noted)
     call("train_model_annotator", world.campaign.name, "drawer")
     assert begun[0].chance_ == stored_proposer("scenes").chance_ and model_annotators_to_train() == []
-    # One that is gone changes nothing for a model annotator that has learnt from it.
+    # One that is gone changes nothing for a model annotator that has learned from it.
     shutil.rmtree(proposer_folder("scenes"))
     assert model_annotators_to_train() == []
     model_annotator.refresh_from_db()
@@ -180,11 +180,11 @@ def test_a_model_begins_again_where_its_stored_proposer_was_replaced(
     # Another one under that name is another one, then too.
     call(*again[:-1], "--seed", "4")
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
-    # What was learnt before last is kept as well, for a backup that is under way; nothing older is.
+    # What was learned before last is kept as well, for a backup that is under way; nothing older is.
     assert sorted(int(entry.name) for entry in version_folder(model_annotator, 1).parent.iterdir()) == [3, 4]
 
 
-def test_what_a_model_learnt_and_cannot_be_read_is_said_once(world: World) -> None:
+def test_what_a_model_learned_and_cannot_be_read_is_said_once(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9)
@@ -193,7 +193,7 @@ def test_what_a_model_learnt_and_cannot_be_read_is_said_once(world: World) -> No
     assert model_annotators_to_propose() == [(world.campaign, "drawer")]
     (version_folder(model_annotator, 1) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(
-        CampaignError, match=r"^what model annotator 'drawer' learnt last cannot be used: .* train it$"
+        CampaignError, match=r"^what model annotator 'drawer' learned last cannot be used: .* train it$"
     ):
         propose_boxes(campaign=world.campaign.name, model_annotator="drawer")
     (version_folder(model_annotator, 1) / "manifest.json").unlink()

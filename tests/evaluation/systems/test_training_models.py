@@ -57,21 +57,21 @@ def test_a_model_learns_from_finished_images_and_proposes_for_the_rest(world: Wo
         train_model_annotator(campaign=world.campaign.name, model_annotator="drawer")
     assert train_model_annotators() == 0
     world.work(enough=lambda: model_annotators.count_finished(world.campaign) > 0)
-    done, learnt = (
+    done, learned = (
         model_annotators.count_finished(world.campaign),
         training_records.count_training_images(world.campaign),
     )
-    assert done <= learnt <= 3
+    assert done <= learned <= 3
     assert train_model_annotators() == 1 and train_model_annotators() == 0
     job = Job.objects.get(kind="train_model_annotator")
     assert job.arguments == TRAINING_JOB and job.campaign == world.campaign
     report = call("train_model_annotator", world.campaign.name, "drawer")
-    assert report["version"] == 1 and report["learnt"] == learnt and report["images"] == 3 - done
+    assert report["version"] == 1 and report["learned"] == learned and report["images"] == 3 - done
     model_annotator.refresh_from_db()
-    assert (model_annotator.version, model_annotator.learnt, model_annotator.source) == (
+    assert (model_annotator.version, model_annotator.learned, model_annotator.source) == (
         1,
-        learnt,
-        f"{learnt} finished images",
+        learned,
+        f"{learned} finished images",
     )
     stored = ModelProposals.objects.filter(model_annotator=model_annotator)
     assert stored.count() == 3 - done
@@ -83,7 +83,7 @@ def test_a_model_learns_from_finished_images_and_proposes_for_the_rest(world: Wo
             assert chances == sorted(chances, reverse=True) and all(0 <= chance <= 1 for chance in chances)
 
 
-def test_a_model_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_goes_on_from_what_it_learned_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     provided: list[tuple[bool, list[str]]] = []
     fit = BoxProposer.fit
 
@@ -117,20 +117,20 @@ def test_a_model_goes_on_from_what_it_learnt_last(world: World, monkeypatch: pyt
     assert report["source"] == "3 finished images, from proposer scenes on"
     shutil.rmtree(proposer_folder("scenes"))
     assert call("train_model_annotator", world.campaign.name, "drawer")["version"] == 5
-    # What it learnt last cannot be read: it begins again.
+    # What it learned last cannot be read: it begins again.
     (version_folder(model_annotator, 5) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(CommandError, match="no proposer 'scenes' is stored"):
         call("train_model_annotator", world.campaign.name, "drawer")
 
 
-def test_images_that_come_after_a_training_run_get_boxes_as_the_model_learnt_last(world: World) -> None:
+def test_images_that_come_after_a_training_run_get_boxes_as_the_model_learned_last(world: World) -> None:
     call("train_proposer", "scenes", "--corpus", world.corpus.name)
     settings_now(world, system="scenes", from_images=9, retrain_every=0, share=0.0)
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     late = world.images()[2]
     image, mentions = late.image, tuple(mention_from(mention) for mention in late.mentions)
     late.delete()
-    # At share 0 a training run stores no boxes. Raising the share has it propose, by what it learnt then.
+    # At share 0 a training run stores no boxes. Raising the share has it propose, by what it learned then.
     assert call("train_model_annotator", world.campaign.name, "drawer")["images"] == 0
     assert train_model_annotators() == 0
     shutil.rmtree(proposer_folder("scenes"))
@@ -176,7 +176,7 @@ def stored(model_annotator: ModelAnnotator) -> dict[str, Any]:
     return dict(rows.values_list("image__image__key", "boxes"))
 
 
-def test_what_a_deleted_model_learnt_is_removed(world: World) -> None:
+def test_what_a_deleted_model_learned_is_removed(world: World) -> None:
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     for number in (model_annotator.pk, model_annotator.pk + 1):
         (version_folder(model_annotator, 1).parent.parent / str(number) / "1").mkdir(parents=True)
@@ -247,7 +247,7 @@ def test_a_training_run_that_fails_leaves_the_model_as_it_was(
     # What it has proposed so far is not used, and goes; and it learns again.
     assert noted == [(0, 0)] and not ModelProposals.objects.filter(model_annotator=model_annotator).exists()
     model_annotator.refresh_from_db()
-    assert (model_annotator.version, model_annotator.learnt) == (0, None)
+    assert (model_annotator.version, model_annotator.learned) == (0, None)
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
     assert world.work(["coref_link", "box_requirement", "chain_verification"]) > 0
     assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
@@ -362,7 +362,7 @@ def test_the_models_of_a_closed_campaign_learn_no_more(world: World) -> None:
         ("the truth", "the truth"),
     ],
 )
-def test_what_a_model_learnt_from_is_said_in_the_readers_language(source: str, says: str) -> None:
+def test_what_a_model_learned_from_is_said_in_the_readers_language(source: str, says: str) -> None:
     with translation.override("de"):
         assert source_in_words(source) == says
 

@@ -16,7 +16,11 @@ from django.utils.http import urlencode
 from annotation import jobs
 from annotation.campaigns import close_campaign
 from annotation.models import Campaign, Job, Judgment, TrustState
-from annotation.moderation.discarding import discard_worker, reinstate_worker, restore_worker
+from annotation.moderation.worker_status import (
+    reinstate_worker,
+    restore_worker_answers,
+    withdraw_worker_answers,
+)
 from evaluation.models import Batch, QrelsSnapshot
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
@@ -167,12 +171,12 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     sharp = (
         Judgment.objects.filter(worker__pseudonym__contains="perfect", withdrawn=False).earliest("pk").worker
     )
-    discard_worker(campaign=batch.campaign, worker=sharp.pk)
+    withdraw_worker_answers(campaign=batch.campaign, worker=sharp.pk)
     assert look(ada, f"{BATCHES}first/?fresh=1").count("no: answers withdrawn") == 3
     people = ada.get("/api/v1/batches/first").json()["status"]["people"]
     excluded = {judge: person["withdrawn"] or bool(person["unused"]) for judge, person in people.items()}
     assert excluded[sharp.pseudonym] and False in excluded.values()
-    restore_worker(campaign=batch.campaign, worker=sharp.pk)
+    restore_worker_answers(campaign=batch.campaign, worker=sharp.pk)
 
     press(ada, f"{BATCHES}first/", "Collect and freeze", qrels="pooled", rule="majority")
     done(Job.objects.get(kind="settle_batch"))
@@ -332,7 +336,7 @@ def test_list_page_api_and_command_say_one_number_of_answers_and_of_pairs(ada: C
     check("open")
     crowd(batch.campaign, {"perfect": 4})
     check("open")
-    discard_worker(
+    withdraw_worker_answers(
         campaign=batch.campaign,
         worker=Judgment.objects.filter(image__isnull=False).order_by("pk")[0].worker_id,
     )

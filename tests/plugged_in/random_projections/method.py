@@ -53,7 +53,7 @@ class RandomProjections(LinearEmbedder):
 
     @classmethod
     def from_state(cls, settings: ProjectionSettings, state: State) -> RandomProjections:
-        """What `state` gave; raises KeyError where something is missing."""
+        """What `state` gave; raises KeyError if something is missing."""
         restored = cls(settings)
         restored.take_maps(state[0])
         return restored

@@ -1,7 +1,7 @@
 """Weighted precision: which part of the weight of the top k places holds relevant items.
 
 Place p, which may be half where scores are equal, weighs 1 / p. The value is the weight of the places up to
-k that hold relevant items, over the weight of all places up to k: 1 where all are relevant, 0 where none is.
+k that hold relevant items, over the weight of all places up to k: 1 where all are relevant, 0 if none is.
 Source: made up, for the tests.
 """
 

@@ -1,4 +1,4 @@
-"""The page on which one control item is made: an image, a question about some of its mentions, the answer."""
+"""The page that creates one control item: an image, a question about some of its mentions, the answer."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -32,7 +32,7 @@ from annotation.web.staff.wording import PURPOSES, answer_in_words, kinds_in_wor
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Choose an image and a kind of question; then its mentions and the answer. A POST adds the item."""
+    """Choose an image and a kind of question; then its mentions and the answer. POST adds the item."""
     data = request.POST if request.method == "POST" else request.GET
     kind = data.get("kind", "")
     if campaign.kinds != q.QUESTIONS:
@@ -96,8 +96,7 @@ def control_item_new(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _add(campaign: Campaign, image: Image, kind: str, request: HttpRequest) -> None:
-    """Add the item that the form describes. Raises BadItems, and CannotRule on what is no box and where no
-    kind was chosen."""
+    """Add the item of the form. Raises BadItems, and CannotRule for an invalid box and a missing kind."""
     if not kind:
         raise CannotRule(_("Choose a kind of question."))
     data = request.POST
@@ -123,7 +122,7 @@ def _boxes(text: str) -> tuple[Box, ...]:
 
 
 def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
-    """The mentions that the campaign asks about, or would ask about if it opened the image."""
+    """Return the mentions of the campaign's questions about the image, opened or not."""
     row = OpenImage.objects.filter(campaign=campaign, image=image).first()
     if row is not None:
         return tuple(mention_from(mention) for mention in row.mentions)
@@ -135,7 +134,7 @@ def _mentions(campaign: Campaign, image: Image) -> tuple[Mention, ...]:
 
 
 def _seen(image: Image, mentions: tuple[Mention, ...]) -> ReviewPage:
-    """The picture and its captions, every mention with a number of its own."""
+    """Return the picture and its captions, with a number for every mention."""
     numbers = {mention.id: number for number, mention in enumerate(mentions, 1)}
     size = (image.width, image.height) if image.width and image.height else size_of(image)
     return ReviewPage(

@@ -1,4 +1,4 @@
-"""Pages of a campaign's control items: what there is, adding from files, layers or agreement, retiring."""
+"""Pages of a campaign's control items: the list; adding from files, layers or agreement; retiring."""
 
 from dataclasses import dataclass
 
@@ -27,9 +27,9 @@ from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_frame, layers_open, query_string
 from annotation.web.staff.wording import PURPOSES, SOURCES, answer_in_words, kind_in_words, kinds_in_words
 
-#: Control items on a page.
+#: Number of control items on a page.
 _PAGE = 40
-#: Operations that the page has a form for, and the fields that it shows of them.
+#: Operations with a form on the page, and the fields that it shows of them.
 _FORMS = {
     "import_controls": ("file",),
     "promote_answers": ("kind", "at_least", "purpose"),
@@ -40,7 +40,7 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """A control item as a line: the words it is about, its answer, and how many of those asked gave it."""
+    """A control item as a line: its words, its answer, and how many answers of workers were right."""
 
     row: Control
     kind: str
@@ -55,7 +55,7 @@ class ItemRow:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """What control items there are, counted and one by one, and the ways to add more."""
+    """Show the control items, counted and one by one, and the ways to add more."""
     kind, purpose = request.GET.get("kind", ""), request.GET.get("purpose", "")
     kind = kind if kind in TASK_TYPES else ""
     purpose = purpose if purpose in PURPOSES else ""
@@ -100,7 +100,7 @@ def control_item_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _forms(request: HttpRequest, campaign: Campaign) -> dict[str, RequestForm]:
-    """The forms of the ways to add items, which offer the layers and the splits that there are."""
+    """Return the forms of the ways to add items, with the existing layers and splits."""
     layers = [layer.name for layer in layers_open(request, campaign) if layer.name != campaign.name]
     choices = {"layer": layers, "split": split_names(campaign.corpus)}
     forms = {}
@@ -114,7 +114,7 @@ def _forms(request: HttpRequest, campaign: Campaign) -> dict[str, RequestForm]:
 
 
 def _counts(campaign: Campaign) -> list[tuple[str, list[str]]]:
-    """Kind -> for each purpose how many items there are of each answer, in words."""
+    """Return by kind the number of items of each answer, for each purpose, in words."""
     strata: dict[str, dict[str, list[str]]] = {}
     for (kind, purpose, answer), items in control_item_counts(campaign).items():
         of = strata.setdefault(kind, {purpose_key: [] for purpose_key in PURPOSES})
@@ -144,7 +144,7 @@ def _item_rows(rows: list[Control]) -> list[ItemRow]:
 
 
 def _about(row: Control) -> tuple[str, ...]:
-    """The words that an item is about: mentions, the sentence to be judged, or a page's true captions."""
+    """Return the words of an item: mentions, the sentence to be judged, or a page's true captions."""
     if (words := TASK_TYPES.get(row.kind).words_of_item(row.content, row.known)) is not None:
         return words
     question = question_from(row.kind, row.key, row.content)
@@ -152,7 +152,7 @@ def _about(row: Control) -> tuple[str, ...]:
 
 
 def _words(mention: str, image: int) -> str:
-    """The words of a mention's id."""
+    """Return the words of a mention's id."""
     number, _colon, span = mention.partition(":")
     start, end = map(int, span.split("-"))
     return " ".join(displayed_image(image).captions[int(number)].words[start:end])

@@ -1,4 +1,4 @@
-"""A corpus taken away, or one of its pictures: what would go, and why it may not."""
+"""Deleting a corpus, or withdrawing one of its pictures: what would be removed, and what prevents it."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from annotation.common.operations import operation_named
 from annotation.common.roles import RESEARCHER
 from annotation.datasets.deleting import why_corpus_kept
 from annotation.models import Corpus, Image, PhraseMarks
-from annotation.moderation.withdrawing import why_picture_kept
+from annotation.moderation.withdrawn_pictures import why_picture_kept
 from annotation.web.common.access import CORPUS_OF_ADDRESS, account_of, for_roles_on
 from annotation.web.common.request_forms import RequestForm
 
@@ -20,7 +20,8 @@ from annotation.web.common.request_forms import RequestForm
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, RESEARCHER)
 def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
-    """Its licence, its phrases, and what can be taken away: all where nothing uses it, or one picture."""
+    """Show a corpus's licence, its phrases, and what can be removed: all if nothing uses it, or one
+    picture."""
     layer = campaigns.gold_layer(corpus)
     unmarked = corpus.images.filter(phrase_marks=None).order_by("position")
     about = {
@@ -40,7 +41,7 @@ def corpus_manage(request: HttpRequest, corpus: Corpus) -> HttpResponse:
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, RESEARCHER)
 def picture_withdraw(request: HttpRequest, corpus: Corpus) -> HttpResponse:
-    """The picture of an image, to be looked at before it is withdrawn."""
+    """Show the picture of an image before it is withdrawn."""
     key = request.GET.get("image", "").replace("\0", "")
     image = Image.objects.filter(corpus=corpus, key=key.strip()).first()
     if image is None:

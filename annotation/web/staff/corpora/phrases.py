@@ -1,4 +1,4 @@
-"""An image's captions word by word: somebody marks which words are phrases."""
+"""An image's captions word by word, to mark phrases by hand."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ from annotation.web.corpus.inspection import inspect
 
 @dataclass(frozen=True, slots=True)
 class WordView:
-    """A word of a caption; in a phrase with the number of its colour (0: in none), at either end of it."""
+    """A word of a caption; in a phrase, the number of its colour (0: in none), and whether it is at either
+    end of it."""
 
     text: str
     hue: int = 0
@@ -32,7 +33,7 @@ class WordView:
 @require_safe
 @for_roles_on(CORPUS_OF_ADDRESS, RESEARCHER)
 def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpResponse:
-    """The phrases of an image; the form marks others, or goes back to those that are found."""
+    """Show the phrases of an image; the form marks others, or restores the automatic ones."""
     image = image_in(corpus, key)
     before, after = browse.neighbours(image, None, Filter())
     captions, phrases = browse.captions_by_number(image), phrases_of(image)
@@ -52,7 +53,7 @@ def image_phrases(request: HttpRequest, corpus: Corpus, key: str) -> HttpRespons
 
 
 def _words(captions: Sequence[Caption], mentions: Iterable[Mention]) -> Iterator[list[WordView]]:
-    """The words of each caption, in turn."""
+    """Return the words of each caption."""
     of: dict[int, list[Mention]] = {}
     for mention in mentions:
         of.setdefault(mention.caption, []).append(mention)

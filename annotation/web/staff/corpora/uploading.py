@@ -1,6 +1,6 @@
-"""A corpus by page: files are sent in parts, looked at, and imported as a job.
+"""Upload of a corpus: files are sent in parts, checked, and imported as a job.
 
-The script `upload.js` begins it and sends the parts by the API; a cut upload goes on where it stopped.
+The script `upload.js` begins it and sends the parts by the API; an interrupted upload resumes.
 """
 
 import math
@@ -31,7 +31,7 @@ from annotation.web.staff.job_lines import job_line
 from phrasebox.balance import BalanceSheet
 
 _NO_UPLOAD = gettext_lazy("There is no such upload: it expired, or it is somebody else’s.")
-#: Sorts of problems in words.
+#: Labels of sorts of problems.
 SORTS_IN_WORDS = {
     BAD_LINE: gettext_lazy("bad line"),
     BAD_PICTURE: gettext_lazy("corrupt picture"),
@@ -45,7 +45,7 @@ SORTS_IN_WORDS = {
 @never_cache
 @for_roles_of_server(RESEARCHER)
 def upload_list(request: HttpRequest) -> HttpResponse:
-    """The page that begins an upload, and the account's own uploads that are not over."""
+    """Show the page that begins an upload, and the account's unfinished uploads."""
     own_uploads = uploads.uploads_of(account_of(request))
     about = {
         "uploads": [(upload, _percent(upload)) for upload in own_uploads],
@@ -59,7 +59,7 @@ def upload_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 @for_roles_of_server(RESEARCHER)
 def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
-    """One upload: how far it is, what it holds, all that is wrong with it, and its import."""
+    """Show one upload: its progress, its content, its problems, and its import."""
     job = newest_upload_job(account_of(request), key)
     if job is not None and job.kind == IMPORT_UPLOAD and job.state == Job.DONE:
         name = job.result["corpus"]
@@ -87,7 +87,7 @@ def upload_detail(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 @for_roles_of_server(RESEARCHER)
 def upload_preview(request: HttpRequest, key: str, number: int) -> HttpResponseBase:
-    """The small picture of a row of the preview."""
+    """Serve the small picture of a row of the preview."""
     return _file(preview_picture(_upload_of(request, key), number), "image/jpeg")
 
 
@@ -99,7 +99,7 @@ def _file(file: Path, content_type: str) -> HttpResponseBase:
 
 
 def _upload_of(request: HttpRequest, key: str) -> Upload:
-    """The upload of an address; those of others are not there."""
+    """Return the caller's upload of an address; those of others raise Http404."""
     try:
         return uploads.upload_of(account_of(request), key)
     except uploads.NoSuchUpload:
@@ -112,7 +112,7 @@ def _percent(upload: Upload) -> int:
 
 
 def _in_words(job: Job) -> dict[str, Any]:
-    """What a check came to, as the page shows it."""
+    """Return the result of a check for the page."""
     result: dict[str, Any] = job.result
     problems = [{**problem, "sort": SORTS_IN_WORDS[problem["sort"]]} for problem in result["problems"]]
     sheet = read_result(BalanceSheet, result["sheet"])

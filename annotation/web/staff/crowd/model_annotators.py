@@ -1,4 +1,4 @@
-"""The page of a campaign's model annotators: what people said of their boxes, a new one, and training one
+"""The page of a campaign's model annotators: people's verdicts on their boxes, adding one, and training one
 now."""
 
 import re
@@ -28,7 +28,7 @@ from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, c
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def model_annotator_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """The model annotators of a campaign, the newest first."""
+    """List the model annotators of a campaign, the newest first."""
     settings = settings_of(campaign.settings).model_annotator
     reports = model_annotator_reports(campaign)
     saving = model_annotator_saving(campaign, reports)
@@ -56,7 +56,8 @@ def model_annotator_list(request: HttpRequest, campaign: Campaign) -> HttpRespon
 
 
 def source_in_words(source: str) -> str:
-    """What a model annotator learnt from last, which is stored in English, in the reader's language."""
+    """Return the source of a model annotator's last training, which is stored in English, in the reader's
+    language."""
     if match := re.fullmatch(r"(\d+) finished images(?:, from proposer (\S+) on)?", source):
         images, proposer = int(match[1]), match[2]
         images_text = ngettext("%(number)s finished image", "%(number)s finished images", images) % {

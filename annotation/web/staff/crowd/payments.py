@@ -1,4 +1,4 @@
-"""The page of a campaign's payments: what is due, paying it, bonuses, history, lists for crowd platforms.
+"""The page of a campaign's payments: amounts due, payments, bonuses, history, lists for crowd platforms.
 
 Its forms are those of operations.
 """
@@ -24,13 +24,13 @@ from annotation.workers import approvals, payments
 from annotation.workers.payments import Due
 from annotation.workers.platform_visits import PROVIDERS
 
-#: Workers on a page who are due something, and lines of a history.
+#: Number of workers with an amount due on a page, and of lines of a history.
 _DUE, _HISTORY = 50, 30
 
 
 @dataclass(frozen=True, slots=True)
 class _Owed:
-    """A worker's line: their account, and its amounts as texts."""
+    """A worker's line: the account, and its amounts as texts."""
 
     account: Due
     earned: str
@@ -44,7 +44,7 @@ class _Owed:
 @never_cache
 @for_roles_on(CAMPAIGN_OF_ADDRESS, RESEARCHER)
 def payments_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """What everybody is due, the payments and bonuses so far, and what can be done about them."""
+    """Show all amounts due, the payments and bonuses so far, and their forms."""
     pay = settings_of(campaign.settings).pay
     accounts = payments.due_accounts(campaign=campaign)
     owed = [account for account in accounts if account.due]
@@ -98,7 +98,7 @@ def _owed(account: Due, currency: str) -> _Owed:
 
 
 def _newest(rows: Any, before: int) -> list[Any]:
-    """A page of a history and one more, the newest first; those before a number where it is given."""
+    """Return a page of a history and one more row, the newest first; those before a number if it is set."""
     older = rows.filter(pk__lt=before) if before else rows
     return list(older.select_related("worker").order_by("-pk")[: _HISTORY + 1])
 

@@ -1,4 +1,4 @@
-"""A campaign's four charts, each with a sentence that says what it means, and its data as a table."""
+"""A campaign's four charts, each with a sentence that explains it, and its data as a table."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.series import CampaignSeries, SeriesPoint
 from annotation.web.staff.campaign_tables import agreement_rows
 
-#: A step from which on a day says enough of a time.
+#: From this step on, the day is precise enough for a time.
 _DAYS = timedelta(hours=20)
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart: its key, its title, its drawing as SVG ("" where there is nothing to draw yet), what it means
+    """A chart: its key, its title, its drawing as SVG ("" if there is nothing to draw yet), its explanation
     in a sentence, and its data: heads and rows of texts."""
 
     key: str
@@ -40,8 +40,7 @@ class Chart:
 
 
 def campaign_charts(series: CampaignSeries, *, paid: bool, timed: bool) -> list[Chart]:
-    """The charts of a campaign; that of cost where it is `paid`, none of speed where answers took no time
-    (`timed` is false)."""
+    """Return the charts of a campaign; that of cost only if it is `paid`, that of speed only if `timed`."""
     charts = [_answers(series)] if timed else []
     charts.append(_images(series, timed=timed))
     if paid:
@@ -157,7 +156,7 @@ def _times(points: Sequence[SeriesPoint], end: SeriesPoint | None) -> list[datet
 
 
 def _axis_time(times: Sequence[datetime]) -> Callable[[datetime], str]:
-    """How times are written below an axis: by the hour within a day, else by the day."""
+    """Return the format of times below an axis: by the hour within a day, else by the day."""
     span = max(times) - min(times)
     if span <= _DAYS:
         return lambda at: date_format(timezone.localtime(at), "TIME_FORMAT")
@@ -177,5 +176,5 @@ def _whole(number: float) -> str:
 
 
 def _amount(number: float) -> str:
-    """An amount beside an axis, as short as it is exact."""
+    """Return an amount beside an axis, as short as possible without loss."""
     return number_format(f"{number:.2f}".rstrip("0").rstrip("."), force_grouping=True)

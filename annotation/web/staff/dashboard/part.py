@@ -1,8 +1,8 @@
-"""The part of a campaign's page that keeps itself up to date, and its tag.
+"""The self-refreshing part of a campaign's page, and its ETag.
 
-As long as the tag is the same, a page that asks for the part gets an empty answer (304), for a few small
+As long as the ETag is the same, a request for the part gets an empty response (304), after a few small
 queries. The part is rendered again after an answer or an act, and every few minutes, since some alarms depend
-on the time alone; at most every ten seconds, however many people look at it and however fast answers come.
+on time alone; at most every ten seconds, however many readers and answers there are.
 """
 
 import hashlib
@@ -36,13 +36,13 @@ from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, campaign_fr
 from annotation.web.staff.campaign_tables import acts_next, key_figures
 from annotation.web.staff.dashboard.charts import campaign_charts
 
-#: Seconds for which a part is not made again whatever happens, and those after which it is in any case.
+#: Minimum age in seconds before a part is rendered again, and maximum age.
 HELD, OUTDATED_AFTER = 10, 300
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedPart:
-    """A part as it was made: its tag, when its newest answer came, and when it was made."""
+    """A rendered part: its ETag, the time of its newest answer, and its own time."""
 
     html: str
     tag: str
@@ -53,10 +53,10 @@ class _CachedPart:
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
 def campaign_dashboard(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
-    """A campaign's charts: a page by itself, or with `part=1` the part alone, for a page that is open."""
+    """Show a campaign's charts: as a page, or with `part=1` only the part, for an open page."""
     cached = _part(request, campaign)
     if request.GET.get("part") != "1":
-        # A template wrote it, which escaped what is not its own.
+        # Rendered by a template, which escapes all foreign text.
         about = campaign_frame(request, campaign, "overview", part=mark_safe(cached.html))
         return render(request, "annotation/staff/dashboard.html", about)
     answer = HttpResponse(cached.html)
@@ -66,19 +66,19 @@ def campaign_dashboard(request: HttpRequest, campaign: Campaign) -> HttpResponse
 
 
 def _part(request: HttpRequest, campaign: Campaign) -> _CachedPart:
-    """The part as the caller may see it, made now or kept."""
+    """Return the part for the caller, rendered now or cached."""
     account = account_of(request)
     sees = {
         "runs": account.has_role(RESEARCHER, on=campaign.scope),
         "adds": account.has_role(RESEARCHER, on=WHOLE_SERVER),
     }
-    # Ids alone are used again by databases that are thrown away.
+    # Temporary databases reuse ids, so an id alone is not enough.
     version = f"{campaign.pk}-{campaign.created_at.timestamp()}-{campaign.revision}-{newest_act(campaign)}"
     key = f"dashboard-{version}-{get_language()}-{'-'.join(name for name, may in sees.items() if may)}"
     newest = newest_answer_at(campaign)
     cached: _CachedPart | None = cache.get(key)
     now = time.time()
-    # A clock that was set back makes it again.
+    # It is rendered again after a clock was set back.
     if cached is not None and 0 <= now - cached.created_at < (
         OUTDATED_AFTER if cached.newest == newest else HELD
     ):
@@ -108,7 +108,7 @@ def _render(campaign: Campaign, *, runs: bool, adds: bool) -> str:
             unchecked_kinds=unchecked_kinds(campaign),
             timed=not campaign.simulated,
         ),
-        # Drawn here, and cleaned (`annotation.figures.svg`).
+        # Drawn here, and sanitized (`annotation.figures.svg`).
         "charts": [replace(chart, svg=mark_safe(chart.svg)) for chart in charts],
     }
     return render_to_string("annotation/staff/_dashboard.html", about)

@@ -1,4 +1,4 @@
-"""The list of everybody who can sign in, one account, and what an admin does about it."""
+"""The list of all accounts, one account, and an admin's acts on it."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
 from annotation.workers.accounts import second_factor
 
-#: Accounts on a page.
+#: Number of accounts on a page.
 PEOPLE_PER_PAGE = 50
-#: Roles of one account that the list shows.
+#: Maximum number of roles of one account in the list.
 _MOST_ROLES = 5
 _SORTS = {
     "name": SortColumn(gettext_lazy("User name"), "username"),
@@ -35,7 +35,7 @@ _SORTS = {
 @never_cache
 @for_admins
 def people_list(request: HttpRequest) -> HttpResponse:
-    """Accounts, searched, filtered, sorted and paged by the address; and who must have a second factor."""
+    """List accounts; and the rule for second factors."""
     kind = request.GET.get("who", "")
     kind = kind if kind in PEOPLE_KINDS else STAFF
     state = request.GET.get("state", "")
@@ -68,7 +68,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 @for_admins
 def person_detail(request: HttpRequest, account: int) -> HttpResponse:
-    """One account: how it stands, its roles, and what can be done about it."""
+    """Show one account: its state, its roles, and what can be done about it."""
     person, caller = _account(account), account_of(request)
     about: dict[str, Any] = {
         "person": person,
@@ -91,7 +91,7 @@ def _account(number: int) -> Account:
 
 
 def _first_roles(row: Account) -> tuple[list[Any], int]:
-    """The first roles of an account, and how many more there are."""
+    """Return the first roles of an account, and the number of others."""
     held = list(row.roles.all())
     return held[:_MOST_ROLES], max(0, len(held) - _MOST_ROLES)
 

@@ -1,4 +1,4 @@
-"""The audit of the whole server, for its admins."""
+"""The audit log of the whole server, for its admins."""
 
 from typing import Any, NamedTuple
 
@@ -16,9 +16,9 @@ from annotation.web.common.filters import query_number
 from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.wording import ACTS, done_by
 
-#: Lines on a page.
+#: Number of lines on a page.
 AUDIT_PER_PAGE = 100
-#: What a line names, in words; others by the name under which they are kept.
+#: Labels of a line's fields; others have their stored name.
 _KEYS = {
     "account": gettext_lazy("account"),
     "role": gettext_lazy("role"),
@@ -39,14 +39,14 @@ _KEYS = {
     "tokens": gettext_lazy("tokens ended"),
     "reason": gettext_lazy("reason"),
 }
-#: What a page does not show of a line: it tells things apart for programs, which read it by API.
+#: Fields of a line that the page hides: they distinguish things for programs, which read them by the API.
 _HIDDEN_FIELDS = ("digest", "because")
-#: Characters of a value that are shown.
+#: Maximum number of characters of a value that are shown.
 _LONGEST = 200
 
 
 class WordedLine(NamedTuple):
-    """A line in words: the entry, who did it, what they did, and what about."""
+    """A line in words: the entry, the actor, the act, and its subject."""
 
     entry: AuditEntry
     who: str
@@ -57,7 +57,7 @@ class WordedLine(NamedTuple):
 @require_safe
 @for_admins
 def audit_page(request: HttpRequest) -> HttpResponse:
-    """Who did what, the newest first; filtered and paged by the address."""
+    """List who did what, the newest first."""
     group = request.GET.get("group", "")
     group = group if group in AUDIT_GROUPS else ""
     account, campaign = (
@@ -93,7 +93,7 @@ def _line(entry: AuditEntry) -> WordedLine:
 
 
 def _by_nobody(entry: AuditEntry) -> str:
-    """Who did what no account is named for: a worker, who has a pseudonym here, or the command line."""
+    """Return the actor of an act without an account: a worker, by pseudonym, or the command line."""
     return str(entry.about["worker"]) if entry.act == AuditEntry.CHANGE_ANSWER else done_by(entry)
 
 

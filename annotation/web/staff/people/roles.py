@@ -1,4 +1,5 @@
-"""The page of roles: who holds what, for what; granting, revoking, inviting. For admins of everything."""
+"""The page of roles: who has which, for what; granting, revoking, inviting. For admins of the whole
+server."""
 
 from typing import Any
 
@@ -20,7 +21,7 @@ from annotation.web.common.lists import SortColumn, list_page
 from annotation.web.common.request_forms import RequestForm
 from annotation.workers.accounts import inviting
 
-#: Grants, and invitations, on a page.
+#: Number of grants, and of invitations, on a page.
 ROLES_PER_PAGE = 50
 _SORTS = {
     "name": SortColumn(gettext_lazy("User name"), "account__username"),
@@ -35,7 +36,7 @@ _INVITATION_SORTS = {
 @require_safe
 @for_admins
 def role_list(request: HttpRequest) -> HttpResponse:
-    """Roles that are granted, and invitations that wait, each searched, sorted and paged by the address.
+    """List granted roles, and pending invitations.
 
     People who came by a link or a study are on their campaign's page of workers.
     """
@@ -67,7 +68,7 @@ def role_list(request: HttpRequest) -> HttpResponse:
                 operation_named(name),
                 account_of(request),
                 initial={"role": RESEARCHER},
-                ids=f"{name}_%s",  # of two forms
+                ids=f"{name}_%s",  # for two forms
             )
             for name in ("grant_role", "invite_staff")
         },
@@ -81,7 +82,7 @@ def _address(request: HttpRequest, row: StaffInvitation) -> str:
 
 
 def _delivery(job: Job | None) -> str:
-    """What became of an invitation's e-mail."""
+    """Return the state of an invitation's e-mail."""
     if job is None:
         return ""
     if job.state == Job.DONE:

@@ -1,4 +1,4 @@
-"""The page of notifications: alarms by e-mail, and the webhooks of what one is a researcher for."""
+"""The page of notifications: alarms by e-mail, and the webhooks of a researcher's scopes."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,9 +17,9 @@ from annotation.web.common.access import account_of, for_roles
 from annotation.web.common.filters import query_number
 from annotation.web.common.request_forms import RequestForm
 
-#: Events in words.
+#: Labels of events.
 EVENTS_IN_WORDS = {**hooks.EVENT_NAMES, hooks.TEST_EVENT: gettext_lazy("a test")}
-#: Webhooks on a page.
+#: Maximum number of webhooks on a page.
 _MOST_HOOKS = 50
 
 
@@ -27,7 +27,7 @@ _MOST_HOOKS = 50
 @never_cache
 @for_roles(RESEARCHER)
 def notification_list(request: HttpRequest) -> HttpResponse:
-    """The account's webhooks and alarms, and the forms for more."""
+    """Show the account's webhooks and alarms, and the forms for more."""
     account = account_of(request)
     before = query_number(request.GET, "before")
     webhooks = hooks.webhooks_of(account, RESEARCHER).order_by("-pk")
@@ -51,12 +51,12 @@ def notification_list(request: HttpRequest) -> HttpResponse:
 
 
 def events_in_words(events: list[str]) -> list[str]:
-    """The events of a webhook, in words."""
+    """Return the labels of a webhook's events."""
     return [str(EVENTS_IN_WORDS.get(event, event)) for event in events]
 
 
 def _form(name: str, account: Account) -> RequestForm:
-    """A form about the whole server, or about the first thing that an account is a researcher for."""
+    """Return a form about the whole server, or about the first scope of a researcher's account."""
     initial = {}
     if not account.has_role(RESEARCHER, on=WHOLE_SERVER):
         for kind, rows in (("corpus", CORPORA.rows), ("campaign", CAMPAIGNS.rows)):

@@ -1,4 +1,4 @@
-"""The page of the server, for admins of everything: what needs attention, jobs, periodic work, disk, backups,
+"""The page of the server, for admins of the whole server: alarms, jobs, periodic work, disk, backups,
 e-mail."""
 
 from typing import Any
@@ -20,14 +20,14 @@ from annotation.web.common.filters import query_number
 from annotation.web.staff.campaign_pages import query_string
 from annotation.web.staff.job_lines import JobView, job_line
 
-#: Jobs on the page.
+#: Number of jobs on the page.
 _JOBS = 20
 
 
 @require_safe
 @for_admins
 def server_state(request: HttpRequest) -> HttpResponse:
-    """All about the server that its admins need to see."""
+    """Show the state of the server."""
     server = show_server(ServerRequest(), OperationContext())
     state = request.GET.get("state", "")
     state = state if state in JOB_STATES else ""
@@ -52,7 +52,7 @@ def server_state(request: HttpRequest) -> HttpResponse:
 
 
 def _jobs(state: str, before: int | None) -> tuple[list[JobView], int | None]:
-    """The newest jobs before a number, and the number where the next page begins, if there is one."""
+    """Return the newest jobs before a number, and the number where the next page begins, if there is one."""
     jobs = Job.objects.select_related("campaign", "corpus", "created_by").order_by("-pk")
     if state:
         jobs = jobs.filter(state=state)
@@ -64,7 +64,7 @@ def _jobs(state: str, before: int | None) -> tuple[list[JobView], int | None]:
 
 
 def _subscription(request: HttpRequest) -> AlarmSubscription | None:
-    """By what the caller gets alarms of the whole server."""
+    """Return the caller's subscription to alarms of the whole server."""
     subscriptions = alarms.subscriptions_of(account_of(request))
     return next((row for row in subscriptions if row.scope == WHOLE_SERVER), None)
 

@@ -24,7 +24,7 @@ WEBHOOK_OF_ADDRESS = AddressedThing(
     lambda number: hooks.webhooks_of(None).filter(pk=min(int(number), LARGEST_ID)).first(),
     gettext_lazy("There is no webhook %(name)s here."),
 )
-#: Why an attempt failed, in words.
+#: Labels of the reasons why an attempt failed.
 FAILURES_IN_WORDS = {
     OFF: gettext_lazy("not sent: the webhook was off, or its owner no longer a researcher"),
     sending.ADDRESS: gettext_lazy("not sent to this address"),
@@ -41,7 +41,7 @@ _LINES = 50
 @never_cache
 @for_roles_on(WEBHOOK_OF_ADDRESS, RESEARCHER)
 def webhook_detail(request: HttpRequest, webhook: Webhook) -> HttpResponse:
-    """One webhook, and the newest lines of its log."""
+    """Show one webhook, and the newest lines of its log."""
     before = query_number(request.GET, "before")
     deliveries = webhook.deliveries.order_by("-pk")
     rows = list((deliveries.filter(pk__lt=before) if before else deliveries)[: _LINES + 1])
@@ -74,7 +74,7 @@ def webhook_detail(request: HttpRequest, webhook: Webhook) -> HttpResponse:
 
 
 def failure_in_words(error: str) -> str:
-    """Why an attempt failed, as it is kept, in words."""
+    """Return why an attempt failed, from its stored form, in words."""
     why, _colon, detail = error.partition(": ")
     text = str(FAILURES_IN_WORDS.get(why, why))
     return f"{text} ({detail})" if detail else text

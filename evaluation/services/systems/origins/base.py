@@ -41,7 +41,7 @@ Matrices = Iterator[tuple[str, ScoreMatrix]]
 @dataclass(frozen=True, slots=True)
 class Origin:
     """An origin. `title` and `explained` are translated. `stored` is the kind of model stored for such a
-    system, "" for none; `matrices` computes the rankings, None where such systems cannot rank."""
+    system, "" for none; `matrices` computes the rankings, None if such systems cannot rank."""
 
     key: str
     title: Any

@@ -45,7 +45,7 @@ def _of_scores(file: Path, stored: Stored) -> ScoreMatrix:
 
 
 def _matrices(wish: RankRequest, *, kind: str, whole: Callable[[Path, Stored], ScoreMatrix]) -> Matrices:
-    """Yield the stored scores for the requested split; raises FormatError where some are missing.
+    """Yield the stored scores for the requested split; raises FormatError if some are missing.
 
     Without a split, all stored images are ranked.
     """

@@ -163,7 +163,7 @@ class BoxProposer:
         return proposals
 
     def save(self, folder: Path, metadata: dict[str, Any] | None = None) -> None:
-        """Write it to a new folder; raises FileExistsError where it exists."""
+        """Write it to a new folder; raises FileExistsError if it exists."""
         arrays = {name: tensor.cpu().numpy() for name, tensor in self._network().state_dict().items()}
         for (prefix, *_), closer in zip(_CLOSE_UP, self.closer_, strict=False):
             arrays |= {prefix + name: tensor.cpu().numpy() for name, tensor in closer.state_dict().items()}

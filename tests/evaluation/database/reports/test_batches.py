@@ -8,7 +8,7 @@ import pytest
 
 from annotation.common.operations import OperationContext
 from annotation.models import TrustState, Worker
-from annotation.moderation.discarding import discard_worker
+from annotation.moderation.worker_status import withdraw_worker_answers
 from evaluation.models import QrelsRow, QrelsSnapshot, Report
 from evaluation.services.batches.collecting import collect
 from evaluation.services.batches.launching import launch
@@ -92,7 +92,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     assert before["findings"]["batch"]["judges"] == len(answered)
     assert building.build_report(request_of(names, batch="first"), OperationContext()).unchanged
     now.update(known=10, right=5)
-    discard_worker(
+    withdraw_worker_answers(
         campaign=batch.campaign,
         worker=Worker.objects.get(pseudonym=gone).pk,
         reason="clicked without looking",
@@ -100,7 +100,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     report = building.build_report(request_of(names, batch="first", replace=True), OperationContext())
     assert f"batch judges is {len(others)}, was {len(answered)}" in report.changes
     batch_findings = report_json()["findings"]["batch"]
-    assert (batch_findings["judges"], batch_findings["unused"], batch_findings["discarded"]) == (
+    assert (batch_findings["judges"], batch_findings["unused"], batch_findings["withdrawn"]) == (
         len(others),
         ["5 of 10 control items right"],
         ["clicked without looking"],
@@ -111,10 +111,10 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     requested, askable = batch.numbers["selected"], batch.numbers["askable"]
     assert 0 < requested < askable
     assert (rows["asked"], rows["that could be asked, in rounds"]) == (str(requested), str(askable))
-    assert rows["judges discarded, their answers withdrawn"] == "1"
+    assert rows["judges whose answers were withdrawn"] == "1"
     assert section["remarks"][:2] == [
         "Judges left out: 5 of 10 control items right.",
-        "Judges discarded: clicked without looking.",
+        "Answers withdrawn: clicked without looking.",
     ]
     # What is shown of a batch is an input, texts as well, though every count is the same.
     now.update(known=20, right=10)

@@ -1,11 +1,10 @@
-"""What a researcher does about a worker: take them off, let them back, withdraw and restore their judgments;
-and about a control item that proved wrong.
+"""A researcher's acts on workers: suspend, reinstate, withdraw and restore their judgments; and on a wrong
+control item.
 
-Withdrawn judgments stay stored and paid, and no fold reads them. The images concerned are folded
-again one by one, so that what they ask and show is what the others' judgments say, whatever the
-worker had answered. Both ways are made of steps that may be repeated: what died half-way is
-finished by asking for it again. Where one way is asked for while the other runs, the later one wins: the
-earlier stops at the next image.
+Withdrawn judgments stay stored and paid, and no fold reads them. The images concerned are folded again one by
+one, so that their questions and results depend only on the others' judgments. Both directions consist of
+steps that may be repeated: an interrupted act is finished by repeating it. If one direction starts while the
+other runs, the later one wins: the earlier stops at the next image.
 
 Locks: the campaign, image by image, then trust states in the order of their ids.
 """
@@ -44,8 +43,8 @@ from annotation.protocol.questions import CONTROL
 from annotation.protocol.trust import (
     QUALIFICATION,
     SUSPENDED,
-    Entered,
-    Examined,
+    QualificationTaken,
+    WorkerJoined,
     trust_after,
     trust_after_or_same,
 )
@@ -57,21 +56,21 @@ from annotation.quality.controls.authoring import raise_revision
 from annotation.queue import image_state, leases, task_rows
 from phrasebox.errors import PhraseboxError
 
-#: Images looked for at a time.
+#: Number of images queried at a time.
 _CHUNK = 200
 
 _Progress = Callable[[int, int], object]
 
 
 class CannotDo(PhraseboxError):
-    """Something that cannot be done about this worker; one line with the remedy."""
+    """An act that is impossible for this worker; one line with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What withdrawing or restoring came to: judgments and images changed now, drawers whose trust state
-    changed with it, control items retired for it, and what these are; `overtaken` are the kinds at which it
-    stopped, because the opposite was asked for meanwhile."""
+    """Result of withdrawing or restoring: the numbers of changed judgments and images, of drawers whose trust
+    state changed with it, of control items retired for it, and the names of these; `overtaken` are the kinds
+    at which it stopped, because the opposite was requested meanwhile."""
 
     kinds: tuple[str, ...]
     judgments: int
@@ -83,14 +82,15 @@ class Done:
 
 
 def worker_named(pseudonym: str, campaign: Campaign) -> int:
-    """The id of the worker of that pseudonym who has a trust state in the campaign. Raises CannotDo."""
+    """Return the id of the worker of that pseudonym who has a trust state in the campaign. Raises
+    CannotDo."""
     worker = Worker.objects.filter(pseudonym=pseudonym, trust_states__campaign=campaign).first()
     if worker is None:
         raise CannotDo(f"campaign {campaign.name!r} has no worker {pseudonym!r}")
     return worker.pk
 
 
-def discard_worker(
+def withdraw_worker_answers(
     *,
     campaign: Campaign,
     worker: int,
@@ -99,10 +99,12 @@ def discard_worker(
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> Done:
-    """Withdraw a worker's judgments of a kind (None: all) and take them off it. A suspension stays beside it.
+    """Withdraw a worker's judgments of a kind (None: all) and remove them from it. A suspension is
+    independent.
 
-    Their answers on the way are stored as withdrawn. Drawers whose boxes they judged, and control items
-    promoted with their votes, are looked at again. `progress` is told images done and in all.
+    Answers that arrive later are stored as withdrawn. Drawers whose boxes they judged, and control items
+    promoted with their votes, are checked again. `progress` is called with the number of images done and in
+    all.
     """
     kinds = _kinds(campaign, kind, worker)
     _check_reason(reason)
@@ -113,7 +115,7 @@ def discard_worker(
             row.withdrawn_at, row.withdrawn_reason = database.now(), reason
             row.save(update_fields=["withdrawn_at", "withdrawn_reason"])
         if fresh:
-            _record("discard_worker", campaign, worker, fresh, actor, reason=reason)
+            _record("withdraw_worker_answers", campaign, worker, fresh, actor, reason=reason)
     held = Assignment.objects.filter(
         campaign=campaign, worker=worker, kind__in=kinds, state=Assignment.LEASED
     ).values_list("id", flat=True)
@@ -125,12 +127,12 @@ def discard_worker(
     )
     marked.retired += Control.objects.filter(pk__in=voted_on).select_related("image").order_by("pk")
     retire_control_items(campaign=campaign, controls=voted_on, actor=actor)
-    # What was counted meanwhile saw some images as they had been.
+    # Figures that were cached meanwhile saw some images in their old state.
     raise_revision(campaign)
     return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
 
 
-def restore_worker(
+def restore_worker_answers(
     *,
     campaign: Campaign,
     worker: int,
@@ -138,10 +140,10 @@ def restore_worker(
     actor: Account | None = None,
     progress: _Progress = lambda done, total: None,
 ) -> Done:
-    """Undo `discard_worker`: the judgments count again, in the order in which they came, and the worker is
-    back, unless they are suspended.
+    """Undo `withdraw_worker_answers`: the judgments count again, in their original order, and the worker is
+    active again, unless they are suspended.
 
-    Control items that were retired stay so; those that the judgments contradict now go too.
+    Control items that were retired stay so; those that the judgments contradict now are retired, too.
     """
     kinds = _kinds(campaign, kind, worker)
     with database.writing():
@@ -151,7 +153,7 @@ def restore_worker(
             row.withdrawn_at, row.withdrawn_reason = None, ""
             row.save(update_fields=["withdrawn_at", "withdrawn_reason"])
         if back:
-            _record("restore_worker", campaign, worker, back, actor)
+            _record("restore_worker_answers", campaign, worker, back, actor)
     marked = _mark(campaign, worker, kinds, withdrawn=False, actor=actor, progress=progress)
     raise_revision(campaign)
     return marked.done(kinds, drawers=_retell_drawers(campaign, worker, kinds))
@@ -165,9 +167,10 @@ def suspend_worker(
     reason: str = "",
     actor: Account | None = None,
 ) -> tuple[str, ...]:
-    """Take a worker off a kind (None: all); what they have in hand still counts. The kinds that this changed.
+    """Suspend a worker from a kind (None: all); their leased tasks still count. Return the kinds that this
+    changed.
 
-    The worker reads `reason`.
+    The worker sees `reason`.
     """
     _check_reason(reason)
     with database.writing():
@@ -183,16 +186,16 @@ def suspend_worker(
 def reinstate_worker(
     *, campaign: Campaign, worker: int, kind: str | None = None, actor: Account | None = None
 ) -> tuple[str, ...]:
-    """Let a worker back to a kind (None: all). The kinds that this changed.
+    """Reinstate a worker at a kind (None: all). Return the kinds that this changed.
 
-    Where the rules had suspended them, or they had failed the test as often as it may be taken,
-    their trust state is renewed: a passed test stays, all else counts from here. Raises CannotDo
-    where their judgments are withdrawn.
+    If the rules had suspended them, or they had failed all attempts of the test, their trust state is
+    renewed: a passed test stays, everything else counts from here. Raises CannotDo if their judgments are
+    withdrawn.
     """
     settings = settings_of(campaign.settings)
     changed = []
     with database.writing():
-        # Before new rows are made: a worker cannot be reinstated to a trust state that they never had.
+        # Before rows are created: a worker cannot be reinstated to a trust state that they never had.
         rows = TrustState.objects.select_for_update(no_key=True).filter(
             campaign=campaign, worker=worker, kind__in=_kinds(campaign, kind, worker)
         )
@@ -210,9 +213,9 @@ def reinstate_worker(
                 trust = Pure(row.kind)
                 rules = _rules(campaign, row, settings)
                 if row.entered:
-                    trust = trust_after(trust, Entered(row.entered_tasks, row.entered_approved), rules)
+                    trust = trust_after(trust, WorkerJoined(row.entered_tasks, row.entered_approved), rules)
                 if row.examined_items and not failed:
-                    result = Examined(row.examined_right or 0, row.examined_items)
+                    result = QualificationTaken(row.examined_right or 0, row.examined_items)
                     trust = trust_after_or_same(trust, result, rules)
                 worker_trust.store_trust(row, trust, since=newest or 0, blocked=False, reason="")
             elif row.blocked:
@@ -227,9 +230,9 @@ def reinstate_worker(
 
 
 def disown_control_item(*, campaign: Campaign, control: int, actor: Account | None = None) -> int:
-    """Retire a control item that proved wrong, and tell the trust states of all it had measured without it.
+    """Retire a wrong control item, and recompute without it the trust states that it had measured.
 
-    Returns how many trust states changed. Tests that were taken stay as they ended.
+    Return how many trust states changed. Results of finished tests stay.
     """
     with database.writing():
         answers = Assignment.objects.filter(campaign=campaign, control=control, role=CONTROL)
@@ -262,14 +265,14 @@ def _kinds(campaign: Campaign, kind: str | None, worker: int) -> tuple[str, ...]
 
 
 def _rules(campaign: Campaign, row: TrustState, settings: CampaignSettings) -> TrustSettings:
-    """The trust rules that hold for a worker at a kind."""
+    """Return the trust rules for a worker at a kind."""
     if row.worker.kind == Worker.MODEL:
         return model_trust(settings.trust, settings.model_annotator)
     return qualification.campaign_trust_rules(campaign, row.kind, settings)
 
 
 def _locked(campaign: Campaign, worker: int, kinds: Sequence[str]) -> QuerySet[TrustState]:
-    """The worker's trust states of `kinds`, created where missing, locked in the order of their ids."""
+    """Return the worker's trust states of `kinds`, created if missing, locked in the order of their ids."""
     settings = settings_of(campaign.settings)
     for kind in kinds:
         rules = qualification.campaign_trust_rules(campaign, kind, settings)
@@ -293,7 +296,7 @@ def _record(
 
 @dataclass(slots=True)
 class _Marked:
-    """What marking came to so far."""
+    """The counts of marking so far."""
 
     judgments: int = 0
     images: int = 0
@@ -317,13 +320,13 @@ def _mark(
 ) -> _Marked:
     """Mark the worker's judgments of `kinds`, image by image, and recompute each.
 
-    Kinds whose trust states say the opposite by now are left out, and it ends where no other is left: the act
-    that changed them marks all images itself, since it writes the trust states under the campaign's lock.
+    Kinds whose trust states have the opposite mark by now are skipped, and it ends if no other is left: the
+    act that changed them marks all images itself, since it writes the trust states under the campaign's lock.
     """
     mine: QuerySet[Judgment] = Judgment.objects.filter(campaign=campaign, worker=worker, kind__in=kinds)
     if not withdrawn:
-        # What one person had answered twice stays withdrawn (`joining`); a model annotator may
-        # (`model_annotator.tries`).
+        # Second answers of the same person stay withdrawn (`joining`); a model annotator may have several
+        # (`model_annotators.model_tries`).
         mine = mine.exclude(~Q(worker__kind=Worker.MODEL), assignment__attempt__gt=0)
     left = mine.filter(image__isnull=False, withdrawn=not withdrawn)
     opposite = TrustState.objects.filter(
@@ -358,7 +361,7 @@ def _mark(
 
 
 def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> list[int]:
-    """Control items that were promoted with a vote of this worker among others."""
+    """Return control items that were promoted with a vote of this worker."""
     rows = []
     items = Control.objects.filter(
         campaign=campaign, kind__in=kinds, source=from_answers.PROMOTED_SOURCE, active=True
@@ -372,7 +375,7 @@ def _promoted_with(campaign: Campaign, worker: int, kinds: Sequence[str]) -> lis
 
 
 def _retell_drawers(campaign: Campaign, worker: int, kinds: Sequence[str]) -> int:
-    """Recompute the trust states of those whose boxes the worker judged; how many changed."""
+    """Recompute the trust states of those whose boxes the worker judged; return how many changed."""
     return sum(
         _retell_judged(campaign, worker, judging, judged)
         for judging, judged in judging_kinds()

@@ -11,8 +11,8 @@ from django.db import connections
 
 from annotation import jobs
 from annotation.models import Assignment, AuditEntry, Job, Judgment, Task, TrustState
-from annotation.moderation import control_items, discarding
-from annotation.moderation.discarding import CannotDo
+from annotation.moderation import control_items, worker_status
+from annotation.moderation.worker_status import CannotDo
 from annotation.protocol import questions as q
 from annotation.protocol.campaign_settings import settings_of
 from annotation.protocol.contents import mention_from
@@ -78,7 +78,7 @@ def spoilt() -> World:
 def test_discarded_judgments_are_withdrawn_and_everything_else_stays(spoilt):
     mine = Judgment.objects.filter(worker=spoilt.workers[4])
     provided = mine.count()
-    done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    done = worker_status.withdraw_worker_answers(campaign=spoilt.campaign, worker=spoilt.workers[4])
     assert done.judgments == provided == mine.filter(withdrawn=True).count() > 0
     assert not Judgment.objects.exclude(worker=spoilt.workers[4]).filter(withdrawn=True).exists()
     assert Assignment.objects.filter(worker=spoilt.workers[4], state="submitted").count() == provided
@@ -86,7 +86,7 @@ def test_discarded_judgments_are_withdrawn_and_everything_else_stays(spoilt):
 
 
 def test_the_images_are_what_the_others_judgments_say(spoilt):
-    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    worker_status.withdraw_worker_answers(campaign=spoilt.campaign, worker=spoilt.workers[4])
     for image in spoilt.images():
         fold = Fold([mention_from(mention) for mention in image.mentions], settings_of(TRUSTING).protocol)
         others = Judgment.objects.filter(image=image).exclude(worker=spoilt.workers[4]).order_by("id")
@@ -101,7 +101,9 @@ def pure(row: Judgment) -> q.Judgment:
 
 
 def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
-    done = discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
+    done = worker_status.withdraw_worker_answers(
+        campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK
+    )
     assert done.kinds == (q.COREF_LINK,)
     judgments = Judgment.objects.filter(withdrawn=True)
     assert (
@@ -114,13 +116,13 @@ def test_one_kind_only_is_discarded_where_one_is_named(spoilt):
 
 def test_after_discard_an_image_is_the_same_whatever_the_worker_had_answered(spoilt):
     bad = spoilt.workers[4]
-    discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
+    worker_status.withdraw_worker_answers(campaign=spoilt.campaign, worker=bad)
     before = picture(spoilt)
     for seed in range(3):
-        discarding.restore_worker(campaign=spoilt.campaign, worker=bad)
+        worker_status.restore_worker_answers(campaign=spoilt.campaign, worker=bad)
         _answer_otherwise(spoilt, bad, seed)
         assert picture(spoilt) != before
-        discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
+        worker_status.withdraw_worker_answers(campaign=spoilt.campaign, worker=bad)
         assert picture(spoilt) == before
         counters_hold(spoilt)
 
@@ -130,7 +132,7 @@ def test_what_errorless_workers_make_of_it_after_discard_is_gold_no_matter_who_w
     world = scenes(sized(1, 2), settings=TRUSTING, workers=6)
     crowd_works(world, ["perfect"] * 4 + [bad, bad])
     for worker in world.workers[4:]:
-        discarding.discard_worker(campaign=world.campaign, worker=worker)
+        worker_status.withdraw_worker_answers(campaign=world.campaign, worker=worker)
     crowd_works(world, ["perfect"] * 4 + [bad, bad])
     for image in world.images():
         assert image.complete
@@ -149,7 +151,7 @@ def test_what_errorless_workers_make_of_it_after_discard_is_gold_no_matter_who_w
 
 def test_questions_that_lack_answers_are_open_again_and_never_for_the_discarded(spoilt):
     assert not Task.objects.filter(state="open").exists()
-    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
+    worker_status.withdraw_worker_answers(campaign=spoilt.campaign, worker=spoilt.workers[4])
     opened = Task.objects.filter(state="open").count()
     assert opened > 0
     assert {reason_of_refusal(spoilt, 4, kind) for kind in q.QUESTIONS} == {"blocked"}
@@ -161,7 +163,7 @@ def test_questions_that_lack_answers_are_open_again_and_never_for_the_discarded(
 def test_what_was_in_hand_goes_back_and_what_is_handed_in_late_is_withdrawn():
     world = World(settings=TRUSTING)
     lease = world.held(0)
-    discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
+    worker_status.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     assert Assignment.objects.get(pk=lease.id).state == Assignment.RETURNED
     assert world.held(1, holding=()) is not None
     receipt = world.submit(0, lease)
@@ -178,19 +180,19 @@ def test_a_suspension_and_a_withdrawal_are_each_undone_by_itself():
         result = world.take(0, q.COREF_LINK)
         return result.text if isinstance(result, NoTask) else ""
 
-    discarding.suspend_worker(**about, reason="you are too fast")
+    worker_status.suspend_worker(**about, reason="you are too fast")
     for reason in ("", "a machine answered"):
-        discarding.discard_worker(**about, reason=reason)
+        worker_status.withdraw_worker_answers(**about, reason=reason)
         assert "you are too fast" in refused()
-        discarding.restore_worker(**about)
+        worker_status.restore_worker_answers(**about)
         assert "you are too fast" in refused()
-    discarding.reinstate_worker(**about)
+    worker_status.reinstate_worker(**about)
     assert refused() == ""
-    discarding.discard_worker(**about, reason="a machine answered")
+    worker_status.withdraw_worker_answers(**about, reason="a machine answered")
     assert "a machine answered" in refused()
     # Suspended afterwards, they stay so.
-    discarding.suspend_worker(**about, reason="write to us")
-    discarding.restore_worker(**about)
+    worker_status.suspend_worker(**about, reason="write to us")
+    worker_status.restore_worker_answers(**about)
     assert "write to us" in refused()
 
 
@@ -209,7 +211,7 @@ def test_gold_answers_stay_graded_when_a_worker_is_discarded():
     crowd_works(world, ["careful"], items=200)
     before = TrustState.objects.get(kind=q.COREF_LINK)
     assert before.known > 0
-    discarding.discard_worker(campaign=world.campaign, worker=world.workers[0])
+    worker_status.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0])
     assert not Judgment.objects.filter(role="control", withdrawn=True).exists()
     after = TrustState.objects.get(kind=q.COREF_LINK)
     assert (after.known, after.right, after.is_out) == (before.known, before.right, True)
@@ -236,7 +238,7 @@ def test_discarding_while_everybody_works_leaves_nothing_of_the_worker():
     with ThreadPoolExecutor(max_workers=4) as pool:
         crowd = [pool.submit(works, index) for index in range(4)]
         assert begun.wait(60)
-        discarding.discard_worker(campaign=world.campaign, worker=world.workers[3])
+        worker_status.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[3])
         for visit in crowd:
             visit.result(120)
     mine = Judgment.objects.filter(worker=world.workers[3])
@@ -268,43 +270,49 @@ def dies_after(images: int) -> Any:
 def test_a_discard_that_died_is_finished_by_asking_again_and_audited_once(spoilt, images):
     bad = spoilt.workers[4]
     with pytest.raises(Killed):
-        discarding.discard_worker(campaign=spoilt.campaign, worker=bad, progress=dies_after(images))
+        worker_status.withdraw_worker_answers(
+            campaign=spoilt.campaign, worker=bad, progress=dies_after(images)
+        )
     half = Judgment.objects.filter(worker=bad, withdrawn=True).count()
     assert 0 < half < Judgment.objects.filter(worker=bad).count()
     assert reason_of_refusal(spoilt, 4, q.COREF_LINK) == "blocked"
     messages: list[tuple[int, int]] = []
-    discarding.discard_worker(
+    worker_status.withdraw_worker_answers(
         campaign=spoilt.campaign, worker=bad, progress=lambda *share: messages.append(share)
     )
     assert messages[-1] == (3 - images, 3 - images)
     assert not Judgment.objects.filter(worker=bad, withdrawn=False).exists()
-    assert AuditEntry.objects.filter(act="discard_worker").count() == 1
-    once_more = discarding.discard_worker(campaign=spoilt.campaign, worker=bad)
+    assert AuditEntry.objects.filter(act="withdraw_worker_answers").count() == 1
+    once_more = worker_status.withdraw_worker_answers(campaign=spoilt.campaign, worker=bad)
     assert (once_more.judgments, once_more.images, once_more.drawers) == (0, 0, 0)
 
 
 def test_restoring_brings_back_what_was_there(spoilt):
     before, rows = picture(spoilt), _trust()
-    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], reason="guessing")
+    worker_status.withdraw_worker_answers(
+        campaign=spoilt.campaign, worker=spoilt.workers[4], reason="guessing"
+    )
     assert picture(spoilt) != before
     with pytest.raises(Killed):
-        discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], progress=dies_after(2))
-    discarding.restore_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
+        worker_status.restore_worker_answers(
+            campaign=spoilt.campaign, worker=spoilt.workers[4], progress=dies_after(2)
+        )
+    worker_status.restore_worker_answers(campaign=spoilt.campaign, worker=spoilt.workers[4])
     assert picture(spoilt) == before and _trust() == rows
     assert not Judgment.objects.filter(withdrawn=True).exists()
     acts = list(AuditEntry.objects.order_by("id").values_list("act", flat=True))
-    assert acts == ["discard_worker", "restore_worker"]
+    assert acts == ["withdraw_worker_answers", "restore_worker_answers"]
 
 
 def test_a_discard_stops_where_the_worker_is_restored_meanwhile(spoilt):
     before, about = picture(spoilt), {"campaign": spoilt.campaign, "worker": spoilt.workers[4]}
-    back: list[discarding.Done] = []
+    back: list[worker_status.Done] = []
 
     def restore(done: int, total: int) -> None:
         if not back:
-            back.append(discarding.restore_worker(**about))
+            back.append(worker_status.restore_worker_answers(**about))
 
-    done = discarding.discard_worker(**about, progress=restore)
+    done = worker_status.withdraw_worker_answers(**about, progress=restore)
     assert not Judgment.objects.filter(withdrawn=True).exists() and picture(spoilt) == before
     assert (done.images, done.overtaken) == (1, done.kinds)
     assert (back[0].images, back[0].overtaken) == (1, ())
@@ -312,33 +320,35 @@ def test_a_discard_stops_where_the_worker_is_restored_meanwhile(spoilt):
 
 def test_a_restore_stops_where_the_worker_is_discarded_meanwhile(spoilt):
     about = {"campaign": spoilt.campaign, "worker": spoilt.workers[4]}
-    discarding.discard_worker(**about)
+    worker_status.withdraw_worker_answers(**about)
     before = picture(spoilt)
 
     def discard(done: int, total: int) -> None:
-        discarding.discard_worker(**about, kind=q.COREF_LINK)
+        worker_status.withdraw_worker_answers(**about, kind=q.COREF_LINK)
 
-    done = discarding.restore_worker(**about, progress=discard)
+    done = worker_status.restore_worker_answers(**about, progress=discard)
     # Of one kind alone: the others are back.
     mine = Judgment.objects.filter(worker=spoilt.workers[4])
     assert (
         set(mine.filter(withdrawn=True).values_list("kind", flat=True)) == {q.COREF_LINK} == {*done.overtaken}
     )
     assert not mine.filter(kind=q.COREF_LINK, withdrawn=False).exists()
-    discarding.discard_worker(**about)
+    worker_status.withdraw_worker_answers(**about)
     assert picture(spoilt) == before
 
 
 @pytest.mark.parametrize(
     ("job", "act", "reported"),
     [
-        ("withdraw_answers", "discard_worker", "restored meanwhile"),
-        ("restore_answers", "restore_worker", "withdrawn meanwhile"),
+        ("withdraw_answers", "withdraw_worker_answers", "restored meanwhile"),
+        ("restore_answers", "restore_worker_answers", "withdrawn meanwhile"),
     ],
 )
 def test_a_job_that_the_opposite_overtook_says_so(spoilt, monkeypatch, job, act, reported):
     kinds = (q.COREF_LINK,)
-    monkeypatch.setattr(discarding, act, lambda **provided: discarding.Done(kinds, 0, 1, 0, overtaken=kinds))
+    monkeypatch.setattr(
+        worker_status, act, lambda **provided: worker_status.Done(kinds, 0, 1, 0, overtaken=kinds)
+    )
     arguments = {"campaign": "scenes", "workers": ["scenes-w4"]}
     row = jobs.enqueue(kind=job, arguments=arguments, campaign=spoilt.campaign)
     assert jobs.run_queued_job(row.pk) == Job.FAILED
@@ -347,7 +357,7 @@ def test_a_job_that_the_opposite_overtook_says_so(spoilt, monkeypatch, job, act,
 
 
 def test_the_audit_says_whom_what_and_why(spoilt):
-    discarding.discard_worker(
+    worker_status.withdraw_worker_answers(
         campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.BOX_QUALITY, reason="clicks"
     )
     about = AuditEntry.objects.get().about
@@ -358,15 +368,17 @@ def test_the_audit_says_whom_what_and_why(spoilt):
 
 
 def test_nobody_is_reinstated_whose_judgments_are_withdrawn(spoilt):
-    discarding.discard_worker(campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK)
+    worker_status.withdraw_worker_answers(
+        campaign=spoilt.campaign, worker=spoilt.workers[4], kind=q.COREF_LINK
+    )
     with pytest.raises(CannotDo, match="restore them first"):
-        discarding.reinstate_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
+        worker_status.reinstate_worker(campaign=spoilt.campaign, worker=spoilt.workers[4])
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
     world = World(settings=TRUSTING)
     with pytest.raises(CannotDo, match="unknown kind 'links'; campaign 'quay' asks coref_link, chain_ver"):
-        discarding.discard_worker(campaign=world.campaign, worker=world.workers[0], kind="links")
+        worker_status.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[0], kind="links")
 
 
 def _trust() -> list[Any]:

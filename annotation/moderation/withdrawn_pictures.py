@@ -1,11 +1,11 @@
-"""A picture withdrawn, since somebody who is in it objects: it goes, and with it all that shows it.
+"""Withdraw a picture, for example because a person in it objects: delete it and everything that shows it.
 
-The picture is known by its bytes, so it goes from every corpus that has it: its file and its small copy, the
-tasks that show it, the leases on them, control items about it, and exports that may hold it. Captions,
-answers and layers stay. What was asked is not asked again: the open image remembers it in
-`state["withdrawn"]`, a list of keys of tasks, or "*" for all. The name is noted first, in a list that a
-restored backup is compared with. Last, with the campaigns and the images locked, what was opened meanwhile
-is ended too.
+The picture is identified by its bytes, so it is removed from every corpus that has it: its file and its
+thumbnail, the tasks that show it, the leases on them, control items about it, and exports that may contain
+it. Captions, answers and layers stay. Its questions are not asked again: the open image stores in
+`state["withdrawn"]` a list of keys of tasks, or "*" for all. The name is recorded first, in a list that a
+restored backup is compared with. At the end, with the campaigns and the images locked, tasks that were opened
+meanwhile are ended, too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,21 +30,21 @@ from annotation.queue import image_state, leases
 from annotation.selectors.corpora import CORPORA
 from phrasebox.errors import PhraseboxError
 
-#: The key that stands for all tasks of an open image.
+#: The key for all tasks of an open image.
 ALL_TASKS = image_state.ALL_WITHDRAWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawPictureRequest(ImageRequest):
-    """It cannot be brought back: its file and small copy go, open tasks that show it, control items about it,
-    and exports of its corpora. Every corpus that has the same picture loses it. Captions and answers stay. A
-    restored backup withdraws it again."""
+    """This is irreversible: the picture's file and thumbnail are deleted, with open tasks that show it,
+    control items about it, and exports of its corpora. Every corpus that has the same picture loses it.
+    Captions and answers stay. A restored backup withdraws it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureWithdrawal:
-    """What went with a picture: of how many images, and how many open tasks, leases, control items and
-    exports. `corpora` are those of its corpora that you may see; there are `others`."""
+    """What was removed with a picture: the numbers of its images, and of open tasks, leases, control items
+    and exports. `corpora` are those of its corpora that you may see; there are `others`."""
 
     corpora: tuple[str, ...]
     others: int
@@ -57,8 +57,8 @@ class PictureWithdrawal:
 
 @dataclass(frozen=True, slots=True)
 class WithdrawnPicture:
-    """What withdrawing a picture took away: from which corpora, of how many images, and how many tasks that
-    were open, leases, control items and exports."""
+    """What withdrawing a picture removed: from which corpora, the number of images, of open tasks, leases,
+    control items and exports."""
 
     picture: str
     corpora: list[str]
@@ -70,9 +70,9 @@ class WithdrawnPicture:
 
 
 def withdraw_picture(*, image: Image, actor: Account | None = None) -> WithdrawnPicture:
-    """Withdraw the picture of an image, from every corpus that has it; again, where that was cut short.
+    """Withdraw the picture of an image, from every corpus that has it; repeat it after an interruption.
 
-    Raises PhraseboxError where it has none.
+    Raises PhraseboxError if it has none.
     """
     if not image.picture:
         raise PhraseboxError(
@@ -94,8 +94,8 @@ def withdraw_named_picture(request: WithdrawPictureRequest, context: OperationCo
 
 
 def why_picture_kept(account: Account, image: Image) -> str:
-    """Why this account may not withdraw the picture of an image, which goes from every corpus that has it: it
-    is no researcher of one of them; "" where it may."""
+    """Return why this account may not withdraw the picture of an image from every corpus that has it: it is
+    no researcher of one of them; "" if it may."""
     if not image.picture or account.has_role(ADMIN, on=WHOLE_SERVER):
         return ""
     having = Corpus.objects.filter(images__picture=image.picture).distinct()
@@ -105,8 +105,8 @@ def why_picture_kept(account: Account, image: Image) -> str:
 
 
 def withdraw_again(*, actor: Account | None = None) -> list[WithdrawnPicture]:
-    """Withdraw every picture of the list that is there still: a restored backup brought it back, or its
-    withdrawal was cut short."""
+    """Withdraw every picture of the list that still exists: a restored backup contained it, or its withdrawal
+    was interrupted."""
     listed = withdrawn.withdrawn_pictures()
     in_use = Image.objects.filter(picture__in=listed).values_list("picture", flat=True)
     files = [name for name in listed if pictures.picture_path(name).is_file()]
@@ -119,10 +119,11 @@ def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
     done = _close(rows)
     exports = _remove_exports(corpora)
     pictures.discard_picture(name)
-    # Last, and all at once: the rows say what is left to do, so after a kill all of it is done again.
+    # Last, and in one transaction: the rows determine what is left to do, so after a kill all of it is
+    # repeated.
     with database.writing():
-        # Campaigns, then images, as an opening locks them: what was opened since is there now, and who opens
-        # images after us finds them without a picture.
+        # Campaigns, then images, in the same order as opening locks them: images opened before are included,
+        # and later openings find no picture.
         lock_campaigns(_over(rows).values_list("pk", flat=True))
         ids = [row.pk for row in rows]
         list(Image.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk").values_list("pk"))
@@ -136,20 +137,20 @@ def _withdraw(name: str, actor: Account | None) -> WithdrawnPicture:
 
 
 def _over(rows: Iterable[Image]) -> QuerySet[Campaign]:
-    """The campaigns over the corpora of these images."""
+    """Return the campaigns over the corpora of these images."""
     return Campaign.objects.filter(corpus__in={row.corpus_id for row in rows}).order_by("pk")
 
 
 def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
-    """End all tasks that show these images, and retire control items about them: how many tasks were open,
-    leases on them, and items. What is ended already stays as it is."""
+    """End all tasks that show these images, and retire control items about them; return the numbers of open
+    tasks, of leases on them, and of items. Finished ones stay as they are."""
     tasks = ended = controls = 0
     campaigns = list(_over(rows))
     pictures: dict[int, set[str]] = {}
     for campaign in campaigns:
         for number, keys in _open_images_with(campaign, rows):
             pictures.setdefault(number, set()).update(keys)
-    # In the order of their ids, as everybody locks them.
+    # In the order of their ids, the order of all locks.
     for number, keys in sorted(pictures.items()):
         closed = _close_tasks(number, keys)
         tasks, ended = tasks + closed[0], ended + closed[1]
@@ -161,7 +162,8 @@ def _close(rows: Sequence[Image]) -> tuple[int, int, int]:
 
 
 def _open_images_with(campaign: Campaign, rows: Sequence[Image]) -> Iterator[tuple[int, set[str]]]:
-    """The open images (their ids) of a campaign whose tasks show images, with the keys of these tasks."""
+    """Yield the open images (their ids) of a campaign whose tasks show images, with the keys of these
+    tasks."""
     for row in rows:
         if row.corpus_id != campaign.corpus_id:
             continue
@@ -176,7 +178,7 @@ def _open_images_with(campaign: Campaign, rows: Sequence[Image]) -> Iterator[tup
 
 
 def _close_tasks(number: int, keys: set[str]) -> tuple[int, int]:
-    """End tasks of an open image, for good: how many were open, and leases on them."""
+    """End tasks of an open image for good; return how many were open, and the leases on them."""
     with database.writing():
         row = OpenImage.objects.select_for_update().get(pk=number)
         mine = Task.objects.filter(image=row, state=Task.OPEN)
@@ -192,7 +194,7 @@ def _close_tasks(number: int, keys: set[str]) -> tuple[int, int]:
 
 
 def _retire_controls(campaign: Campaign, image: Image) -> int:
-    """Take control items about an image out of the pools, and out of workers' hands."""
+    """Remove control items about an image from the pools, and end their leases."""
     with database.writing():
         rows = Control.objects.filter(campaign=campaign, image=image)
         leases.return_leases_of_controls(rows.values_list("pk", flat=True))
@@ -203,7 +205,8 @@ def _retire_controls(campaign: Campaign, image: Image) -> int:
 
 
 def _remove_exports(corpora: Iterable[str]) -> int:
-    """Remove the archives of exports of these corpora, also of jobs that are about to end; how many."""
+    """Remove the archives of exports of these corpora, including those of jobs that are about to end; return
+    their number."""
     of_them = Q(arguments__corpus__in=list(corpora)) | Q(campaign__corpus__name__in=list(corpora))
     jobs = Job.objects.filter(of_them, kind__in=("export_dataset", "export_campaign"))
     paths: list[Any] = [job.result.get("path", "") for job in jobs.filter(state=Job.DONE)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Assignment, Control, Task, TrustState
-from annotation.moderation import control_items, discarding, trust_replay
+from annotation.moderation import control_items, trust_replay, worker_status
 from annotation.protocol import questions as q
 from annotation.protocol.trust import SUSPENDED, WARM_UP
 from annotation.quality import worker_trust
@@ -39,19 +39,23 @@ def drawer(world: World) -> TrustState:
 def test_a_drawer_whom_discarded_verdicts_had_suspended_is_back_and_goes_when_they_are_restored():
     world = drawn_and_judged("bad", 8)
     assert drawer(world).state == SUSPENDED
-    done = discarding.discard_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    done = worker_status.withdraw_worker_answers(
+        campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY
+    )
     assert done.drawers == 1
     row = drawer(world)
     assert (row.state, row.known, row.items) == (WARM_UP, 0, row.items) and row.items >= 12
     assert isinstance(world.take(0, q.BOX_DRAWING), Lease)
-    discarding.restore_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    worker_status.restore_worker_answers(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
     assert drawer(world).state == SUSPENDED
 
 
 def test_a_verdict_given_again_after_discard_counts_once():
     world = drawn_and_judged("bad", 4)
     assert drawer(world).right == 0 < drawer(world).known
-    discarding.discard_worker(campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY)
+    worker_status.withdraw_worker_answers(
+        campaign=world.campaign, worker=world.workers[1], kind=q.BOX_QUALITY
+    )
     while not isinstance(lease := world.take(2, q.BOX_QUALITY), NoTask):
         world.submit(2, lease, Answer("good"), then=False)
     row = drawer(world)
@@ -65,9 +69,11 @@ def test_control_items_promoted_with_a_discarded_vote_are_retired():
         world.submit(worker, world.held(worker), Answer("no"), then=False)
     control_items.promote(campaign=world.campaign, kind=q.COREF_LINK)
     revision = world.campaign.revision
-    discard_worker = discarding.discard_worker(campaign=world.campaign, worker=world.workers[4])
-    assert discard_worker.retired == 0 and Control.objects.get().active
-    done = discarding.discard_worker(campaign=world.campaign, worker=world.workers[2])
+    withdraw_worker_answers = worker_status.withdraw_worker_answers(
+        campaign=world.campaign, worker=world.workers[4]
+    )
+    assert withdraw_worker_answers.retired == 0 and Control.objects.get().active
+    done = worker_status.withdraw_worker_answers(campaign=world.campaign, worker=world.workers[2])
     assert done.retired == 1 and not Control.objects.get().active
     world.campaign.refresh_from_db()
     assert world.campaign.revision > revision
@@ -83,7 +89,7 @@ def test_whom_a_wrong_control_item_had_pushed_below_the_bar_is_back_without_it()
     invalid = failed.count()
     assert row.known - row.right == invalid >= 5
     for control in list(failed.values_list("control", flat=True)):
-        assert discarding.disown_control_item(campaign=world.campaign, control=control) == 1
+        assert worker_status.disown_control_item(campaign=world.campaign, control=control) == 1
     before, row = row, TrustState.objects.get(kind=q.COREF_LINK)
     assert row.state != SUSPENDED and row.items == before.items
     assert (row.known, row.right) == (before.known - invalid, before.right)
@@ -102,7 +108,7 @@ def test_a_double_check_ends_with_the_vote_that_was_to_be_checked():
     task = checked.get()
     # Without the links there is no chain to verify, and its verification is not asked any more.
     for worker in world.workers[:2]:
-        discarding.discard_worker(campaign=world.campaign, worker=worker)
+        worker_status.withdraw_worker_answers(campaign=world.campaign, worker=worker)
     task.refresh_from_db()
     assert task.state == Task.WITHDRAWN
     assert {what: number for what, number in violations(world.campaign).items() if number} == {}
