@@ -1,17 +1,17 @@
-"""Processes for the tests that need not begin from nothing: forked from one that has loaded the libraries.
+"""Start processes for tests quickly: fork them from a process that has already imported the libraries.
 
-`start` and `run` do what the tests want of `subprocess.Popen` and `subprocess.run`, for a command of this
-Python. A fresh Python spends two seconds of CPU on importing Django, NumPy, SciPy, Numba and Celery. So a
-launcher, `python -m tests.launcher`, imports them once, and each process that is started is a fork of it:
-a process of its own, in a session of its own, with the folder, the environment, the arguments and the files
-that it is given, which imports all that reads them by itself and may be killed as any other.
+`start` and `run` replace `subprocess.Popen` and `subprocess.run` for commands of this Python. A fresh Python
+spends two seconds of CPU on importing Django, NumPy, SciPy, Numba and Celery. A launcher, `python -m
+tests.launcher`, imports them once, and each started process is a fork of it: a separate process, in its own
+session, with the given folder, environment, arguments and files. It imports everything that reads them
+itself, and can be killed like any other process.
 
-Nothing of a process is there before it is asked for: the launcher knows no DJANGO_SETTINGS_MODULE, so that
-whatever depends on settings cannot even be imported there. Of ours it imports the rooms that know no
-framework, and reads the others' code without running it. Where the environment names what the libraries
-themselves might read (PYTHONPATH, OMP_NUM_THREADS), and where a test says `fresh`, a Python is started as
-ever. A thorough run has two launchers, which take turns: each has hash seeds of its own, so that the process
-that takes up a killed one's work goes through sets in another order, as it would for an operator.
+The launcher imports nothing that depends on a process's settings: it has no DJANGO_SETTINGS_MODULE, so such
+imports would fail. Of this project it imports only the packages without a framework, and reads the code of
+the others without running it. A fresh Python is started if the environment contains variables that the
+libraries themselves may read (PYTHONPATH, OMP_NUM_THREADS), or if a test sets `fresh`. A thorough run has two
+launchers, which take turns: each has its own hash seed, so that a process that continues a killed one's work
+iterates over sets in another order, as it would for an operator.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from typing import IO, Any, NoReturn
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-#: Libraries that the product imports, and what of them it imports by itself later on. None reads settings.
-#: matplotlib is not among them: it reads its folder from the environment.
+#: Libraries that the product imports, and what it imports from them later. None reads settings. matplotlib is
+#: not included: it reads its folder from the environment.
 LIBRARIES = """
     numpy scipy.sparse scipy.sparse.linalg scipy.linalg scipy.optimize scipy.stats numba safetensors.numpy
     PIL.Image PIL.ImageOps cv2 ijson ijson.backends.yajl2_c defusedxml.ElementTree defusedxml.sax
@@ -84,7 +84,7 @@ LIBRARIES = """
     unittest.mock zipfile code
 """.split()
 
-#: Rooms of ours that know no framework (pyproject.toml, contract "pure"), and so nothing of settings.
+#: This project's packages that use no framework (pyproject.toml, contract "pure"), and so no settings.
 OURS = """
     annotation.protocol annotation.formats annotation.simulation scenes.generate
     annotation.images.metadata phrasebox.registry phrasebox.agreement
@@ -93,13 +93,13 @@ OURS = """
     phrasebox.significance evaluation.formats.figure_tables models_core
 """.split()
 
-#: Packages whose code is read beforehand, though not run.
+#: Packages whose code is read in advance, but not run.
 READ = ("annotation", "config", "evaluation", "models_core", "scenes")
 
-#: By which kernels products are computed: with others the last bits are others.
+#: Select the kernels of matrix products: other kernels give other last bits.
 OF_BLAS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
-#: What a process may be given and still be forked: names that our settings alone read, and the shell's.
+#: Variables that a forked process may have: those that only our settings read, and the shell's.
 TAKEN = frozenset(
     """
     PATH HOME DATA_DIR DATABASE_URL REDIS_URL PHRASEBOX_ENV SECRET_KEY SITE_URL ALLOWED_HOSTS DEBUG
@@ -111,7 +111,7 @@ TAKEN = frozenset(
     + list(OF_BLAS)
 )
 
-#: How many launchers take turns: two in a thorough run (see `tests/sizes.py`, which would import too much).
+#: Number of launchers, which take turns: two in a thorough run (`tests/sizes.py` would import too much).
 LAUNCHERS = 2 if os.environ.get("PHRASEBOX_THOROUGH") else 1
 
 
@@ -120,9 +120,9 @@ class LauncherFailed(RuntimeError):
 
 
 class Process:
-    """A forked process, as `subprocess.Popen` tells of one; what it writes is text.
+    """A forked process with the interface of `subprocess.Popen`; its output is text.
 
-    Its id stays its own until its end is known here, so that a signal reaches nobody else.
+    Its id is not reused until its end is known here, so that a signal cannot reach another process.
     """
 
     def __init__(self, args: Sequence[str], channel: socket.socket, written: list[IO[str] | None]) -> None:
@@ -144,7 +144,7 @@ class Process:
         return status
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """What it wrote until its end, where that was asked for."""
+        """Return the output up to the end of the process, if it was requested."""
         self.wait(timeout)
         return _read(self.stdout), _read(self.stderr)
 
@@ -162,11 +162,11 @@ class Process:
         with self._lock:
             if self.returncode is None and (status := self._next(timeout)) is not None:
                 self.returncode = int(status)
-                self._channel.close()  # now its id may go to another
+                self._channel.close()  # now its id may be reused
             return self.returncode
 
     def _next(self, timeout: float | None) -> str | None:
-        """The next that is told: its id, then its status; None if nothing is within `timeout`."""
+        """Return the next message: the id, then the status; None if none arrives within `timeout`."""
         if not select.select([self._channel], [], [], timeout)[0]:
             return None
         if not (line := self._channel.recv(64)):
@@ -183,9 +183,9 @@ def start(
     stderr: int | IO[bytes] | None = None,
     fresh: bool = False,
 ) -> Process | subprocess.Popen[str]:
-    """`command` in a session of its own; its first word is `sys.executable`, then -m, -c or a file.
+    """Start `command` in its own session; its first word is `sys.executable`, then -m, -c or a file.
 
-    It begins from nothing where `fresh`, and where the environment is not only ours to read.
+    A fresh Python is started if `fresh` is set, or if the environment has variables that the libraries read.
     """
     assert command[0] == sys.executable
     if fresh or not sys.platform.startswith("linux") or not TAKEN.issuperset(env):
@@ -202,7 +202,7 @@ def run(
     cwd: Path = REPOSITORY,
     fresh: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """What `command` wrote and how it ended; killed where it takes longer than `timeout` seconds."""
+    """Run `command` and return its output and exit status; kill it after `timeout` seconds."""
     process = start(command, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, fresh=fresh)
     try:
         out, errors = process.communicate(timeout=timeout)
@@ -215,7 +215,7 @@ def run(
 
 
 def _read(file: IO[str] | None) -> str:
-    """All of a file that was written by another, and then no more of it."""
+    """Return the content of a file that another process wrote, and close it."""
     if file is None or file.closed:
         return ""
     with file:
@@ -227,7 +227,7 @@ def _read(file: IO[str] | None) -> str:
 
 
 class _Launcher:
-    """One launcher, which ends with this process."""
+    """A launcher, which ends with this process."""
 
     def __init__(self) -> None:
         self._line, theirs = socket.socketpair()
@@ -264,7 +264,7 @@ class _Launcher:
             for stream, usual in ((stdout, 1), (stderr, 2)):
                 ours = None
                 if stream == subprocess.PIPE:
-                    # A file takes whatever is written, where a pipe that nobody reads would fill up.
+                    # A file takes any amount of output; a pipe that nobody reads would fill up.
                     ours = tempfile.TemporaryFile("w+", encoding="utf-8")
                     files.append(ours.fileno())
                 elif stream == subprocess.DEVNULL:
@@ -282,7 +282,7 @@ class _Launcher:
         return Process(command, channel, written)
 
     def end(self) -> None:
-        """The launcher sees the line closed, ends what still runs, and itself."""
+        """Close the connection: the launcher then ends the running processes, and itself."""
         self._line.close()
         self.process.wait()
 
@@ -306,7 +306,7 @@ def _next_launcher() -> _Launcher:
 
 
 class _Request:
-    """A process that is asked for: its arguments, folder and environment, its files, and whom to tell."""
+    """A requested process: its arguments, folder, environment and files, and whom to notify."""
 
     def __init__(self, message: bytes, files: list[int]) -> None:
         fields = json.loads(message)
@@ -318,12 +318,12 @@ class _Request:
 
 
 def _load() -> None:
-    """Import what every process needs and none configures."""
+    """Import everything that each process needs and no process configures."""
     for name in LIBRARIES:
         importlib.import_module(name)
     for name in OURS:
         importlib.import_module(name)
-    from annotation.formats import FORMATS  # which imports every one of them
+    from annotation.formats import FORMATS  # imports all formats
 
     assert FORMATS.keys()
     _cache_code()
@@ -331,11 +331,11 @@ def _load() -> None:
 
     assert not settings.configured and threading.active_count() == 1
     gc.collect()
-    gc.freeze()  # forks share what is never looked through
+    gc.freeze()  # forks share objects that the collector never visits
 
 
 def _cache_code() -> None:
-    """Read the code of our modules, for the processes to run; they would read the same files again."""
+    """Cache the code of our modules, so that processes do not read the same files again."""
     read = SourceFileLoader.get_code
     code_of: dict[str, types.CodeType | None] = {}
     for package in READ:
@@ -351,7 +351,7 @@ def _cache_code() -> None:
 
 
 def _serve(line: socket.socket) -> _Request | None:
-    """Fork what is asked for until the line is closed; in a forked process, what it is to be."""
+    """Fork requested processes until the connection is closed; in a forked process, return its request."""
     woken, wake = socket.socketpair()
     for end in (woken, wake):
         end.setblocking(False)
@@ -360,7 +360,7 @@ def _serve(line: socket.socket) -> _Request | None:
     living: dict[int, socket.socket] = {}
     over: dict[int, socket.socket] = {}
     while True:
-        poll = select.poll()  # new each time: it is no file that a fork would share
+        poll = select.poll()  # new each time: it is not a file that a fork would share
         for end in (line, woken, *over.values()):
             poll.register(end, select.POLLIN)
         ready = {number for number, _ in poll.poll()}
@@ -369,7 +369,7 @@ def _serve(line: socket.socket) -> _Request | None:
                 while woken.recv(4096):
                     pass
             for pid in list(living):
-                # Not reaped before the tests know, so that its id does not become another's.
+                # Reaped only after the tests know of the end, so that the id is not reused before.
                 ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 if ended is not None:
                     status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
@@ -400,7 +400,7 @@ def _serve(line: socket.socket) -> _Request | None:
 
 
 def _received(line: socket.socket) -> _Request | None:
-    """What is asked for next; None if nobody is there any more."""
+    """Return the next request; None if the connection is closed."""
     size = array.array("i").itemsize
     head, ancillary, _, _ = line.recvmsg(4, socket.CMSG_SPACE(8 * size))
     if not head:
@@ -416,12 +416,12 @@ def _received(line: socket.socket) -> _Request | None:
 
 
 def _become(request: _Request) -> NoReturn:
-    """Be the process that is asked for, until its end; what it raises is for Python to tell."""
+    """Run a request until its end; Python reports its exceptions."""
     os.setsid()
     for number, file in enumerate(request.files, start=1):
         os.dup2(file, number)
         os.close(file)
-    # What Python set for itself, as it would in a process that began with the same environment.
+    # Set by Python itself, as in a process that started with the same environment.
     locale_settings = {name: value for name, value in os.environ.items() if name == "LC_CTYPE"}
     os.environ.clear()
     os.environ.update({**locale_settings, **request.env})
@@ -441,7 +441,7 @@ def _become(request: _Request) -> NoReturn:
 
 
 def _leave(status: int) -> NoReturn:
-    """End as Python does, but for taking the modules apart: that would copy all that the forks share."""
+    """Exit like Python, but without tearing down modules: that would copy all memory shared by the forks."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -450,7 +450,7 @@ def _leave(status: int) -> NoReturn:
 
 
 def _run(request: _Request) -> None:
-    """Run what is asked for as the main module."""
+    """Run the requested code as the main module."""
     how, *rest = request.args
     if how == "-m":
         sys.path[0], sys.argv[:] = request.cwd, rest

@@ -1,7 +1,7 @@
-"""Small valid files of every kind that people send, and what chance makes of them.
+"""Small valid files of every kind that users send, and random mutants of them.
 
-A mutant is cut off, or parts of it come again, numbers in it are larger than any file, types are others,
-lists are nested, and what is packed is a bomb. The same seed makes the same mutants.
+A mutant is truncated, has repeated parts, numbers larger than any file, values of other types or nested
+lists, or contains a decompression bomb. The same seed gives the same mutants.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from evaluation.formats.sent_files import (
 from phrasebox.names import ImageNaming
 from phrasebox.text_files import lines
 
-#: Bytes to which a bomb unpacks: more than a file may hold, made of a few.
+#: Number of bytes to which a bomb unpacks: more than a file may contain.
 _BOMB = 8 * 2**20
 _NUMBER = re.compile(rb"\d+(\.\d+)?")
 _STRANGE = (
@@ -73,7 +73,7 @@ _WORDS = (2**15, 2**31 - 1, 2**32 - 1, 2**63 - 1)
 
 @dataclass(frozen=True)
 class Seed:
-    """A valid file, the operation that takes it in which field, and the other fields of the call."""
+    """A valid file, the operation and field that take it, and the other fields of the call."""
 
     operation: str
     name: str
@@ -83,7 +83,8 @@ class Seed:
 
 
 def mutants(seed: Seed, number: int) -> Iterator[tuple[str, bytes]]:
-    """So many mutants of a file, each with a name that ends as the file's does, in letters of any case."""
+    """Yield `number` mutants of a file, each with a name that ends like the file's, in letters of any
+    case."""
     rng = Random(seed.name)
     stem, dot, ending = seed.name.partition(".")
     for index in range(number):
@@ -192,7 +193,7 @@ def _word_vectors(words: list[str], vectors: Any) -> bytes:
 
 
 def pictures() -> dict[str, bytes]:
-    """Small pictures of every type."""
+    """Return small pictures of every type."""
     files = {}
     for ending, kind in {"jpg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF"}.items():
         out, exif = io.BytesIO(), Pillow.Exif()
@@ -204,7 +205,8 @@ def pictures() -> dict[str, bytes]:
 
 
 def seeds(images: int) -> list[Seed]:
-    """The files that operations take, of a corpus with so many images, scene-0.png and so on."""
+    """Return the files that operations take, for a corpus with `images` images named scene-0.png and so
+    on."""
     names = [f"scene-{number}.png" for number in range(images)]
     captions, eye = [f"{name}#0" for name in names], np.eye(images, dtype=np.float32)
     ids = {"images": np.array(names), "captions": np.array(captions)}
@@ -335,7 +337,7 @@ def seeds(images: int) -> list[Seed]:
 
 
 def read_seed(seed: Seed, path: Path) -> None:
-    """Have readers read a file as the seed's operation does. Raises FormatError."""
+    """Read a file with the readers of the seed's operation. Raises FormatError."""
     kinds: dict[str, DescribedItems] = {"region": "regions", "word": "words"}
     kind = kinds.get(seed.fields.get("kind", ""), "images")
     format = seed.fields.get("format", "trec")

@@ -1,4 +1,4 @@
-"""Plug-ins in tests: those of `tests/plugged_in` as a site would have them, or copies to take apart."""
+"""Plug-ins in tests: those of `tests/plugged_in`, as a site would have them, or copies to modify."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ COPIES = "added_here"
 
 @contextmanager
 def plugged(folders: PlugInFolders, package: str = HERE) -> Iterator[None]:
-    """The plug-ins of a package are there, as in a server whose settings name it; afterwards they are not.
+    """Make the plug-ins of a package available, as in a server whose settings name it; undo this afterwards.
 
-    They are not loaded yet where `package` is that of copies, so that a part can be taken away before.
+    They are not loaded yet if `package` is that of copies, so that a part can be removed first.
     """
     formats, names, keys = dict(FORMATS._entries), dict(METRICS._by_name), dict(METRICS._by_key)
     packages = [*folders.packages]
@@ -43,13 +43,13 @@ def plugged(folders: PlugInFolders, package: str = HERE) -> Iterator[None]:
 
 
 def forget_choices() -> None:
-    """Let requests read again which formats there are, as a server does once."""
+    """Make requests read the available formats again, which a server does once."""
     requests._model.cache_clear()
     requests._request_fields.cache_clear()
 
 
 def forget(package: str) -> None:
-    """Let its modules be imported again."""
+    """Remove the modules of a package, so that they are imported again."""
     for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
         if name != HERE:
             del sys.modules[name]
@@ -58,7 +58,7 @@ def forget(package: str) -> None:
 
 @contextmanager
 def copied(folders: PlugInFolders, name: str, under: Path) -> Iterator[Path]:
-    """A copy of the plug-in `name`, in a package of its own under the folder `under`, not loaded yet."""
+    """Copy the plug-in `name` to a package of its own under the folder `under`, without loading it."""
     folder = under / COPIES / name
     shutil.copytree(FOLDER / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (under / COPIES / "__init__.py").touch()

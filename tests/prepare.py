@@ -1,11 +1,11 @@
-"""What the tests need from the system: find it, or install it where that is ours to do.
+"""What the tests need from the system: find it, or install it if possible.
 
-Four components are no Python packages: PostgreSQL's server, Redis, a Chromium and the noun
-files of WordNet. `prepare()` looks for each. What is missing it installs with apt, but only
-as root on Debian or Ubuntu, and it says so first; elsewhere it prints what to install.
+Four components are not Python packages: PostgreSQL's server, Redis, a Chromium and the noun files of WordNet.
+`prepare()` looks for each. It installs missing ones with apt, after a message, but only as root on Debian or
+Ubuntu; elsewhere it prints what to install.
 
-Plain standard library, so that it can run before anything else is there:
-`python -m tests.prepare` prints where each component was found.
+Uses only the standard library, so that it can run first: `python -m tests.prepare` prints where each
+component was found.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What tests make once and keep from run to run.
+#: Files that the tests make once and reuse in later runs.
 CACHE = Path.home() / ".cache" / "phrasebox-tests"
 OLDEST_POSTGRES = 15
 CHROMIUM_ELSEWHERE = "on Ubuntu: .venv/bin/playwright install --with-deps chromium"
 WORDNET_FILES = ("index.noun", "data.noun", "noun.exc")
-#: Files that tell Debian's packages so: path -> (text, mode).
+#: Files that stop Debian's packages from starting services: path -> (text, mode).
 NO_SERVICES = {
     Path("/usr/sbin/policy-rc.d"): ("#!/bin/sh\nexit 101\n", 0o755),
     Path("/etc/postgresql-common/createcluster.d/tests.conf"): ("create_main_cluster = false\n", 0o644),
@@ -35,18 +35,18 @@ NO_SERVICES = {
 
 @dataclass(frozen=True)
 class Component:
-    """Something of the system. `find` gives its path, or None if it is absent."""
+    """A component of the system. `find` returns its path, or None if it is missing."""
 
     key: str
     title: str
-    package: str  # Debian's and Ubuntu's name for it
+    package: str  # its name on Debian and Ubuntu
     find: Callable[[], Path | None]
-    elsewhere: str = ""  # what helps where that package does not
-    cheaper: str = ""  # a package that does the same for less; Ubuntu may lack it
+    elsewhere: str = ""  # what to do if that package does not help
+    cheaper: str = ""  # a package with the same use that needs less CPU; Ubuntu may lack it
 
 
 def postgres_folder() -> Path | None:
-    """The folder with `initdb` and `postgres` of the newest server of version 15 or later."""
+    """Return the folder with `initdb` and `postgres` of the newest server of version 15 or later."""
     on_path = shutil.which("postgres")
     folders = [Path(on_path).resolve().parent] if on_path else []
     for pattern in ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql@*/bin"):
@@ -60,7 +60,7 @@ def postgres_folder() -> Path | None:
 
 
 def postgres_version(folder: Path) -> int:
-    """The major version of the server in `folder`; 0 if it does not run."""
+    """Return the major version of the server in `folder`; 0 if it does not run."""
     number = re.search(r"(\d+)", _says(str(folder / "postgres"), "--version"))
     return int(number.group(1)) if number else 0
 
@@ -71,7 +71,7 @@ def redis_server() -> Path | None:
 
 @functools.cache
 def chromium() -> Path | None:
-    """A Chromium that runs. Ubuntu's package of that name may be a stub for a snap, hence the trial."""
+    """Return a Chromium that runs. Ubuntu's package may be a stub for a snap, so it is tried."""
     names = (
         "chromium-headless-shell",
         "chromium",
@@ -100,18 +100,18 @@ COMPONENTS = (
 
 
 def find(key: str) -> Path | None:
-    """Where the component named `key` is, or None."""
+    """Return the path of the component named `key`, or None."""
     return next(c for c in COMPONENTS if c.key == key).find()
 
 
 def reason_to_skip(component: Component) -> str:
-    """The one line that a test without `component` is left out with."""
+    """Return the reason with which a test without `component` is skipped."""
     remedy = "; ".join(filter(None, [f"Debian's package: {component.package}", component.elsewhere]))
     return f"left out: {component.title} is missing ({remedy})"
 
 
 def prepare() -> list[Component]:
-    """Look for every component, install what is missing where possible; what is missing in the end."""
+    """Look for every component and install missing ones if possible; return those that are still missing."""
     missing = [c for c in COMPONENTS if c.find() is None]
     if may_install() and (absent := [*missing, *filter(heavier_than_need_be, COMPONENTS)]):
         install(absent)
@@ -123,8 +123,10 @@ def prepare() -> list[Component]:
 
 
 def heavier_than_need_be(component: Component) -> bool:
-    """Whether a component is there, and a package that does the same for half of the CPU could be. It says so
-    once: where that package cannot be installed, no later run tries."""
+    """Return whether a component could be replaced by a package that needs half of the CPU.
+
+    Prints this once: if that package cannot be installed, later runs do not try again.
+    """
     if not component.cheaper or component.find() is None or shutil.which(component.cheaper):
         return False
     tried = CACHE / f"tried-{component.cheaper}"
@@ -136,12 +138,12 @@ def heavier_than_need_be(component: Component) -> bool:
 
 
 def may_install() -> bool:
-    """Root, on Debian or Ubuntu (or what calls itself like one), with apt-get."""
+    """Return whether this is root on Debian or Ubuntu (or a derivative), with apt-get."""
     return os.geteuid() == 0 and shutil.which("apt-get") is not None and is_debian(Path("/etc/os-release"))
 
 
 def install(components: Iterable[Component]) -> None:
-    """Install `components` with apt-get, after saying so. A failure is told, not raised."""
+    """Install `components` with apt-get, after a message. A failure is printed, not raised."""
     packages = [c.cheaper or c.package for c in components]
     print(f"The tests need {', '.join(c.title for c in components)}.", flush=True)
     print(f"Installing with apt-get, as root: {' '.join(packages)}", flush=True)
@@ -155,7 +157,7 @@ def install(components: Iterable[Component]) -> None:
 
     with no_system_services():
         apt_get("update")
-        # One by one: a package that this system does not have must not keep the others away.
+        # One at a time: a package that this system lacks must not block the others.
         for component in components:
             for package in filter(None, (component.cheaper, component.package)):
                 if apt_get("install", "-y", "--no-install-recommends", package):
@@ -164,7 +166,8 @@ def install(components: Iterable[Component]) -> None:
 
 @contextlib.contextmanager
 def no_system_services() -> Iterator[None]:
-    """While open, packages start no daemon and PostgreSQL's makes no cluster: the tests bring their own."""
+    """Prevent packages from starting daemons, and PostgreSQL's from making a cluster: the tests start their
+    own."""
     written = []
     try:
         for path, (text, mode) in NO_SERVICES.items():
@@ -180,7 +183,7 @@ def no_system_services() -> Iterator[None]:
 
 
 def is_debian(os_release: Path) -> bool:
-    """Whether the file `os_release` names Debian, Ubuntu, or what calls itself like one of them."""
+    """Return whether the file `os_release` names Debian, Ubuntu, or a derivative."""
     if not os_release.is_file():
         return False
     pairs = dict(line.split("=", 1) for line in os_release.read_text().splitlines() if "=" in line)
@@ -193,7 +196,7 @@ def _executable(*names: str) -> Path | None:
 
 
 def _says(*command: str) -> str:
-    """What `command` prints; empty where it cannot be run or fails."""
+    """Return the output of `command`; empty if it cannot be run or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):

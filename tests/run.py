@@ -1,14 +1,14 @@
-"""The whole test run: prepare the system, then pytest on SQLite and pytest on PostgreSQL, side by side.
+"""The whole test run: prepare the system, then run pytest on SQLite and on PostgreSQL in parallel.
 
     python -m tests.run [--slow] [--nothing-left-out] [--reach FOLDER] [what pytest takes]
 
-Which test runs on which database stands in `tests/databases.py`. On SQLite pytest-xdist divides the files
-among a process for each core and one more: tests wait for browsers and servers. PostgreSQL is started for
-the run and stopped after it; what its tests print is shown when the others are over. At the end follow the
-ten slowest tests of each side, what the run took, and once more which tests failed. `--slow` runs the slow
-tests too, everything on both databases, with more examples and in every look. Exit status 0 means that all
-ran and passed, save what was announced as left out; `--nothing-left-out` allows no such thing. Ctrl-C ends
-all that was started, servers included.
+`tests/databases.py` defines which test runs on which database. On SQLite pytest-xdist divides the files among
+one process per core plus one: tests wait for browsers and servers. PostgreSQL is started for the run and
+stopped after it; its tests' output is shown when the others have finished. At the end the run prints the ten
+slowest tests of each side, its duration, and all failed tests again. `--slow` also runs the slow tests, and
+all tests on both databases, with more examples and in every theme. Exit status 0 means that all tests ran and
+passed, except for announced skips; `--nothing-left-out` allows no skips. Ctrl-C ends everything that was
+started, including servers.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ INTERRUPTED = 130
 #: How pytest-xdist divides the tests: by file, in the order of tests/conftest.py.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 
-#: One thread for each library of numbers: the processes share few cores, and threads that wait for each
-#: other do so actively.
+#: One thread per numerical library: the processes share few cores, and threads that wait for each other use
+#: CPU.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
-#: Linux's file system in memory, and the bytes that must be free there: a run writes a tenth of it.
+#: Linux's file system in memory, and the bytes that must be free there: a run writes a tenth of that.
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30
-#: Seconds in which an interrupted pytest takes down what it has set up, before it is killed.
+#: Seconds that an interrupted pytest has to clean up before it is killed.
 PATIENCE = 60.0
 
 
@@ -59,13 +59,14 @@ def main() -> int:
     parser.add_argument("--nothing-left-out", action="store_true", help="Fail where something is missing")
     parser.add_argument("--reach", type=Path, metavar="FOLDER", help="Record there what each test runs")
     options, arguments = parser.parse_known_args()
-    # Run in the background by a script, we would ignore Ctrl-C, and so would all that we start.
+    # A script's background job ignores Ctrl-C, and so would everything started from here.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
 
-    # Without this each process that a test starts would compile our code for itself.
+    # Without this each process that a test starts would compile our code again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    subprocess.run([sys.executable, "-m", "compileall", "-q", *PACKAGES], cwd=REPOSITORY, check=False)
+    for compiler in (("compileall", "-q", *PACKAGES), ("tests.rewritten",)):
+        subprocess.run([sys.executable, "-m", *compiler], cwd=REPOSITORY, check=False)
     missing = prepare.prepare()
     if missing and options.nothing_left_out:
         print("Nothing may be left out, so nothing was run.")
@@ -125,8 +126,10 @@ def main() -> int:
 
 @contextlib.contextmanager
 def _temporary_files_in_memory() -> Iterator[None]:
-    """Until left, new temporary files, ours and those of all that we start, lie in memory where there is
-    room: on a disk the tests would wait at each commit of SQLite, some 10 ms."""
+    """Put new temporary files, also those of child processes, in memory if there is room.
+
+    On a disk the tests would wait some 10 ms at each commit of SQLite.
+    """
     room = shutil.disk_usage(MEMORY).free if MEMORY.is_dir() else 0
     if "TMPDIR" in os.environ or room < ROOM or not os.access(MEMORY, os.W_OK):
         yield
@@ -146,8 +149,11 @@ def _temporary_files_in_memory() -> Iterator[None]:
 def _running(
     arguments: list[str], database_url: str | None, *, into: IO[bytes] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """pytest in a process group of its own, writing to `into`. When left early, all of the group is asked to
-    end, which takes down what the tests have set up, and what is left after a while is killed."""
+    """Run pytest in its own process group, with output to `into`.
+
+    On an early exit the whole group is asked to end, so that tests can clean up; after a while the rest is
+    killed.
+    """
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     environment |= {name: "1" for name in THREADS if name not in os.environ}
     if database_url:
@@ -173,11 +179,11 @@ def _running(
 
 
 def _show(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
-    """Print what the child has written and still writes; its exit status."""
+    """Print the child's output until its end; return its exit status."""
     position = 0
     while True:
         status = child.poll()
-        part = os.pread(written.fileno(), 65536, position)  # the child shares the file's own position
+        part = os.pread(written.fileno(), 65536, position)  # the child shares the file's position
         position += len(part)
         sys.stdout.buffer.write(part)
         sys.stdout.flush()
@@ -188,7 +194,7 @@ def _show(child: subprocess.Popen[bytes], written: IO[bytes]) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Once: a second Ctrl-C must not break the ending of what was started."""
+    """Interrupt once: a second Ctrl-C must not break the clean-up."""
     for watched in (signal.SIGINT, signal.SIGTERM):
         signal.signal(watched, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -1,8 +1,8 @@
-"""Throw-away servers for the tests: PostgreSQL and Redis on free ports of 127.0.0.1, gone afterwards.
+"""Temporary servers for the tests: PostgreSQL and Redis on free ports of 127.0.0.1.
 
-Each is a context manager that yields the server's address. It runs the server as a child in the
-foreground, in a session of its own (Ctrl-C stops the tests first, then the servers), and asks the
-kernel to end it should this process be killed. Nothing outside one temporary folder is written.
+Each is a context manager that yields the server's address. It runs the server as a child in the foreground,
+in its own session (Ctrl-C stops the tests first, then the servers), and asks the kernel to end it if this
+process is killed. Files are written to one temporary folder only.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PATIENCE = 120.0  # seconds until a server must answer, or must have stopped
 
 
 class ServerFailed(RuntimeError):
-    """A server did not come up; the message ends with what it wrote."""
+    """A server did not start; the message ends with its output."""
 
 
 def until_it_answers(port: int, process: subprocess.Popen[Any] | None = None, *, seconds: float = 60) -> None:
-    """Wait until the product's server says at `port` that it is well; OSError where its process has ended,
-    or after so many seconds."""
+    """Wait until the product's server at `port` reports that it is healthy. Raises OSError if its process has
+    ended, or after a timeout."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -51,7 +51,7 @@ def until_it_answers(port: int, process: subprocess.Popen[Any] | None = None, *,
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on just now."""
+    """Return a free TCP port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -59,9 +59,9 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def postgres(binaries: Path) -> Iterator[str]:
-    """A fresh cluster of the server in `binaries`, running; yields its DATABASE_URL.
+    """Run a new cluster of the server in `binaries`; yield its DATABASE_URL.
 
-    It never syncs: what it holds is worth nothing once the tests are over.
+    It never syncs: its data is not needed after the tests.
     """
     with cluster(binaries) as server, server.running():
         yield server.url
@@ -71,11 +71,11 @@ def postgres(binaries: Path) -> Iterator[str]:
 def cluster(
     binaries: Path, *, durable: bool = False, connections: int = 60, inside: Path | None = None
 ) -> Iterator[Postgres]:
-    """A fresh cluster of the server in `binaries`, not running yet.
+    """Make a new cluster of the server in `binaries`, without starting it.
 
-    PostgreSQL refuses to run as root, so there it runs as the user postgres or nobody. A `durable`
-    one keeps what it acknowledged, as an operator's does; `connections` are how many it takes. It lies
-    `inside` a folder that everybody may enter, else in /tmp.
+    PostgreSQL refuses to run as root, so root runs it as the user postgres or nobody. A `durable` cluster
+    syncs, like an operator's; `connections` is the maximum number of connections. The cluster lies `inside` a
+    folder that everybody may enter, or in /tmp.
     """
     user = _somebody_else()
     with _folder("postgres", owner=user, inside=inside) as folder:
@@ -108,7 +108,7 @@ def cluster(
 
 @dataclass
 class Postgres:
-    """A cluster on disk, which can run, be killed and run again on the same data."""
+    """A cluster on disk, which can be run, killed and run again on the same data."""
 
     url: str
     command: list[str]
@@ -117,7 +117,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
-        """The server, from its first answer on; stopped at the end, unless it was ended before."""
+        """Run the server and yield it once it answers; stop it at the end unless it has ended."""
         with _server(
             self.command,
             self.log,
@@ -130,7 +130,7 @@ class Postgres:
 
 @contextlib.contextmanager
 def redis_server(binary: Path, *, port: int | None = None) -> Iterator[str]:
-    """A Redis that keeps nothing, at `port` or a free one; yields its REDIS_URL."""
+    """Run a Redis without persistence, at `port` or a free one; yield its REDIS_URL."""
     with _folder("redis") as folder:
         port = port or free_port()
         command = [str(binary), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
@@ -142,8 +142,8 @@ def redis_server(binary: Path, *, port: int | None = None) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _folder(name: str, *, owner: tuple[str, int] | None = None, inside: Path | None = None) -> Iterator[Path]:
-    """A temporary folder `inside` another, of `owner` where one is given; then in /tmp, which every user may
-    enter, unless told otherwise."""
+    """Make a temporary folder `inside` another, owned by `owner` if given; then it is in /tmp, which every
+    user may enter, by default."""
     usual = "/tmp" if owner else None
     folder = Path(tempfile.mkdtemp(prefix=f"phrasebox-{name}-", dir=inside or usual))
     if owner:
@@ -155,7 +155,7 @@ def _folder(name: str, *, owner: tuple[str, int] | None = None, inside: Path | N
 
 
 def _somebody_else() -> tuple[str, int] | None:
-    """Where we are root, the name and group of a user to run as who is not."""
+    """Return the name and group of a user to run servers as, if this process is root."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -172,7 +172,7 @@ def _server(
     answers: Callable[[], bool],
     user: tuple[str, int] | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """`command` as a child, from the moment it `answers` to the signal `stop`."""
+    """Run `command` as a child: yield it when it `answers`, and end it with the signal `stop`."""
     with log.open("ab") as out:
         child = subprocess.Popen(
             command,
@@ -201,7 +201,8 @@ def _server(
 
 
 def _as(user: tuple[str, int] | None, folder: Path) -> dict[str, Any]:
-    """Arguments of Popen: from `folder` (which the server may enter), as `user`, without our environment."""
+    """Return arguments for Popen: from `folder` (which the server may enter), as `user`, without our
+    environment."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     common: dict[str, Any] = {"cwd": folder, "env": environment, "stdin": subprocess.DEVNULL}
     if user:
@@ -210,7 +211,7 @@ def _as(user: tuple[str, int] | None, folder: Path) -> dict[str, Any]:
 
 
 def _die_with_parent(stop: signal.Signals) -> Callable[[], None] | None:
-    """Linux can send `stop` to a child whose parent was killed; elsewhere there is no such thing."""
+    """Return a function with which Linux sends `stop` to a child whose parent was killed; None elsewhere."""
     if not sys.platform.startswith("linux"):
         return None
     libc, set_death_signal = ctypes.CDLL(None), 1  # PR_SET_PDEATHSIG of <sys/prctl.h>

@@ -1,4 +1,4 @@
-"""Whether what is written is written in a transaction."""
+"""Whether writes are in a transaction."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ _WRITES = re.compile(r"(?i)\s*(insert|update|delete|execute|with)\b|.*for no key
 
 
 def may_write(statement: str) -> bool:
-    """Whether a statement writes or locks, or is a planned one (EXECUTE), whose text does not tell."""
+    """Return whether a statement writes or locks, or is prepared (EXECUTE), so that its text does not show
+    it."""
     return _WRITES.match(statement) is not None
 
 
 def written(act: Callable[[], object]) -> list[tuple[bool, str]]:
-    """The statements that may write or lock during `act`: whether each was in a transaction, and its text.
+    """Return the statements that may write or lock during `act`: whether each was in a transaction, and its
+    text.
 
-    For tests with `django_db(transaction=True)`: within the transaction of a test, all are.
+    For tests with `django_db(transaction=True)`: inside a test's own transaction, all are.
     """
     result = []
 

@@ -1,8 +1,8 @@
-"""What both walks through the whole product bring along: pictures with captions, and runs that rank them.
+"""Shared by both walks through the whole product: pictures with captions, and runs that rank them.
 
-The pictures are forty real photographs where they are there (`REAL_DATA_DIR`, or ../shared/data), else forty
-of the generated corpus. Real photographs are never kept: what shows them lies in the test's own folder, or
-where `--screenshots` says.
+The pictures are forty real photographs if available (`REAL_DATA_DIR`, or ../shared/data), else forty of the
+generated corpus. Real photographs are never stored: screenshots of them go to the test's own folder, or to
+the folder of `--screenshots`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tests.house.product import REPOSITORY
 from tests.intake.uploading import zipped
 
 PASSWORD = "the harbour at six"
-#: How many pictures are sent, with how many captions each; which are cut off, and which has no caption.
+#: Number of pictures, and captions per picture; the truncated ones, and the one without captions.
 PICTURES, CAPTIONS = 40, 2
 CORRUPT, SILENT = (7, 21), 39
-#: What is left of them once the three are skipped.
+#: Number of pictures that remain after the three are skipped.
 SOUND = PICTURES - len(CORRUPT) - 1
-#: Bytes that are left of a corrupt picture.
+#: Number of bytes of a truncated picture.
 CUT = 300
 
 
 @dataclass(frozen=True)
 class CaptionedPicture:
-    """A picture as a file holds it, and its captions."""
+    """A picture as the bytes of a file, and its captions."""
 
     name: str
     content: bytes
@@ -38,7 +38,7 @@ class CaptionedPicture:
 
 
 def captioned_pictures(folder: Path) -> list[CaptionedPicture]:
-    """Real photographs where they are there, else generated pictures, which are drawn in `folder`."""
+    """Return real photographs if available, else generated pictures, which are drawn in `folder`."""
     data = Path(os.environ.get("REAL_DATA_DIR") or REPOSITORY.parent / "shared" / "data")
     real = data / "flickr8k"
     if not real.is_dir():
@@ -61,7 +61,8 @@ def captioned_pictures(folder: Path) -> list[CaptionedPicture]:
 
 
 def packed(pictures: Sequence[CaptionedPicture]) -> bytes:
-    """A zip of the pictures and their captions, in which two pictures are cut off and one has no caption."""
+    """Return a zip of the pictures and their captions, with two truncated pictures and one without
+    captions."""
     files = {
         f"pictures/{picture.name}": picture.content[: CUT if number in CORRUPT else None]
         for number, picture in enumerate(pictures)
@@ -76,15 +77,15 @@ def packed(pictures: Sequence[CaptionedPicture]) -> bytes:
 
 
 def sound(pictures: Sequence[CaptionedPicture]) -> list[str]:
-    """The names of the pictures that can be imported."""
+    """Return the names of the pictures that can be imported."""
     return [picture.name for number, picture in enumerate(pictures) if number not in (*CORRUPT, SILENT)]
 
 
 def ranked(images: Iterable[str], *, noise: float, seed: int) -> str:
-    """A run as TREC writes it, in which every image asks for captions.
+    """Return a run in TREC's format, in which every image is a query for captions.
 
-    An image's own first caption scores 1 and the first captions of the others 0, and to each score up to
-    `noise` is added: below 1 the own caption is always first.
+    An image's own first caption scores 1 and the first captions of the others 0, plus noise of up to `noise`
+    each: below 1 the own caption is always first.
     """
     rng, named = Random(seed), list(images)
     lines = []
@@ -99,6 +100,6 @@ def ranked(images: Iterable[str], *, noise: float, seed: int) -> str:
 
 
 def own_first(run: str) -> float:
-    """The share of images whose own caption a run has first: its R@1."""
+    """Return the share of images whose own caption is ranked first: R@1."""
     tops = [line.split() for line in run.splitlines() if line.split()[3] == "1"]
     return sum(caption == f"{image}#0" for image, _, caption, *_ in tops) / len(tops)

@@ -1,9 +1,8 @@
-"""Worlds that are built once: their rows are kept, and put back for every further test that starts there.
+"""Worlds that are built once: their rows are stored, and inserted again for each further test that uses them.
 
-Building a campaign takes many times as long as putting it back. What was built is in the test's
-own transaction, or committed where the test commits: nothing is shared but the ids, and these lie where
-no row of a test's own comes. Objects are new ones for each test. Files of pictures stay where the product
-put them.
+Building a campaign takes many times as long as inserting its rows. The rows are in the test's own
+transaction, or committed if the test commits: only the ids are shared, and they are outside the range of a
+test's own rows. Each test gets new objects. Picture files stay where the product stored them.
 
     @pytest.fixture
     def world(db):
@@ -34,16 +33,16 @@ from config.sample import sample_record
 
 T = TypeVar("T")
 
-#: The ids of the first world's rows begin here, and each further world's so much later.
+#: First id of the first world's rows, and the distance between the first ids of two worlds.
 APART = 1_000_000
-#: Seconds after which a world is built again: its times are those of its building, and a test that asks what
-#: happened lately is to find it so.
+#: Seconds after which a world is built again: its times are those of its building, and tests of recent events
+#: need recent ones.
 FRESH = 300.0
 
 
 @dataclass(frozen=True)
 class _Table:
-    """A table's columns as SQL, its name as text, and its key where the database numbers the rows."""
+    """A table's columns as SQL, its name as text, and its key if the database numbers the rows."""
 
     columns: str
     places: str
@@ -53,7 +52,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class _StoredWorld:
-    """Rows by table, as the database hands them out, and what the builder returned."""
+    """Rows by table, as the database returns them, and the builder's result."""
 
     rows: Mapping[str, Any]
     pictures: Mapping[str, bytes]
@@ -69,15 +68,15 @@ _building = False
 
 
 def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
-    """What `build` returns, with the rows that it makes: built the first time, put back from then on.
+    """Return the result of `build`, with its rows: built the first time, inserted again afterwards.
 
-    `name` names the world in the whole run: the same name, the same rows. `build` may only add rows, and
-    must not depend on what else the test has. What is kept takes some time to read, so what may never be
-    asked for again is kept from the second time on: not `at_once`.
+    `name` identifies the world in the whole run: the same name means the same rows. `build` may only add
+    rows, and must not depend on the test's other data. Storing a world takes some time, so worlds that may be
+    used only once are stored from the second use on: set `at_once` to False.
     """
     global _building
 
-    # A part of a larger world is kept with that; and a test that turns the clock has rows of its own.
+    # A part of a larger world is stored with that; and a test that changes the clock has its own rows.
     if _building or database.now is not _now:
         return build()
     if name in _stored and time.monotonic() - _stored[name].at < FRESH:
@@ -106,13 +105,13 @@ def again(name: str, build: Callable[[], T], *, at_once: bool = True) -> T:
 
 
 def digest(*message: object) -> str:
-    """A short name of what a world is made of."""
+    """Return a short name of a world's ingredients."""
     return hashlib.sha256(repr(message).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def _tables() -> Mapping[str, _Table]:
-    """Every table of the product by its name in SQL."""
+    """Return every table of the product by its name in SQL."""
     quote = connection.ops.quote_name
     tables = {}
     for model in apps.get_models(include_auto_created=True):
@@ -127,7 +126,7 @@ def _tables() -> Mapping[str, _Table]:
 
 
 def _count_from(first: int) -> None:
-    """Let the ids of new rows begin after `first`."""
+    """Make the ids of new rows begin after `first`."""
     numbered = {quoted: table for quoted, table in _tables().items() if table.numbered}
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
@@ -147,7 +146,8 @@ def _count_from(first: int) -> None:
 
 
 def _rows(first: int) -> dict[str, list[Any]]:
-    """The rows numbered from `first`, and every row of what has no numbers: tuples, or lines of COPY."""
+    """Return the rows numbered from `first`, and every row of tables without numbers: tuples, or lines of
+    COPY."""
     rows: dict[str, list[Any]] = {}
     with connection.cursor() as cursor:
         for quoted, table in _tables().items():
@@ -164,7 +164,7 @@ def _rows(first: int) -> dict[str, list[Any]]:
 
 
 def _without(before: list[Any] | None, after: list[Any]) -> Any:
-    """The rows that came; on PostgreSQL as one text."""
+    """Return the added rows; on PostgreSQL as one text."""
     stood = set(before or ())
     came = [row for row in after if row not in stood]
     return came if connection.vendor == "sqlite" else "".join(came)
@@ -172,17 +172,17 @@ def _without(before: list[Any] | None, after: list[Any]) -> Any:
 
 def _put_back(stored: _StoredWorld) -> None:
     for name, content in stored.pictures.items():
-        if not picture_path(name).is_file():  # a test has a folder of its own, or emptied it
+        if not picture_path(name).is_file():  # a test has its own folder, or emptied it
             picture_path(name).parent.mkdir(parents=True, exist_ok=True)
             picture_path(name).write_bytes(content)
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            # What refers to what is checked when the test ends, as for any row.
+            # References are checked when the test ends, as for any row.
             for quoted, rows in stored.rows.items():
                 table = _tables()[quoted]
                 cursor.executemany(f"INSERT INTO {quoted} ({table.columns}) VALUES ({table.places})", rows)
         else:
-            # It was checked when it was built.
+            # They were checked when the world was built.
             cursor.execute("SET LOCAL session_replication_role = replica")
             for quoted, text in stored.rows.items():
                 cursor.copy_expert(
@@ -195,7 +195,8 @@ _painted: dict[int, list[ImageRecord]] = {}
 
 
 def painted(images: int, *, seed: int = 1) -> list[ImageRecord]:
-    """The first `images` scenes of the sample corpus without their pictures, each painted once in a run."""
+    """Return the first `images` scenes of the sample corpus without their pictures, each painted once per
+    run."""
     known = _painted.setdefault(seed, [])
     while len(known) < images:
         known.append(sample_record(len(known), seed=seed))

@@ -20,7 +20,7 @@ from annotation.audit import record
 from annotation.common import database
 from annotation.common.operations import Help, Listing, Named, OneOf, OperationContext, StoredKind, result_of
 from annotation.common.roles import ADMIN, ANNOTATOR, WHOLE_SERVER, Granted, Scope
-from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant, WorkerToken
+from annotation.models import Account, ApiToken, Campaign, Corpus, RoleGrant
 from annotation.selectors.corpora import ScopeRequest
 from phrasebox.errors import PhraseboxError
 
@@ -145,7 +145,7 @@ def make_api_token(
         raise PhraseboxError(_("Only accounts with a staff role can make tokens: ask an admin for a role."))
     if not held_within(account, scope):
         raise PhraseboxError(_("None of your roles covers this: choose another limit."))
-    secret = _new_secret()
+    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     with database.writing():
         now = database.now()
         # Two requests at once must not exceed the limit together.
@@ -175,24 +175,6 @@ def make_api_token(
             corpus=corpus.name if corpus else None,
         )
     return CreatedToken(api_token, secret)
-
-
-def make_worker_token(account: Account) -> str:
-    """Create a token for the calls of workers, and return its secret, which cannot be recovered later."""
-    secret = _new_secret()
-    WorkerToken.objects.create(account=account, digest=digest_of_secret(secret))
-    return secret
-
-
-def replace_worker_tokens(account: Account) -> str:
-    """Create a token for the calls of workers, and void those that the account has had."""
-    with database.writing():
-        WorkerToken.objects.filter(account=account).delete()
-        return make_worker_token(account)
-
-
-def _new_secret() -> str:
-    return TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
 def make_token(request: MakeTokenRequest, context: OperationContext) -> NewToken:

@@ -23,7 +23,7 @@ from annotation.common import database
 from annotation.models import Account
 from annotation.selectors.workers import own_data
 from annotation.simulation.workers import SimulatedWorker as Simulated
-from annotation.workers import api_tokens
+from annotation.workers.accounts import worker_tokens
 from config import single_thread_worker
 from config.wsgi import application
 from tests.apart.campaigns import WatchedCampaign, answer_fields
@@ -231,7 +231,7 @@ class Program:
             self._headers["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
             self._headers["HTTP_X_CSRFTOKEN"] = secret
         else:
-            self._headers["HTTP_AUTHORIZATION"] = f"Token {api_tokens.make_worker_token(account)}"
+            self._headers["HTTP_AUTHORIZATION"] = f"Token {worker_tokens.make_worker_token(account)}"
 
     def call(self, method: str, path: str, data: Mapping[str, Any] | None = None) -> Response:
         """Send JSON; return the response, and its seconds."""

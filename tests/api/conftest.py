@@ -1,4 +1,4 @@
-"""A campaign to work in, and programs that call: with a token, or with somebody's session."""
+"""A campaign to work in, and clients with a token or a session."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from django.test import Client
 
 from annotation import instructions
 from annotation.models import Account, Identity, Worker
-from annotation.workers import api_tokens
+from annotation.workers.accounts import worker_tokens
 from tests import worlds
 from tests.queue.world import World
 from tests.web import world as web
 
 
 class Program:
-    """A client that sends JSON under an account's token, and an answer as it came."""
+    """A client that sends JSON with an account's token and returns the response unchanged."""
 
     def __init__(self, account: Account) -> None:
-        self.secret = api_tokens.make_worker_token(account)
+        self.secret = worker_tokens.make_worker_token(account)
         self.client = Client(headers={"Authorization": f"Token {self.secret}"}, enforce_csrf_checks=True)
 
     def get(self, path: str) -> tuple[int, Any]:
@@ -42,12 +42,12 @@ class Program:
 
 
 def codes(status_and_body: tuple[int, Any]) -> tuple[int, str]:
-    """The status, and the code of the problem that was told."""
+    """Return the status and the code of the reported problem."""
     return status_and_body[0], status_and_body[1]["code"]
 
 
 def annotator(name: str) -> tuple[Account, Worker]:
-    """An account with the role, and the worker that it is."""
+    """Return an account with the role, and its worker."""
     account = web.account(name, "annotator")
     worker = Worker.objects.create(pseudonym=f"w-{name}")
     Identity.objects.create(worker=worker, account=account)
@@ -56,7 +56,7 @@ def annotator(name: str) -> tuple[Account, Worker]:
 
 @pytest.fixture
 def work(db: None, tmp_path_factory: pytest.TempPathFactory) -> World:
-    """The campaign `work` over three drawn scenes; nobody has to agree to anything."""
+    """The campaign `work` over three drawn scenes; one answer is enough for each question."""
 
     def build() -> World:
         folder = tmp_path_factory.mktemp("drawn")

@@ -1,4 +1,4 @@
-"""Each test has a DATA_DIR of its own."""
+"""Each test has its own DATA_DIR."""
 
 from __future__ import annotations
 

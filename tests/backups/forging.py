@@ -1,4 +1,4 @@
-"""Backups that `backup` would not write, and disks that are full."""
+"""Backups that `backup` would not write, and full disks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Member = tuple[str | tarfile.TarInfo, bytes]
 
 
 def about_member(**more: Any) -> dict[str, Any]:
-    """What a backup of the database in use tells about itself; and what is given, in its place."""
+    """Return the metadata of a backup of the current database, with `more` instead of its values."""
     about = {"format": archive.FORMAT, "version": archive.VERSION, "made_at": "2026-11-22T13:00:00+00:00"}
     return about | {
         "database": database().vendor,
@@ -31,7 +31,7 @@ def about_member(**more: Any) -> dict[str, Any]:
 
 
 def forged(target: Path, about: Any, members: Sequence[Member] = ()) -> Path:
-    """A tar with these members, and checksums that are true of them."""
+    """Write a tar with these members, and correct checksums of them."""
     sums = []
     with tarfile.open(target, "w") as tar:
         for member, content in [(ABOUT_MEMBER, json.dumps(about).encode()), *members]:
@@ -49,7 +49,7 @@ def forged(target: Path, about: Any, members: Sequence[Member] = ()) -> Path:
 
 
 def special(name: str, type: bytes, leads: str = "") -> tarfile.TarInfo:
-    """A member that is no file."""
+    """Return a member that is not a regular file."""
     entry = tarfile.TarInfo(name)
     entry.type, entry.linkname = type, leads
     return entry
@@ -57,7 +57,7 @@ def special(name: str, type: bytes, leads: str = "") -> tarfile.TarInfo:
 
 @contextlib.contextmanager
 def room_for(size: int) -> Iterator[None]:
-    """No file of this process may grow larger, as on a disk that is full."""
+    """Limit the size of this process's files, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

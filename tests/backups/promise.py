@@ -1,13 +1,13 @@
-"""What 1.0.0 stored, sent and was called, kept: what docs/upgrading.md promises is held to it.
+"""What 1.0.0 stored, sent and named: tests of the promises of docs/upgrading.md.
 
 `python -m tests.backups.promise` makes the folder `promise` beside this file:
 
     backup.tar.xz    a backup of a small server: a corpus with a finished campaign, a system that ranks, qrels
     dataset.jsonl    the campaign's dataset, exported
-    observed.json    what was in that server: rows, exports, rankings, answers of the API
+    observed.json    the content of that server: rows, exports, rankings, responses of the API
     names.json       names that programs use: commands, calls, settings, formats, measures, the library
 
-It is made once for a version, when that is released, and never changed afterwards.
+It is made once per version, at its release, and never changed afterwards.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROMISE = Path(__file__).with_name("promise")
 BACKUP, DATASET, OBSERVED, NAMES = "backup.tar.xz", "dataset.jsonl", "observed.json", "names.json"
-#: The campaign's images have pictures; the system's are described by vectors alone, which is smaller.
+#: The campaign's images have pictures; the system's only have vectors, which are smaller.
 IMAGES, DESCRIBED = 2, 40
-#: What is asked of the API, and how an answer of it is compared: field by field, by kind of value.
+#: Calls of the API, and how their responses are compared: by field, by kind of value.
 CALLS = (
     *("corpora", "corpora/walks", "campaigns", "campaigns/people", "campaigns/people/settings"),
     *("campaigns/people/workers", "campaigns/people/exports", "systems", "systems/near", "runs"),
@@ -39,7 +39,7 @@ MODULES = ("metrics", "agreement", "significance", "formats", "kernels")
 
 
 def fill(folder: Path) -> None:
-    """Put a small server into the empty database and DATA_DIR of this process."""
+    """Fill the empty database and DATA_DIR of this process with a small server's data."""
     import numpy as np
     from django.core.management import call_command as run
 
@@ -65,7 +65,7 @@ def fill(folder: Path) -> None:
 
 
 def observe(folder: Path) -> dict[str, Any]:
-    """What this process's server holds, as its users see it; files go to `folder`."""
+    """Return the content of this process's server as its users see it; files go to `folder`."""
     from django.apps import apps
     from django.core.management import call_command as run
     from django.test import Client
@@ -84,7 +84,7 @@ def observe(folder: Path) -> dict[str, Any]:
         exports |= {f"{form}/{path.relative_to(out).as_posix()}": _digest(path) for path in _data(out)}
     rankings = {}
     for system in ("near", "linear"):
-        # Ranked again by what was stored, and compared with what was ranked then.
+        # Ranked again from the stored system, and compared with the original ranking.
         run("rank", system, split="1/4", name=f"{system}-again-{folder.name}")
         for run_name in (system, f"{system}-again-{folder.name}"):
             for direction in ("annotation", "search"):
@@ -104,7 +104,7 @@ def observe(folder: Path) -> dict[str, Any]:
 
 
 def names() -> dict[str, Any]:
-    """Names that programs use, each with the parts that they name: what may grow, and must not shrink."""
+    """Return the names that programs use, each with its parts: these sets may grow, but must not shrink."""
     from django.conf import settings
     from django.core.management import BaseCommand, get_commands
     from django.test import Client
@@ -158,7 +158,7 @@ def _parameters(thing: Any) -> list[str]:
 
 
 def _data(folder: Path) -> list[Path]:
-    """The dataset's own files: notes and datasheet tell the day."""
+    """Return the dataset's own files: notes and datasheet contain the date."""
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".md"]
 
 
@@ -167,7 +167,7 @@ def _digest(path: Path) -> str:
 
 
 def child(data: Path, *arguments: str) -> None:
-    """Run this module in a process of its own, whose server is in the folder `data`."""
+    """Run this module in another process, whose server is in the folder `data`."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(data), "DATA_DIR": str(data / "data")}
     command = [sys.executable, "-m", "tests.backups.promise", *arguments]
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
@@ -176,7 +176,7 @@ def child(data: Path, *arguments: str) -> None:
 
 
 def restored(backup: Path, folder: Path) -> dict[str, Any]:
-    """Restore a packed backup into the empty `folder`, by today's code, and observe what is there then."""
+    """Restore a packed backup into the empty `folder` with the current code, and observe the result."""
     (folder / "backup.tar").write_bytes(lzma.decompress(backup.read_bytes()))
     child(folder, "restore", str(folder))
     observed: dict[str, Any] = json.loads((folder / OBSERVED).read_text())

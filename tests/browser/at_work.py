@@ -1,4 +1,4 @@
-"""ann at a task page in a browser: what tests of task pages and of the box editor share."""
+"""ann at a task page in a browser: shared by tests of task pages and of the box editor."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ from tests.web import desk
 
 #: Milliseconds in which a question can be read: a little more than UNREAD in static/annotation/tasks/flow.js.
 READING = 300
-#: Whether the picture can be painted at once.
+#: Whether the picture is decoded.
 DECODED = "() => document.querySelector('[data-picture]').decode().then(() => true, () => false)"
-#: Whether the script of a task page has begun, which shows the switch of the keys, and takes answers.
+#: Whether the script of a task page has started (it shows the switch of the keys) and accepts answers.
 WORKING = """() => !document.querySelector("[data-task] [data-keys][hidden], [data-task] [aria-busy]")"""
 
 
 def take_time(page: Page) -> None:
-    """Let the clock by which answers are sent stand still: however slow the machine, the last answer can be
-    taken back until the next one is given."""
+    """Stop the clock that sends answers: on any machine, the last answer can be undone until the next one."""
     page.add_init_script("{ const at = Date.now(); Date.now = () => at; }")
 
 
 def at(page: Page, kind: str) -> None:
-    """Open a task of `kind`, where ann is signed in and has read its instructions."""
+    """Open a task of `kind`; ann is signed in and has read its instructions."""
     campaign = Campaign.objects.get(name="quay")
     version = instructions.current_text(campaign=campaign, kind=kind).version
     sign_in(page, "ann", then=desk.address(kind), **{READ: {f"{campaign.pk}:{kind}": version}})
 
 
 def at_by_forms(page: Page, kind: str) -> None:
-    """Go the whole way to a task of `kind`: sign ann in by the form, and read its instructions."""
+    """Get to a task of `kind` from the start: sign ann in with the form, and read its instructions."""
     sign_in_by_form(page, "ann", then=desk.address(kind))
     page.get_by_role("button", name="I have read this: begin").click()
     page.wait_for_url(lambda address: "instructions" not in address)
 
 
 def ask_for_a_second_box(work: World) -> Box:
-    """Give ann a task in hand that asks for a box beside an accepted one; which that is."""
+    """Assign ann a task that asks for a box beside an accepted one; return that box."""
     desk.open_a_second_box(work)
     while not (lease := work.held(0, q.BOX_DRAWING)).content["boxes"]:
         leases.return_lease(worker=work.workers[0], assignment=lease.id)
@@ -54,20 +53,20 @@ def ask_for_a_second_box(work: World) -> Box:
 
 
 def wait_for_task(page: Page) -> None:
-    """Wait until the picture can be seen and the page's own script works: answers and keys count then."""
+    """Wait until the picture is visible and the page's script runs: then answers and keys count."""
     expect(page.locator("[data-picture]")).to_have_js_property("complete", True)
     page.wait_for_function(DECODED)
     page.wait_for_function(WORKING)
 
 
 def read(page: Page) -> None:
-    """Let the time go by in which nobody can have read a question that came without a page of its own, and no
-    answer counts. Nothing on the page says when that is over."""
+    """Wait until a question that was shown without loading a page could be read: earlier answers do not
+    count. Nothing on the page shows the end of this time."""
     page.wait_for_timeout(READING)
 
 
 def open_sheet(page: Page, name: str) -> Locator:
-    """Open what the button `name` opens beside the question; the sheet."""
+    """Open the sheet of the button `name` beside the question; return it."""
     page.get_by_role("button", name=name).first.click()
     sheet = page.get_by_role("dialog", name=name)
     expect(sheet).to_be_visible()
@@ -75,7 +74,7 @@ def open_sheet(page: Page, name: str) -> Locator:
 
 
 def close_sheet(page: Page) -> None:
-    """Close the sheet that is open."""
+    """Close the open sheet."""
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
 
@@ -87,7 +86,7 @@ def unfold_edges(page: Page) -> None:
 
 
 def in_hand(page: Page) -> int:
-    """The assignment that the page shows."""
+    """Return the assignment that the page shows."""
     return int(page.locator("[data-answer] [name=assignment]").get_attribute("value") or 0)
 
 
@@ -100,23 +99,23 @@ def moved_on(page: Page, held: int) -> None:
 
 
 def stored(kind: str) -> list[str]:
-    """ann's answers to questions of `kind`."""
+    """Return ann's answers to questions of `kind`."""
     judgments = Judgment.objects.filter(worker__pseudonym="w-ann", kind=kind).order_by("pk")
     return list(judgments.values_list("answer", flat=True))
 
 
 def let_go(page: Page) -> None:
-    """Let the page send what it keeps for taking back, as it does when one leaves it."""
+    """Make the page send the answer that can still be undone, as when the user leaves the page."""
     try:
         page.evaluate("dispatchEvent(new Event('pagehide'))")
     except Error as reason:
-        # It is being left already, and sends by itself.
+        # The page is being left already, and sends by itself.
         if "navigation" not in str(reason):
             raise
 
 
 def answered(page: Page, kind: str, number: int) -> None:
-    """Wait until that many answers of ann's are stored and a page stands again."""
+    """Wait until `number` answers of ann's are stored and a page is loaded again."""
     page.wait_for_load_state("load")
     let_go(page)
     eventually(page, lambda: len(stored(kind)) >= number)
@@ -124,7 +123,7 @@ def answered(page: Page, kind: str, number: int) -> None:
 
 
 def eventually(page: Page, true: Callable[[], bool]) -> None:
-    """Wait until something is so in the database."""
+    """Wait until a condition on the database is true."""
     deadline = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < deadline, f"in {PATIENCE:.0f} s it did not come to be"
@@ -132,12 +131,12 @@ def eventually(page: Page, true: Callable[[], bool]) -> None:
 
 
 def both_in_hand(page: Page) -> None:
-    """Wait until the page has fetched the task after the one it shows, with its picture."""
+    """Wait until the page has fetched the next task, with its picture."""
     expect(page.locator("[data-task]")).to_have_attribute("data-next", "")
 
 
 def answer_next(page: Page, choice: str = "Different") -> int:
-    """Answer what is shown as soon as it can have been read; which assignment that was."""
+    """Answer the shown question as soon as it could be read; return its assignment."""
     wait_for_task(page)
     read(page)
     held = in_hand(page)

@@ -1,4 +1,4 @@
-"""Hands for the box editor in a browser: what its tests share."""
+"""Helpers for tests of the box editor in a browser."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Point = tuple[float, float]
 
 
 def box(page: Page) -> list[int | None]:
-    """What the four fields say."""
+    """Return the values of the four fields."""
     values = [page.get_by_label(name, exact=True).input_value() for name in EDGES]
     return [int(value) if value else None for value in values]
 
 
 def comes_to(page: Page, edges: Sequence[int | None]) -> None:
-    """Wait until the four fields say this: what fingers do arrives with the browser's next frames."""
+    """Wait until the four fields have these values: gestures take effect with the browser's next frames."""
     for name, edge in zip(EDGES, edges, strict=True):
         expect(page.get_by_label(name, exact=True)).to_have_value("" if edge is None else str(edge))
 
 
 def stored_box() -> tuple[list[int | None], str]:
-    """ann's stored box, and the way in which it came about."""
+    """Return ann's stored box, and how it was drawn."""
     judgment = Judgment.objects.get(worker__pseudonym="w-ann")
     return [judgment.xmin, judgment.ymin, judgment.xmax, judgment.ymax], judgment.way
 
@@ -38,19 +38,20 @@ def _sheet(page: Page) -> tuple[float, float, float, float]:
 
 
 def point_at(page: Page, x: float, y: float) -> Point:
-    """Where the point between pixels `x`, `y` (0, 0 is the picture's corner) lies in the window."""
+    """Return the position in the window of the point between pixels `x`, `y` (0, 0 is the picture's
+    corner)."""
     left, top, wide, high = _sheet(page)
     return left + x * wide, top + y * high
 
 
 def under(page: Page, x: float, y: float) -> Point:
-    """The point of the picture that lies at `x`, `y` of the window."""
+    """Return the point of the picture at `x`, `y` of the window."""
     left, top, wide, high = _sheet(page)
     return (x - left) / wide, (y - top) / high
 
 
 def drag(page: Page, start: Point, end: Point) -> None:
-    """Press at one point of the picture, and let go at another."""
+    """Press at one point of the picture, and release at another."""
     page.mouse.move(*point_at(page, *start))
     page.mouse.down()
     middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
@@ -65,7 +66,7 @@ def click(page: Page, x: int, y: int) -> None:
 
 
 def zoom(page: Page, expected: float, at: Point) -> None:
-    """Zoom by keys, with the mouse at a point of the picture that stays in sight."""
+    """Zoom with keys, with the mouse at a point of the picture that stays visible."""
     page.mouse.move(*point_at(page, *at))
     for _ in range(12):
         now = zoomed(page)
@@ -76,17 +77,17 @@ def zoom(page: Page, expected: float, at: Point) -> None:
 
 
 def zoomed(page: Page) -> float:
-    """What the editor says of the zoom; 1 shows the whole picture."""
+    """Return the zoom that the editor shows; 1 shows the whole picture."""
     return float((page.locator("[data-zoom]").text_content() or "").rstrip(" %")) / 100
 
 
 def by_points(page: Page) -> None:
-    """Choose to draw by four extreme points."""
+    """Select drawing by four extreme points."""
     page.get_by_role("radio", name="Four points").check()
 
 
 class Fingers:
-    """Fingers on a touch screen, one for each place."""
+    """Fingers on a touch screen, one per point."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -106,7 +107,7 @@ class Fingers:
         self._send("touchEnd", ())
 
     def drag(self, start: Point, end: Point) -> None:
-        """One finger over the picture, slowly: one that leaves in full swing flings, and a tap stops that."""
+        """Drag one finger over the picture, slowly: a fast release flings, and a tap stops that."""
         self.down(point_at(self.page, *start))
         for share in (0.25, 0.5, 0.75, 1.0):
             x, y = (a + (b - a) * share for a, b in zip(start, end, strict=True))
@@ -115,7 +116,7 @@ class Fingers:
         self.up()
 
     def tap(self, x: int, y: int) -> None:
-        """On the pixel `x`, `y`."""
+        """Tap on the pixel `x`, `y`."""
         self.down(point_at(self.page, x - 0.5, y - 0.5))
         self.page.wait_for_timeout(50)
         self.up()

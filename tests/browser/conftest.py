@@ -1,4 +1,4 @@
-"""A browser on the live server, that lets no complaint pass."""
+"""A browser on the live server; console errors fail the test."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.browser.gate import before
 from tests.browser.profiles import Profiles, leave
 from tests.web import world
 
-#: Seconds that a request may take which nobody waits for any more, on a busy machine.
+#: Seconds that a request may take after its page was left, on a busy machine.
 LONGEST_REQUEST = 60.0
-#: Seconds that a page may take to come to what a test waits for, there too.
+#: Seconds that a page may take to reach the state that a test waits for, on a busy machine.
 PATIENCE = 60.0
-#: Opens a page of its own: width and height in CSS pixels, then what Playwright's `new_context` takes.
+#: Opens a new page: width and height in CSS pixels, then the arguments of Playwright's `new_context`.
 Open = Callable[..., Page]
 
 
@@ -43,7 +43,7 @@ def profiles(browser: Browser) -> Profiles:
 
 @pytest.fixture
 def open_page(profiles: Profiles, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Pages of the live server, to which links in e-mails lead too; see `pages_of`."""
+    """Pages of the live server, which is also the address in e-mails; see `pages_of`."""
     monkeypatch.setattr(settings, "SITE_URL", live_server.url)
     gate = before(live_server)
     gate.open()
@@ -61,12 +61,12 @@ def open_page(profiles: Profiles, live_server: LiveServer, monkeypatch: pytest.M
 def pages_of(
     profiles: Profiles, address: str, *, afterwards: Callable[[], None] = lambda: None
 ) -> Iterator[Open]:
-    """Pages of the server at `address`, in profiles that remember nothing; what console, scripts or content
-    policy complain of fails the test. `afterwards` is done once they are left.
+    """Yield a function that opens pages of the server at `address`, in empty profiles. Errors of console,
+    scripts or content policy fail the test. `afterwards` is called once the pages are left.
 
-    With `faults` network or server fail on purpose: what the browser itself says of that is no complaint.
-    With `faults`, or `alone`, a profile is new and used for nothing else: the test changes more of it than
-    what its pages keep.
+    With `faults` the network or the server fails on purpose: the browser's own messages about that are
+    ignored. With `faults` or `alone`, a profile is new and not reused: the test changes more than what its
+    pages store.
     """
     lent: list[tuple[BrowserContext, Callable[[Page], None], bool]] = []
     reports: list[tuple[Page, Any, Callable[..., None]]] = []
@@ -75,11 +75,11 @@ def pages_of(
     def text(message: ConsoleMessage, faults: bool) -> None:
         if faults and message.text.startswith("Failed to load resource"):
             return
-        # A test that fills in a form before it has taken the focus for itself is told so.
+        # Chromium logs this if a test fills in a form before the form takes the focus.
         if message.type == "info" and message.text.startswith("Autofocus processing was blocked"):
             return
-        # Chromium reports the status of an error page itself, and of a heartbeat of what is gone; what
-        # such a page loads still counts.
+        # Chromium logs the status of an error page itself, and of a heartbeat of a removed object; errors of
+        # what such a page loads still count.
         index = message.location["url"]
         of_page = message.page is not None and index == message.page.url
         page_text = "status of 4" if of_page else "status of 410" if index.endswith("/heartbeat") else None
@@ -87,7 +87,7 @@ def pages_of(
             complaints.append(f"{message.type}: {message.text}")
 
     def failed(request: Request, faults: bool) -> None:
-        # What was on its way when one left the page is given up.
+        # Requests in progress are aborted when the user leaves a page.
         if not faults and request.failure != "net::ERR_ABORTED":
             complaints.append(f"{request.failure}: {request.url}")
 
@@ -129,17 +129,17 @@ def pages_of(
     assert complaints == []
 
 
-# Machines are shared: how long a page takes is not what these tests are about.
+# Machines are shared: these tests are not about loading times.
 expect.set_options(timeout=1000 * PATIENCE)
 
 
-#: Where the live server is; cookies are kept by that, whatever the port.
+#: The live server's host; cookies depend on it, but not on the port.
 HOST = "localhost"
 
 
 def sign_in(page: Page, name: str = "ada", then: str = "", **remembers: Any) -> None:
-    """Sign in without the form, by a session that `remembers` this besides, and open `then` or what comes
-    first. Most tests are about what comes after; those about the form use `sign_in_by_form`."""
+    """Sign in without the form, with a session that also contains `remembers`, and open `then` or the start
+    page. Most tests are about later pages; those of the form use `sign_in_by_form`."""
     client = Client()
     client.force_login(Account.objects.get(username=name))
     if remembers:
@@ -147,7 +147,7 @@ def sign_in(page: Page, name: str = "ada", then: str = "", **remembers: Any) -> 
         session.update(remembers)
         session.save()
     value = client.cookies[settings.SESSION_COOKIE_NAME].value
-    # What the page before still loads is of its own session: a picture's address is no good in another.
+    # Requests of the previous page belong to its session: a picture's address is not valid in another one.
     if page.url != "about:blank":
         leave(page)
     page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
@@ -167,7 +167,7 @@ def sign_in(page: Page, name: str = "ada", then: str = "", **remembers: Any) -> 
 
 
 def sign_in_by_form(page: Page, name: str = "ada", then: str = "") -> None:
-    """Sign in as people do, and wait until the next page stands."""
+    """Sign in with the form, and wait for the next page."""
     page.goto(f"/sign-in/?next={then}" if then else "/sign-in/")
     page.get_by_label("User name").fill(name)
     page.get_by_label("Password").fill(world.PASSWORD)

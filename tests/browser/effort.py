@@ -1,10 +1,10 @@
-"""How long people would take for what a test does at its pages, by what it did there.
+"""Estimate how long a user would need for a test's actions on its pages.
 
 The keystroke-level model (Card, Moran and Newell 1980, "The keystroke-level model for user performance time
-with interactive systems", CACM 23(7)): a key 0.28 s (an average typist of 40 words a
-minute), pointing 1.1 s, a press 0.1 s, the hand to or from the mouse 0.4 s, and 1.35 s of thought before each
-act. An answer to a question about a picture takes what its kind does (`answer_time_of`); reading a page that
-was not there before is taken for five seconds. Waiting for the machine is not in it, so no machine is timed.
+with interactive systems", CACM 23(7)): a key 0.28 s (an average typist of 40 words a minute), pointing 1.1 s,
+a press 0.1 s, the hand to or from the mouse 0.4 s, and 1.35 s of thought before each action. An answer to a
+question about a picture takes the time of its kind (`answer_time_of`); reading a new page takes five seconds.
+Waiting for the machine is not included, so the result does not depend on the machine.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from playwright.sync_api import Frame, Page
 from annotation.protocol.kinds import answer_time_of
 
 KEY, POINT, PRESS, HAND, THINK, READ = 0.28, 1.1, 0.1, 0.4, 1.35, 5.0
-#: Seconds for what the browser tells: an act at the mouse, a key, a list of which one is chosen.
+#: Seconds per event of the browser: a mouse action, a key, a selection from a list.
 _SECONDS = {"press": THINK + HAND + POINT + 2 * PRESS, "key": THINK + KEY, "choice": POINT + 2 * PRESS}
-#: Tells each trusted act. What a test fills in comes without keys: its length counts once it is left. A
-#: file takes three presses: the button, the file, "Open".
+#: Reports each trusted event. Text that a test fills in causes no key events: its length counts when the
+#: field loses the focus. A file takes three presses: the button, the file, "Open".
 _SCRIPT = """
 const tell = (what, number) => window.personDid?.(what, number);
 addEventListener("pointerdown", (event) => event.isTrusted && tell("press", 1), true);
@@ -37,13 +37,13 @@ addEventListener("change", ({ target, isTrusted }) => {
 
 @dataclass
 class Effort:
-    """What a person did at their page: acts by what they are, pages that they read, answers of each kind."""
+    """A user's actions by kind, the pages read, and the answers of each kind."""
 
     acts: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
 
     def watch(self, page: Page) -> None:
-        """Count what is done at `page` from now on."""
+        """Count the actions on `page` from now on."""
         page.expose_binding("personDid", lambda _source, what, number: self.acts.update({what: number}))
         page.add_init_script(_SCRIPT)
 
@@ -54,7 +54,7 @@ class Effort:
 
     @property
     def seconds(self) -> float:
-        """How long it takes a person."""
+        """Return the estimated time of a user."""
         weigh: Mapping[str, float] = {**_SECONDS, "letter": KEY, "page": READ}
         done = sum(weigh[what] * number for what, number in self.acts.items())
         return done + sum(answer_time_of(kind).seconds * number for kind, number in self.answers.items())

@@ -1,4 +1,4 @@
-"""What stands before the live server: shut, it lets nothing new in and waits for what is inside."""
+"""A gate before the live server: when closed, it admits no new requests and waits for the current ones."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from django.db import connections
 from pytest_django.live_server_helper import LiveServer
 
-#: So many threads of a process may each keep their connection to the database for their next request. A
-#: browser keeps its connections to the server, each of which has a thread there; PostgreSQL takes 60.
+#: Number of threads of a process that may keep their database connection for their next request. A browser
+#: keeps its connections to the server, each with a thread; PostgreSQL accepts 60.
 _MOST_THREADS_WITH_CONNECTIONS = 30
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class Gate:
-    """A WSGI application before another.
+    """A WSGI application that wraps another.
 
-    A page that is left sends its last words on its way out. They may reach the server when the test is over
-    already, and find the database closed or, worse, being emptied: one of the two then dies of a deadlock. So
-    there must be an instant from which nothing new begins; looking at what has begun is not enough.
+    A page sends its last requests when it is left. They may arrive after the test, when the database is
+    closed or being emptied, which can cause a deadlock. So no request may begin after a certain moment;
+    checking for current requests is not enough.
     """
 
     def __init__(self, application: Application) -> None:
@@ -46,12 +46,12 @@ class Gate:
         return _Answer(answer, lambda: self._out(text))
 
     def open(self) -> None:
-        """Let requests in again."""
+        """Admit requests again."""
         with self._changed:
             self._is_open = True
 
     def shut(self, patience: float) -> list[str]:
-        """Let nothing more in; what is still being answered after so many seconds (nothing, as a rule)."""
+        """Admit no more requests; return those still in progress after `patience` seconds (usually none)."""
         with self._changed:
             self._is_open = False
             self._changed.wait_for(lambda: not self._inside, patience)
@@ -66,7 +66,7 @@ class Gate:
 
 
 class _Answer:
-    """A response on its way; its sender closes it, be the browser still there or not."""
+    """A response in progress; its sender closes it, whether the browser is still connected or not."""
 
     def __init__(self, parts: Iterable[bytes], ended: Callable[[], None]) -> None:
         self._parts = parts
@@ -78,13 +78,13 @@ class _Answer:
     def close(self) -> None:
         try:
             if hasattr(self._parts, "close"):
-                self._parts.close()  # the request ends with it, for Django
+                self._parts.close()  # this ends the request for Django
         finally:
             self._ended()
 
 
 def before(server: LiveServer) -> Gate:
-    """The gate before the server, put there where there is none yet."""
+    """Return the gate before the server; add one if there is none."""
     application = server.thread.httpd.get_app()
     if isinstance(application, Gate):
         return application

@@ -1,4 +1,4 @@
-"""How a page looks: in which widths and schemes, and what it has to be in each of them."""
+"""Layouts and colour schemes of pages ("looks"), and checks of a page in each of them."""
 
 from __future__ import annotations
 
@@ -12,51 +12,52 @@ from tests.sizes import THOROUGH
 
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-#: A phone and a screen, by day and by night: (width, scheme).
+#: A phone and a screen in the light and the dark scheme: (width, scheme).
 LOOKS: tuple[tuple[int, Scheme], ...] = ((390, "light"), (390, "dark"), (1280, "dark"), (1280, "light"))
-#: The look in which a page is checked by axe, and the other in which its colours are: they depend on the
-#: scheme alone. A thorough run has axe check every look.
+#: The look in which axe checks a page, and another in which its colours are checked: they depend on the
+#: scheme only. In a thorough run axe checks every look.
 BY_AXE, IN_THE_DARK = LOOKS[0], LOOKS[2]
-#: How wide windows are, from the narrowest phone on.
+#: Window widths, from the narrowest phone on.
 WIDTHS = (320, 390, 640, 768, 1024, 1280, 1920, 2560, 3840)
-#: Those of them that pages are looked at by default, besides those of the looks: where layouts are narrowest.
+#: The widths checked by default, in addition to those of the looks: where layouts are narrowest.
 WIDTHS_BY_DEFAULT = (320, 640, 1024)
 HEIGHT = 800
 
-#: Waits until nothing moves; whether axe is on the page already.
+#: Waits until all animations have ended; returns whether axe is loaded.
 AT_REST = """Promise.allSettled(document.getAnimations().map(each => each.finished))
     .then(() => Boolean(window.axe))"""
-#: What axe finds, without all that it says about it.
+#: The violations that axe finds, without its descriptions.
 VIOLATIONS = """options => axe.run(options)
     .then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(node => node.html)]))"""
-#: axe's rules without that of colours, which takes three quarters of the time.
+#: axe's rules without colour contrast, which takes three quarters of the time.
 WITHOUT_COLOURS = {"rules": {"color-contrast": {"enabled": False}}}
-#: Words that are too faint, found by a script of ours.
+#: Finds words with too little contrast.
 FAINT = Path(__file__).with_name("contrast.js").read_text()
-#: How much wider than its window a page is.
+#: By how many pixels a page is wider than its window.
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-#: The words of buttons that are wider than these.
+#: The texts of buttons that are wider than the button.
 SPILLING = """[...document.querySelectorAll(`button:not([hidden], [aria-hidden="true"])`)]
     .filter(button => button.scrollWidth > button.clientWidth).map(button => button.innerText)"""
 
 
 def assert_accessible(page: Page | Frame) -> None:
-    """No violation of any rule that axe has, best practices included, once all is there and nothing moves.
+    """Fail if axe reports a violation of any rule, best practices included, once everything is loaded and
+    still.
 
-    Colours are checked by a script of ours, and in a thorough run by axe too.
+    Colours are checked by our own script, and in a thorough run by axe too.
     """
     page.wait_for_load_state("load")
     if not page.evaluate(AT_REST):
         page.evaluate(AXE_SCRIPT)
     chosen = {} if THOROUGH else WITHOUT_COLOURS
     result = page.evaluate(VIOLATIONS, {"resultTypes": ["violations"], **chosen})
-    # This is no test's file: pytest would not say what was found.
+    # This is not a test file: pytest would not show the values.
     assert result == [], (page.url, result)
     assert_readable(page)
 
 
 def assert_readable(page: Page | Frame) -> None:
-    """No words are too faint for what lies behind them, once nothing moves."""
+    """Fail if any words have too little contrast, once everything is still."""
     page.wait_for_load_state("load")
     page.evaluate(AT_REST)
     faint = page.evaluate(FAINT)
@@ -64,30 +65,29 @@ def assert_readable(page: Page | Frame) -> None:
 
 
 def overflow(page: Page | Frame) -> int:
-    """How much wider than its window the page is: nothing, as a rule."""
+    """Return by how many pixels the page is wider than its window; usually 0."""
     page.wait_for_load_state("load")
     return page.evaluate(OVERFLOW)
 
 
 def fits(page: Page) -> None:
-    """Fail where the page is wider than the window, or a button's words than the button, at any width."""
+    """Fail if the page is wider than the window, or a button's text than the button, at any width."""
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         _fits(page, width)
 
 
 def for_everybody(page: Page, frame: Frame | None = None, *, other_words: bool = False) -> None:
-    """Fail where the page, as it stands, is not accessible in any look, or does not fit at any width.
+    """Fail if the current page is not accessible in any look, or does not fit at any width.
 
-    It is looked at without another page being loaded, and has its own size again in the end. With a `frame`
-    it is the page in that which is looked at; the frame is to be as wide as the page around it. With
-    `other_words` the page was looked at in another language: it is to fit everywhere, and to keep to every
-    rule in a thorough run only.
+    It is checked without loading another page, and has its original size in the end. With a `frame` the page
+    in that frame is checked; the frame must be as wide as the page. With `other_words` the page was already
+    checked in another language: it must fit everywhere, and the rules are checked in a thorough run only.
     """
     visible = frame or page
     before = page.viewport_size
     looks = [look for look in LOOKS if THOROUGH or look in (BY_AXE, IN_THE_DARK)]
-    # The looks come first: a page that is hardly there yet is waited for by them.
+    # The looks come first: they wait for a page that is still loading.
     for width, scheme in looks:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.emulate_media(color_scheme=scheme)

@@ -1,7 +1,7 @@
-"""Browser profiles, used again for the next test after what the last one left in them is removed.
+"""Browser profiles, reused for the next test after their data are removed.
 
-A new profile starts a process and has loaded nothing: its first page asks for two dozen files. A new page
-costs as much as what most tests do with it. Reuse saves half of a test's CPU.
+A new profile starts a process with an empty cache: its first page requests two dozen files. A new page costs
+as much as most tests. Reuse saves half of a test's CPU.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
-#: How many profiles of a kind wait for a test that wants one.
+#: Maximum number of idle profiles per kind.
 WAITING = 2
-#: Whether a profile has the browser's own clock. One that a test has set stays set, and stands still.
+#: Whether a profile has the browser's own clock. A clock set by a test remains, and does not advance.
 CLOCK_RUNS = "/native code/.test(setTimeout)"
-#: What a test may do to a page that stays with it, whatever it shows: such a page is not used again.
+#: Methods whose effect on a page remains when it navigates: such a page is not reused.
 _STAYS = ("add_init_script", "expose_binding", "expose_function", "route", "on", "once")
-#: What Playwright says where a page goes elsewhere meanwhile.
+#: Messages of Playwright when a page navigates elsewhere at the same time.
 _ANOTHER_NAVIGATION = ("interrupted by another navigation", "most likely because of a navigation")
 
 
 class Profiles:
-    """Profiles by what they were made with, kept until the browser closes."""
+    """Profiles by their options, kept until the browser closes."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -33,8 +33,8 @@ class Profiles:
         self._altered: set[Page] = set()
 
     def take(self, options: dict[str, Any], *, new: bool = False) -> BrowserContext:
-        """A profile with these options of Playwright's `new_context`, without cookies and storage. Its pages
-        are empty."""
+        """Return a profile with these options of Playwright's `new_context`, without cookies and storage. Its
+        pages are empty."""
         kind = json.dumps(options, sort_keys=True)
         if self._waiting[kind] and not new:
             return self._waiting[kind].pop()
@@ -43,7 +43,7 @@ class Profiles:
         return context
 
     def page(self, context: BrowserContext) -> Page:
-        """An empty page of a profile: that of the test before, if there is one."""
+        """Return an empty page of a profile: that of the previous test, if there is one."""
         options = json.loads(self._kinds[context])
         if context.pages:
             (page,) = context.pages
@@ -61,7 +61,7 @@ class Profiles:
         return page
 
     def _noted(self, page: Page, act: Callable[..., Any]) -> Callable[..., Any]:
-        """`act`, after which the page is not used again."""
+        """Return `act`, changed so that the page is not reused after a call."""
 
         def noted(*arguments: Any, **more: Any) -> Any:
             self._altered.add(page)
@@ -70,8 +70,8 @@ class Profiles:
         return noted
 
     def give_back(self, context: BrowserContext, *, again: bool) -> None:
-        """Leave all pages, and close the profile, or empty it and keep it for the next test. What it loaded
-        stays in its cache: addresses of files and pictures name their content."""
+        """Leave all pages, and close the profile, or empty it and keep it for the next test. Its cache
+        remains: addresses of files and pictures contain a digest of the content."""
         runs = [leave(page) for page in context.pages]
         kind = self._kinds[context]
         full = len(self._waiting[kind]) >= WAITING
@@ -95,9 +95,9 @@ class Profiles:
 
 
 def leave(page: Page) -> bool:
-    """Go where nothing is under way: closed while a page makes way for the next, Chromium may hang.
+    """Navigate to an empty page: Chromium may hang if a page is closed during a navigation.
 
-    Whether the page has the browser's own clock. A navigation that it began before may come in between.
+    Returns whether the page has the browser's own clock. An earlier navigation of the page may interfere.
     """
     there = False
     while True:
@@ -108,6 +108,6 @@ def leave(page: Page) -> bool:
         except Error as reason:
             if not any(sign in str(reason) for sign in _ANOTHER_NAVIGATION):
                 raise
-            # Where two of ours are under way, each would interrupt the other, for minutes.
+            # Two navigations of ours would interrupt each other, for minutes.
             page.wait_for_timeout(50)
             there = page.url == "about:blank"

@@ -1,9 +1,9 @@
-"""Pictures of the product's pages, light and dark, on a phone and on a desk, taken from the demonstration.
+"""Screenshots of the product's pages, light and dark, on a phone and on a desktop, from the demonstration.
 
     python -m tests.browser.screenshots [--out var/screenshots]
 
-Makes the demonstration in a folder of its own, serves it, walks it with Chromium as its one user, and writes
-PAGE-WIDTH-SCHEME.png. For looking at, and for README and docs; no test reads them.
+Makes the demonstration in its own folder, serves it, visits its pages with Chromium as its only user, and
+writes PAGE-WIDTH-SCHEME.png. For inspection, and for README and docs; no test reads them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KINDS = (
     "box_coverage",
 )
 
-#: Campaigns of questions that are only counted, opened beside the demonstration's.
+#: Campaigns of questions whose votes are only counted, opened in addition to the demonstration's.
 COUNTED = {
     "relevance": "relevance",
     "tags": "tag_relevance",
@@ -85,7 +85,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
-    """A server with the demonstration's data: its address, and the password of `demo`."""
+    """Run a server with the demonstration's data; yield its address, and the password of `demo`."""
     environment = {**os.environ, "DATA_DIR": str(folder), "DEMO_SERVE": "0"}
     for name in ("DATABASE_URL", "REDIS_URL"):
         environment.pop(name, None)
@@ -118,7 +118,7 @@ def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def walk(page: Page, password: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    """The pages in the order in which one meets them: (name, what leads there)."""
+    """Yield the pages in the order of a visit: (name, function that opens it)."""
     yield "sign_in", lambda: page.goto("/sign-in/")
     yield "forgotten", lambda: page.goto("/forgotten/")
     yield "sign_in", lambda: page.goto("/sign-in/")

@@ -1,4 +1,4 @@
-"""What tests of those who come by a crowd platform start from."""
+"""Fixtures of tests of crowd platforms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def work(settings: Any) -> World:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch):
-    """Lets time pass."""
+    """A function that advances the time."""
     began = database.now()
 
     def pass_by(seconds: float) -> None:

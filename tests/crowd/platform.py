@@ -1,4 +1,4 @@
-"""Prolific and Mechanical Turk as they meet us: where they send people to, what Prolific signs and tells."""
+"""Stand-ins for Prolific and Mechanical Turk: links for participants, and Prolific's signatures and API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ API_TOKEN = "what-we-ask-their-api-with"
 STUDY = "5f0d6c1f2b3a4c5d6e7f8091"
 ANN, BOB = "60a1b2c3d4e5f60718293a4b", "60a1b2c3d4e5f60718293a4c"
 FIRST, SECOND = "61c0ffee0000000000000001", "61c0ffee0000000000000002"
-#: Prolific's key, and one of somebody else's that claims to be it.
+#: Prolific's key, and a forged one with the same id.
 THEIRS, FORGED = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
 KEY_SET = {
     "keys": [
@@ -78,7 +78,8 @@ def address(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name
 def token(
     who: str = ANN, submission: str = FIRST, *, study: str = STUDY, key: Any = THEIRS, **changes: Any
 ) -> str:
-    """What Prolific signs of a participant; `changes` are claims instead of its usual ones, None for none."""
+    """Return Prolific's signed token of a participant; `changes` replace its usual claims, None removes
+    one."""
     claims: dict[str, Any] = {
         "iss": "https://www.prolific.com",
         "aud": "http://testserver/prolific/quay/",
@@ -96,14 +97,14 @@ def token(
 
 
 def signed(who: str = ANN, submission: str = FIRST, *, study: str = STUDY, name: str = "quay") -> str:
-    """The same address with Prolific's signature, as it is for one opening of the study."""
+    """Return the same address with Prolific's signature, as for one opening of the study."""
     reference = address(who, submission, study=study, name=name)
     return f"{reference}&{urlencode({'prolific_token': token(who, submission, study=study)})}"
 
 
 @contextmanager
 def prolific_itself() -> Iterator[Server]:
-    """Prolific's API, as a server of its own; `Server.submissions` is what it knows."""
+    """Run a stand-in for Prolific's API; `Server.submissions` is its data."""
     server = Server()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
@@ -115,7 +116,7 @@ def prolific_itself() -> Iterator[Server]:
 
 
 class Server(ThreadingHTTPServer):
-    """`submissions`: by id, who has them. `status`: of every answer. `asked`: the paths asked for."""
+    """`submissions`: participant by id. `status`: of every response. `asked`: the requested paths."""
 
     daemon_threads = True
 
@@ -130,7 +131,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def knows(self, submission: str, who: str, *, study: str = STUDY, status: str = "ACTIVE") -> None:
-        """A submission, as their reference shows it."""
+        """Add a submission, in the format of Prolific's reference."""
         self.submissions[submission] = {
             "id": submission,
             "participant": who,
@@ -155,7 +156,7 @@ class _Answers(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(result or {"error": "not found"}).encode())
 
     def log_message(self, *_about: Any) -> None:
-        """Nothing: a test's output is its own."""
+        """Log nothing."""
 
 
 def turk_address(**another: str) -> str:
@@ -163,12 +164,12 @@ def turk_address(**another: str) -> str:
 
 
 def come(who: str = ANN, submission: str = FIRST, client: Client | None = None) -> Client:
-    """A participant comes from Prolific, by its signed link, in a browser of their own or in `client`'s."""
+    """Open Prolific's signed link as a participant, in a new browser or in `client`."""
     return _come(signed(who, submission), client)
 
 
 def arrive(who: str = ANN, submission: str = FIRST, client: Client | None = None) -> Client:
-    """Somebody comes by an address that anybody can write."""
+    """Open an unsigned address, which anybody can write."""
     return _come(address(who, submission), client)
 
 
@@ -189,7 +190,7 @@ def visit(submission: str = FIRST, who: str = "") -> Visit:
 
 
 def work_as(work: World, submission: str = FIRST, answers: int = 1) -> None:
-    """Let the visitor hand in right answers."""
+    """Submit correct answers of the visitor."""
     work.workers.append(visit(submission).identity.worker_id)
     for _ in range(answers):
         work.submit(-1, work.held(-1, q.COREF_LINK), then=False)
@@ -206,7 +207,7 @@ def report_state(
     event: str = "submission.status.change",
     body: bytes | None = None,
 ) -> Any:
-    """Prolific's webhook: `sent_at` is now unless told otherwise, of what `happened` then."""
+    """Send Prolific's webhook: `sent_at` is now by default, about what `happened` at that time."""
     sent_at = time.time() if sent_at is None else sent_at
     if body is None:
         body = json.dumps(

@@ -1,4 +1,4 @@
-"""What lets people in leaves no trace where others read: logs, the table of sessions."""
+"""Secrets of access leave no trace in logs or in the table of sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from django.urls import get_resolver, reverse
 
 from annotation.common.session_store import stored_key
 from annotation.models import Account
-from annotation.workers import api_tokens, invitations, sessions
+from annotation.workers import invitations, sessions
+from annotation.workers.accounts import worker_tokens
 from config.logs import Discreet, JsonFormatter, without_secrets
 from tests.queue.world import World
 from tests.web import desk
@@ -92,7 +93,7 @@ def test_the_code_with_which_one_comes_back_is_shown_and_is_readable_in_no_table
     code = next(word for word in page.split() if word.count("-") == 3)
     assert Client().login(username=name, password=code)
     assert code not in str(Session.objects.get(pk=stored_key(client.session.session_key)).get_decoded())
-    # With half of it, nobody has anything.
+    # Half of it is useless.
     del client.cookies["return-code"]
     assert client.get(reverse("invite_begun"))["Location"] == reverse("tasks")
 
@@ -105,7 +106,7 @@ def test_ending_access_ends_sessions_tokens_and_addresses_of_pictures_at_once(dr
     again = Client()
     again.force_login(Account.objects.get(username="ann"))
     account = Account.objects.get(username="ann")
-    program = Client(headers={"Authorization": f"Token {api_tokens.make_worker_token(account)}"})
+    program = Client(headers={"Authorization": f"Token {worker_tokens.make_worker_token(account)}"})
     form_data = {"campaign": "quay", "kind": "coref_link"}
     held = program.post("/api/tasks/next", form_data, content_type="application/json").json()
     picture = held["image"]["picture"]
@@ -175,7 +176,7 @@ def test_no_page_that_asks_for_a_sign_in_is_kept(tmp_path: Path) -> None:
 
 
 def ways_in() -> list[str]:
-    """Every address of ours that holds what lets its reader in, made with the secret SESAME."""
+    """Return every address that contains a secret of access, made with the secret SESAME."""
     names, left = [], [("/", pattern) for pattern in get_resolver().url_patterns]
     while left:
         before, pattern = left.pop()

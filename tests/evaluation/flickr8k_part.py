@@ -1,4 +1,4 @@
-"""A part of Flickr8k, cut to a folder of the same files: what is wrong with the whole is wrong with it."""
+"""Make a part of Flickr8k as a folder with the same files, including the errors of the whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SPLITS = ("test", "train", "dev")
 
 
 def part_of_flickr8k(whole: Path, folder: Path, *, images: int) -> Path:
-    """The first so many images of each split of `whole`, with their captions and the judgments among them."""
+    """Copy the first `images` images of each split of `whole`, with their captions and judgments."""
     stored: set[str] = set()
     for split in _SPLITS:
         name = f"Flickr_8k.{split}Images.txt"

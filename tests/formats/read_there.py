@@ -1,4 +1,4 @@
-"""What readers do in tests of them (`test_readers.py`)."""
+"""Readers for tests of the reader process (`test_readers.py`)."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def held(path: Path) -> Iterator[bytes]:
 
 
 def hollow(path: Path) -> list[Any]:
-    """Two bytes each in a message."""
+    """Return objects of two bytes each in a message."""
     return [[] for _ in range(MOST_VALUES)]
 
 
 def hollow_in_parts(path: Path) -> Iterator[list[Any]]:
-    """Small ones first, so that many come at once."""
+    """Yield small lists first, so that many arrive at once."""
     for number in range(2_000):
         yield [[] for _ in range(1_000)] if number > 1_000 else []
 

@@ -1,4 +1,4 @@
-"""Short hands for tests that read, write, and expect to be refused."""
+"""Helpers for tests that read, write, and expect errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def put(path: Path, content: str | bytes) -> Path:
 
 
 def error_of(key: str, path: Path) -> FormatError:
-    """The error that reading `path` ends in: one line that names a file."""
+    """Return the error of reading `path`: one line that names a file."""
     with pytest.raises(FormatError) as caught:
         read(key, path)
     return one_line(caught.value)

@@ -1,4 +1,4 @@
-"""Records to write and read again: any text a file can hold, and layers in canonical order."""
+"""Records for round trips: any text that a file can contain, and layers in canonical order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ spaces = st.sampled_from([" ", " ", "  ", "\t", "\u2028"])
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a format can write, so that only that is asked of it."""
+    """The features that a format can write."""
 
     captionless: bool = False
     line_breaks: bool = False
@@ -77,7 +77,7 @@ def captions(draw: st.DrawFn, can: Abilities, prefix: str) -> list[CaptionRecord
 
 @st.composite
 def layers(draw: st.DrawFn, caption_records: list[CaptionRecord], can: Abilities) -> LayerRecord:
-    """Mentions that lie side by side (or nest, where a format can say so), in chains; objects for some."""
+    """Draw mentions side by side (or nested, if the format supports this), in chains; objects for some."""
     places: list[tuple[int, int, int]] = []
     for number, caption in enumerate(caption_records):
         at = 0
@@ -118,14 +118,14 @@ def layers(draw: st.DrawFn, caption_records: list[CaptionRecord], can: Abilities
 
 @st.composite
 def labelled(draw: st.DrawFn, chain: Chain) -> Chain:
-    """The chain as another tool has it: with a label, and phrases that stand in no caption."""
+    """Draw the chain as from another tool: with a label, and phrases that are not in a caption."""
     phrases = draw(st.lists(labels.filter(bool), max_size=2, unique=True))
     return replace(chain, label=draw(labels), phrases=tuple(phrases))
 
 
 @st.composite
 def corpora(draw: st.DrawFn, can: Abilities) -> list[ImageRecord]:
-    """One to four images with different ids; source ids are numbers everywhere or nowhere."""
+    """Draw one to four images with different ids; all source ids are numbers, or none is."""
     numbered = draw(st.booleans())
     result = []
     for index, name in enumerate(
@@ -151,7 +151,7 @@ def corpora(draw: st.DrawFn, can: Abilities) -> list[ImageRecord]:
 
 @st.composite
 def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
-    """As a database may hold them: with what one format or another cannot say."""
+    """Draw records as in a database: with data that some formats cannot represent."""
     can = Abilities(
         captionless=draw(st.booleans()),
         line_breaks=draw(st.booleans()),
@@ -183,9 +183,10 @@ def untidy_corpora(draw: st.DrawFn) -> list[ImageRecord]:
 
 
 def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
-    """What of `before` is not in `after`, counted by the words of `Written.excluded`, zeros left out.
+    """Count the data of `before` that are missing in `after`, by the names of `Written.excluded`, without
+    zeros.
 
-    Ids that a format makes up where there were none are no loss. A layer is whole, gone, or not the same.
+    Ids that a format makes up for missing ones are not a loss. A layer is complete, missing, or different.
     """
     read = {record.id: record for record in after}
     assert read.keys() == {record.id for record in before}
@@ -219,14 +220,15 @@ def lost(before: list[ImageRecord], after: list[ImageRecord]) -> dict[str, int]:
 
 
 def _labels(record: ImageRecord) -> int:
-    """Chains with a label or phrases of another tool."""
+    """Return the number of chains with a label or phrases of another tool."""
     return sum(bool(chain.label or chain.phrases) for chain in record.layer.chains) if record.layer else 0
 
 
 def _expected_records(
     record: ImageRecord, *, id: bool = False, tokens: bool = False, unrelated: bool = False
 ) -> ImageRecord:
-    """`record` with its captions' texts alone, and what else is asked for; no layer, sizes or ids."""
+    """Return `record` with its captions' texts only, and the requested fields; without layer, sizes or
+    ids."""
     message = []
     for caption in record.captions:
         text = caption.text.strip()
@@ -250,7 +252,7 @@ def as_csv(records: list[ImageRecord]) -> list[ImageRecord]:
 
 
 def as_karpathy(records: list[ImageRecord]) -> list[ImageRecord]:
-    """Captions without an id of their own are numbered from 0 throughout."""
+    """Number captions without ids from 0 over the whole corpus."""
     result, running = [], 0
     for record in records:
         stored = _expected_records(record, id=True, tokens=True)
@@ -263,7 +265,7 @@ def as_karpathy(records: list[ImageRecord]) -> list[ImageRecord]:
 
 
 def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
-    """Images and captions without ids of their own are numbered from 1."""
+    """Number images and captions without ids from 1."""
     result, running = [], 0
     for index, record in enumerate(records, 1):
         message = []
@@ -285,7 +287,7 @@ def as_coco(records: list[ImageRecord]) -> list[ImageRecord]:
 
 
 def as_entities(records: list[ImageRecord]) -> list[ImageRecord]:
-    """Words, not texts; lists give the order."""
+    """Return words instead of texts; the order is that of the lists."""
     result = []
     for record in records:
         result.append(

@@ -1,4 +1,4 @@
-"""One image has one name, however a source, its lists and the disk spell it; two images stay two."""
+"""One image has one name, however a source, its lists and the disk spell it; two images remain two."""
 
 from __future__ import annotations
 

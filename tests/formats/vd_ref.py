@@ -1,8 +1,8 @@
 """VD-Ref's visual dialogues as our JSON lines: a dialogue is an image, an utterance a caption.
 
-Coreference clusters become chains (numbered from 1, since 0 means "not visual"), boxes
-objects. A span that a cluster names twice is one mention; a span in several clusters stays in
-the first only, since a mention is of one chain.
+Coreference clusters become chains (numbered from 1, since 0 means "not visual"), boxes become objects. A span
+that occurs twice in a cluster is one mention; a span in several clusters stays in the first one only, since a
+mention has one chain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from annotation.protocol.terms import (
 
 @dataclass
 class VdRef:
-    """Streams the records of a file; says which spans it met again in their cluster, or in another."""
+    """Iterates over the records of a file; counts spans that occur again in their cluster, or in another."""
 
     file: Path
     repeated: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class VdRef:
         objects = tuple(
             LayerObject((str(ref["cluster_id"] + 1),), _box(ref)) for ref in dialogue["image_ref"]
         )
-        # A cluster all of whose spans stand in earlier clusters keeps its boxes.
+        # A cluster whose spans are all in earlier clusters keeps its boxes.
         empty = dict.fromkeys(name for obj in objects for name in obj.chains if name not in held)
         return ImageRecord(
             id=str(dialogue["id"]),
@@ -72,7 +72,7 @@ class VdRef:
 
 
 def _box(ref: dict[str, float]) -> Box:
-    """The pixels that a box in continuous coordinates touches."""
+    """Return the pixels that a box in continuous coordinates touches."""
     x, y, right, low = ref["x"], ref["y"], ref["x"] + ref["w"], ref["y"] + ref["h"]
     left, top = max(math.floor(x) + 1, 1), max(math.floor(y) + 1, 1)
     return Box(left, top, max(math.ceil(right), left), max(math.ceil(low), top))

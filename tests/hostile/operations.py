@@ -63,8 +63,8 @@ from annotation.task_types.caption_writing.rules import CAPTION_WRITING
 from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from annotation.task_types.region_description.rules import REGION_DESCRIPTION
 from annotation.task_types.relevance.rules import RELEVANCE
-from annotation.workers import api_tokens, invitations
-from annotation.workers.accounts import inviting, second_factor
+from annotation.workers import invitations
+from annotation.workers.accounts import inviting, second_factor, worker_tokens
 from annotation.workers.picture_addresses import signed_picture_address
 from evaluation.models import System
 from models_core.estimators.base import METHODS
@@ -197,7 +197,7 @@ def api(route: str, called: str, make: Callable[[At], tuple[list[Any], Any]], me
         args, data = make(at)
         call = Call(method, reverse(route, args=args), json=data if method == "POST" else None)
         if at.role != STRANGER and at.rng.random() < 0.4:
-            call.headers["Authorization"] = f"Token {api_tokens.make_worker_token(at.account)}"
+            call.headers["Authorization"] = f"Token {worker_tokens.make_worker_token(at.account)}"
         return call
 
     _register(route, called, SIGNED_IN, created)

@@ -1,4 +1,4 @@
-"""The product as its operator meets it: `manage.py` as a process of its own, in an environment of its own."""
+"""The product as its operator runs it: `manage.py` as a separate process, in a separate environment."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tests.services import free_port
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: Seconds for a command, for a server's start and for its end, on a busy machine.
 PATIENCE = 120.0
-#: For how many seconds the migrated databases of other states of the code are kept.
+#: Seconds for which the migrated databases of other states of the code are kept.
 LIFETIME = 3600.0
-#: Without Redis; a server with a Redis URL leaves the jobs to workers.
+#: No Redis: with a Redis URL a server leaves the jobs to workers.
 NO_BROKER = "redis://127.0.0.1:1/0"
-#: What production asks for, and gets.
+#: The variables that production requires.
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
     "SECRET_KEY": "long-enough-and-known-to-this-test-only-0123456789-abcdefghij",
@@ -44,8 +44,8 @@ PRODUCTION = {
 
 
 def environment(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
-    """A bare environment with home and data under `folder`, and the `variables`. Products are computed as by
-    the tests themselves."""
+    """Return an environment with home and data under `folder`, and the `variables`. Matrix products use the
+    same kernels as in the tests."""
     base = {"PATH": os.environ["PATH"], "HOME": str(folder / "home"), "DATA_DIR": str(folder / "data")}
     base |= {name: os.environ[name] for name in launcher.OF_BLAS if name in os.environ}
     (folder / "home").mkdir(exist_ok=True)
@@ -55,13 +55,13 @@ def environment(folder: Path, variables: Mapping[str, str]) -> dict[str, str]:
 def manage(
     folder: Path, *arguments: str, fresh: object = False, **provided: str
 ) -> subprocess.CompletedProcess[str]:
-    """`manage.py` with these arguments, to its end; `fresh` begins from nothing (tests/launcher.py)."""
+    """Run `manage.py` with these arguments; `fresh` starts a new Python (tests/launcher.py)."""
     command = [sys.executable, str(REPOSITORY / "manage.py"), *arguments]
     return launcher.run(command, env=environment(folder, provided), timeout=PATIENCE, fresh=bool(fresh))
 
 
 def migrated(folder: Path) -> None:
-    """What `manage.py migrate` leaves in `folder`, on SQLite: done once, and copied."""
+    """Copy the result of `manage.py migrate` on SQLite to `folder`; migrate only once."""
     data = folder / "data"
     data.mkdir(exist_ok=True)
     shutil.copy(migrated_database(), data / "phrasebox.sqlite3")
@@ -69,8 +69,11 @@ def migrated(folder: Path) -> None:
 
 @functools.cache
 def migrated_database() -> Path:
-    """An empty database with all tables, as `manage.py migrate` leaves it: made once for the code as it
-    stands, by the first of all test processes that asks, since it takes as long as a hundred tests."""
+    """Return an empty database with all tables, the result of `manage.py migrate`.
+
+    The first test process that needs it makes it, once for the current code, since it takes as long as a
+    hundred tests.
+    """
     CACHE.mkdir(parents=True, exist_ok=True)
     file = CACHE / f"migrated-{_digest_of_code()}.sqlite3"
     with (CACHE / "migrating").open("w") as lock:
@@ -87,7 +90,7 @@ def migrated_database() -> Path:
 
 
 def _digest_of_code() -> str:
-    """A digest of all that may decide what `manage.py migrate` makes."""
+    """Return a digest of everything that may affect the result of `manage.py migrate`."""
     files = [
         file
         for package in ("annotation", "evaluation", "config")
@@ -130,7 +133,7 @@ class Server:
             return Answer(error.code, error.headers, error.read().decode())
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> str:
-        """Send `how`; what was written on standard error until the end."""
+        """Send the signal `how`; return the standard error up to the end."""
         self.process.send_signal(how)
         return self.process.communicate(timeout=PATIENCE)[1]
 
@@ -139,7 +142,7 @@ class Server:
 def serving(
     folder: Path, *arguments: str, port: int | None = None, fresh: object = False, **provided: str
 ) -> Iterator[Server]:
-    """`manage.py serve` on a free port, or on `port`, from its first answer on."""
+    """Run `manage.py serve` on a free port, or on `port`; yield it after its first response."""
     port = port or free_port()
     process = launcher.start(
         [sys.executable, str(REPOSITORY / "manage.py"), "serve", "--port", str(port), *arguments],
@@ -166,6 +169,6 @@ def serving(
 
 
 def command_named(name: str) -> BaseCommand:
-    """A command: of a module, or made from an operation."""
+    """Return a command: of a module, or made from an operation."""
     command = get_commands()[name]
     return load_command_class(command, name) if isinstance(command, str) else command

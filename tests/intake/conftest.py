@@ -1,4 +1,4 @@
-"""What the intake tests share: a DATA_DIR of their own, and counting what stands."""
+"""Shared fixtures of the intake tests: a separate DATA_DIR, and counts of its content."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from annotation.datasets.importing import import_records
 
 @pytest.fixture(autouse=True)
 def data_dir(tmp_path: Path, settings) -> Path:
-    """A DATA_DIR that only this test knows."""
+    """A DATA_DIR for this test only."""
     settings.DATA_DIR = tmp_path / "data"
     return settings.DATA_DIR
 
 
 def everything(data_dir: Path) -> dict[str, Any]:
-    """Rows by model of `annotation`, and the files under `data_dir`."""
+    """Return rows by model of `annotation`, and the files under `data_dir`."""
     rows = {
         model.__name__: model._default_manager.count()
         for model in apps.get_app_config("annotation").get_models()

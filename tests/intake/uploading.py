@@ -1,4 +1,4 @@
-"""Uploads for tests: a zip of generated pictures with captions, and how its parts are sent."""
+"""Uploads for tests: a zip of generated pictures with captions, sent in parts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from annotation.datasets import uploads
 from annotation.datasets.uploads import Upload
 from annotation.models import Account
 
-#: What is wrong with `forty`, which has six problems.
+#: Number of valid pictures in `forty`.
 SOUND = 37
 
 
 def a_picture(number: int, size: tuple[int, int] = (60, 40)) -> bytes:
-    """A picture of one colour, as a JPEG."""
+    """Return a picture of one colour, as a JPEG."""
     buffer = io.BytesIO()
     Picture.new("RGB", size, (number * 6 % 256, 90, 120)).save(buffer, "JPEG")
     return buffer.getvalue()
 
 
 def forty() -> dict[str, bytes]:
-    """Forty pictures with two captions each; two pictures are corrupt, and one has no caption."""
+    """Return forty pictures with two captions each; two pictures are corrupt, and one has no caption."""
     files: dict[str, bytes] = {}
     lines = []
     for n in range(40):
@@ -39,7 +39,7 @@ def forty() -> dict[str, bytes]:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """An archive of these files."""
+    """Return an archive of these files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -48,7 +48,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def uploaded(account: Account, files: Mapping[str, bytes], name: str = "mine", part: int = 10_000) -> Upload:
-    """An upload of these files, sent in parts of so many bytes."""
+    """Upload these files, in parts of a fixed number of bytes."""
     upload = uploads.begin_upload(
         account=account, name=name, files=[(path, len(content)) for path, content in files.items()]
     )

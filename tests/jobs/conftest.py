@@ -1,4 +1,4 @@
-"""A broker that is ours, and whichever delivery a test runs under."""
+"""A broker of the tests, and both deliveries."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.jobs import workers
 
 @contextlib.contextmanager
 def sending_to(url: str) -> Iterator[None]:
-    """Let this process send its jobs to the broker at `url`."""
+    """Send this process's jobs to the broker at `url`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(django_settings, "REDIS_URL", url)
         patch.setitem(app.conf, "broker_url", url)
         yield
-    # As in a process that was forked: connections to that broker are not gone on with.
+    # As in a forked process: the connections to the earlier broker are not reused.
     pools.reset()
     app._after_fork()
 
@@ -40,28 +40,28 @@ def broker(redis_url: str) -> Iterator[redis.Redis]:
 
 @dataclass
 class Delivery:
-    """How jobs get to their workers: its name, and a worker of it to start."""
+    """How jobs reach their workers: its name, and a function that starts a worker."""
 
     name: str
     worker: Callable[[], AbstractContextManager[workers.Worker]]
 
 
-#: The two ways in which the product runs: each delivery on the database it goes with.
+#: The two ways in which the product runs: each delivery with its database.
 INSTALLATIONS = [
     pytest.param("celery", marks=pytest.mark.only_on("postgresql")),
     pytest.param("embedded", marks=pytest.mark.only_on("sqlite")),
 ]
-#: The one of Celery, with the other in the slow run: for what takes its time and was seen of both before.
+#: Celery, and in the slow run the other one too: for slow tests, after both have been seen to work.
 CELERY_FIRST = [
     INSTALLATIONS[0],
     pytest.param("embedded", marks=[pytest.mark.only_on("sqlite"), pytest.mark.slow]),
 ]
-#: The embedded one, with Celery's in the slow run: for what its workers do alike and was seen of both before.
+#: The embedded delivery, and in the slow run Celery's too: for what the workers of both do in the same way.
 EMBEDDED_FIRST = [
     pytest.param("celery", marks=[pytest.mark.only_on("postgresql"), pytest.mark.slow]),
     INSTALLATIONS[1],
 ]
-#: Each on the other's database: nobody runs that, and nothing but the slow run tries it.
+#: Each delivery with the other's database: an unused combination, only tested in the slow run.
 CROSSWISE = [
     pytest.param("celery", id="celery-crosswise", marks=[pytest.mark.only_on("sqlite"), pytest.mark.slow]),
     pytest.param(
@@ -72,7 +72,7 @@ CROSSWISE = [
 
 @pytest.fixture(params=[*INSTALLATIONS, *CROSSWISE])
 def delivery(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
-    """Both, on whatever database; crosswise in the slow run alone."""
+    """Both deliveries, on any database; crosswise in the slow run only."""
     return delivered(request.param, request, tmp_path)
 
 
@@ -83,7 +83,7 @@ def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
 
 
 def delivered(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Delivery:
-    """The delivery of that name, with workers in `tmp_path`."""
+    """Return the delivery of that name, with workers in `tmp_path`."""
     number = itertools.count()
     if name == "embedded":
         return Delivery("embedded", lambda: workers.started(workers.EMBEDDED, tmp_path))

@@ -11,6 +11,6 @@ import tests.jobs.holding  # noqa: E402
 import tests.jobs.kinds  # noqa: E402, F401  (its models need the line above)
 from annotation.jobs import embedded_worker, schedule  # noqa: E402
 
-# Jobs that come by themselves would come into the way of those that a test follows.
+# Periodic jobs would interfere with those that a test observes.
 del schedule.PERIODIC["ask_next_waves"]
 embedded_worker.work()

@@ -1,7 +1,7 @@
-"""A job held where a test wants it: in the phase that the file `hold` in DATA_DIR names, until that is gone.
+"""Hold a job in the phase named by the file `hold` in DATA_DIR, until that file is removed.
 
-For tests that kill a worker in the midst of a phase which is over in no time. Every process that runs
-jobs of the tests imports this.
+For tests that kill a worker during a very short phase. Every process that runs jobs of the tests imports
+this.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _advance = JobProgress.advance
 
 
 def hold(data_dir: Path) -> Path:
-    """The file that names a phase."""
+    """Return the file that names a phase."""
     return data_dir / "hold"
 
 
 def held(data_dir: Path) -> Path:
-    """The file that is there while a job is held."""
+    """Return the file that exists while a job is held."""
     return data_dir / "held"
 
 
 def _requested(folder: Path) -> str | None:
-    """The phase that is to be held, as long as one is: the file may go at any moment."""
+    """Return the phase to hold, if any: the file may be removed at any moment."""
     try:
         return hold(folder).read_text()
     except FileNotFoundError:

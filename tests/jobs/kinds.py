@@ -19,16 +19,17 @@ STEP = "counted"
 
 
 class Rejected(ValueError):
-    """What the kind `refused` refuses with."""
+    """The error of the kind `refused`."""
 
 
 class TooLong(Exception):
-    """What a delivery raises into work that takes too long for it."""
+    """The exception that a delivery raises in a job that exceeds its time limit."""
 
 
 @job_kind("count", title="Counting")
 def count(progress: JobProgress, *, upto: int, pause: float = 0.0, held: str = "") -> dict[str, int]:
-    """Write one row a step; step and checkpoint are one transaction. Half-way, wait until `held` is gone."""
+    """Write one row per step; step and checkpoint are one transaction. Halfway, wait until `held` is
+    removed."""
     begin = progress.checkpoint.get("next", 0)
     for number in range(begin, upto):
         time.sleep(pause)
@@ -43,13 +44,13 @@ def count(progress: JobProgress, *, upto: int, pause: float = 0.0, held: str = "
 
 
 def begun(held: Path) -> Path:
-    """The file with a line for each time that the job held by this one was begun."""
+    """Return the file with one line per start of the job held by this one."""
     return held.with_suffix(".begun")
 
 
 @job_kind("computes", title="Computing without a word to the database")
 def computes(progress: JobProgress, *, held: str, then: str = "") -> dict[str, str]:
-    """Say in a file that it began, wait until `held` is gone, `then` speak to the database."""
+    """Write to a file at the start, wait until `held` is removed, then use the database as `then` says."""
     with begun(Path(held)).open("a") as file:
         file.write(f"{os.getpid()}\n")
     while Path(held).exists():
@@ -108,7 +109,7 @@ def takes_too_long(progress: JobProgress, *, share: float) -> None:
 
 @job_kind("swept_meanwhile", title="Queued again by a sweep while it runs")
 def swept_meanwhile(progress: JobProgress, *, share: float | None) -> dict[str, Any]:
-    """As after an outage in which it could give no sign of life; then it goes on to `share`, or ends."""
+    """Act as after an outage without signs of life; then continue to `share`, or end."""
     Job.objects.filter(pk=progress.job_id).update(state=Job.QUEUED, heartbeat_at=database.now())
     if share is not None:
         progress.advance(share, phase="still here")
@@ -118,7 +119,7 @@ def swept_meanwhile(progress: JobProgress, *, share: float | None) -> dict[str, 
 
 @job_kind("lost_and_found", title="Taken for lost while it runs")
 def lost_and_found(progress: JobProgress, *, share: float) -> dict[str, Any]:
-    """Meanwhile the row is queued again and claimed by another, as after a long silence."""
+    """Let the row be queued again and claimed by another worker, as after a long outage."""
     Job.objects.filter(pk=progress.job_id).update(started_at=database.now(), phase="with another")
     progress.advance(share, phase="back again")
     return {}

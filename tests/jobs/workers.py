@@ -1,4 +1,4 @@
-"""Workers as processes of their own, on the database of the tests."""
+"""Workers as separate processes, on the database of the tests."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from annotation.models import Job
 from tests import launcher
 from tests.house.product import environment
 
-#: Seconds in which something has to come to be: on a busy machine a worker takes half a minute to start.
+#: Seconds to wait for a condition: on a busy machine a worker takes half a minute to start.
 PATIENCE = 180.0
 
-#: Where libraries keep what they make once: fonts are listed for half a minute, kernels compiled for seconds.
+#: Cache folders of libraries: listing fonts takes half a minute, compiling kernels seconds.
 CACHES = {name: os.environ[name] for name in ("MPLCONFIGDIR", "NUMBA_CACHE_DIR")}
 
 EMBEDDED = [sys.executable, "-m", "tests.jobs.embedded_worker"]
@@ -33,7 +33,7 @@ CELERY = [
 
 
 def database_url() -> str:
-    """The address of the database that this test uses."""
+    """Return the address of the database that this test uses."""
     message = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{message['NAME']}"
@@ -49,19 +49,19 @@ class Worker:
     log: Path
 
     def kill(self) -> None:
-        """As the kernel does when memory is short: no signal handler runs anywhere."""
+        """Kill as the kernel does when memory is short: no signal handler runs."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def terminate(self, patience: float = PATIENCE) -> int:
-        """SIGTERM to the leader alone, as supervisors do; its exit status."""
+        """Send SIGTERM to the leader only, as supervisors do; return its exit status."""
         self.process.terminate()
         return self.process.wait(patience)
 
 
 @contextlib.contextmanager
 def started(command: list[str], folder: Path, **value: str) -> Iterator[Worker]:
-    """`command` at work; ended afterwards, where the test has not done so."""
+    """Run `command`; end it afterwards unless the test has done so."""
     folder.mkdir(exist_ok=True)
     log = folder / "log"
     with log.open("ab") as out:
@@ -90,6 +90,6 @@ def wait_until(holds: Callable[[], bool], what: str) -> None:
 
 
 def wait_for(job: Job, state: str) -> Job:
-    """The job's row, once it stands so."""
+    """Wait until the job has this state; return its row."""
     wait_until(lambda: Job.objects.get(pk=job.pk).state == state, f"{job} to be {state}")
     return Job.objects.get(pk=job.pk)

@@ -1,4 +1,4 @@
-"""Where tests of the path of a GPU compute: torch on the CPU, or the device that TESTS_DEVICE names.
+"""The device of tests of GPU code: torch on the CPU, or the device named by TESTS_DEVICE.
 
 TESTS_DEVICE=cuda pytest tests/models_core -k on_device
 """

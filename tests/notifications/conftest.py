@@ -28,7 +28,7 @@ def to_loopback(settings, monkeypatch, certificate: Path) -> None:
 
 @pytest.fixture
 def advance_clock(monkeypatch) -> Callable[..., None]:
-    """Sets the server's clock on."""
+    """A function that advances the server's clock."""
     clock = [database.now()]
     monkeypatch.setattr(database, "now", lambda: clock[0])
 

@@ -1,4 +1,4 @@
-"""A receiver of webhooks on this machine: TLS with a certificate of its own, and what it got."""
+"""A receiver of webhooks on this machine: TLS with its own certificate, and the received requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 
 @dataclass
 class Got:
-    """One request as it came: its headers in lower case, and its body."""
+    """A received request: its headers in lower case, and its body."""
 
     path: str
     headers: dict[str, str]
@@ -30,7 +30,7 @@ class Got:
 
 @dataclass
 class Receiver:
-    """What came, and with which status the next request is answered, after so many seconds."""
+    """The received requests, and the status and delay in seconds of the next response."""
 
     port: int
     got: list[Got] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Receiver:
 
 
 def make_certificate(folder: Path) -> Path:
-    """A certificate for localhost and 127.0.0.1 with its key, in one file."""
+    """Make a certificate for localhost and 127.0.0.1 with its key, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
@@ -72,7 +72,7 @@ def make_certificate(folder: Path) -> Path:
 
 @contextmanager
 def listening(certificate: Path, port: int = 0) -> Iterator[Receiver]:
-    """A receiver that listens on a port, any free one unless told."""
+    """Run a receiver on `port`; 0 selects a free one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -86,7 +86,7 @@ def listening(certificate: Path, port: int = 0) -> Iterator[Receiver]:
             self.end_headers()
 
         def log_message(self, *about: object) -> None:
-            """Tests read what came, not a log."""
+            """Log nothing: tests read the received requests."""
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)

@@ -1,10 +1,10 @@
-"""Runs the examples of pages and modules; as a script too, in an environment that has no tests.
+"""Run the examples of pages and modules; also a script, for an environment without tests.
 
     python examples.py PAGE.md... MODULE...
 
-Examples are blocks of Markdown marked `python`, and unmarked ones that hold `>>>`; those with `>>>` have to
-print what stands there. The blocks of a page share their names, one after another. What cannot run has a line
-right above it that begins with NOT_RUN and tells the reader why.
+Examples are blocks of Markdown marked `python`, and unmarked ones that contain `>>>`; those with `>>>` must
+print the output shown. The blocks of a page share one namespace. A block that cannot run has a line right
+above it that begins with NOT_RUN and tells the reader the reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FENCE = re.compile(r"( *)```+ *(\S*)")
 
 @dataclass(frozen=True)
 class Block:
-    """Code of a page: the line of its first line, counted from 1; `reason` says why it is not to be run."""
+    """Code of a page: the number of its first line, from 1; `reason` is why it is not run."""
 
     line: int
     code: str
@@ -34,12 +34,13 @@ class Block:
 
     @property
     def prompts(self) -> bool:
-        """Whether it shows what it prints."""
+        """Whether the block shows its output."""
         return any(line.startswith(">>>") for line in self.code.splitlines())
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The examples of a page; ValueError for a block that never ends, and for a reason that gives none."""
+    """Yield the examples of a page. Raises ValueError for a block without an end, and for NOT_RUN without a
+    reason."""
     lines = text.splitlines()
     index, before = 0, ""
     while index < len(lines):
@@ -63,7 +64,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def run_page(page: Path, names: dict[str, Any] | None = None) -> int:
-    """Run a page's examples in this folder; returns how many, raises where one fails."""
+    """Run a page's examples in this folder; return their number. Raises an exception if one fails."""
     names = {} if names is None else names
     names["__name__"] = "__main__"
     number = 0
@@ -78,14 +79,14 @@ def run_page(page: Path, names: dict[str, Any] | None = None) -> int:
             _run(result)
             names.update(result.globs)
         else:
-            # Lines are those of the page, in a traceback too.
+            # Tracebacks show the page's line numbers.
             code = "\n" * (block.line - 1) + block.code
             exec(compile(code, str(page), "exec", dont_inherit=True), names)
     return number
 
 
 def run_module(name: str) -> int:
-    """Run the examples in a module's docstrings; returns how many docstrings had some."""
+    """Run the examples in a module's docstrings; return the number of docstrings that have examples."""
     module = importlib.import_module(name)
     tests = [test for test in doctest.DocTestFinder().find(module, name) if test.examples]
     for test in tests:
@@ -94,7 +95,7 @@ def run_module(name: str) -> int:
 
 
 def _run(test: doctest.DocTest) -> None:
-    """Raise AssertionError with what differs."""
+    """Raise AssertionError with the differences."""
     messages: list[str] = []
     doctest.DocTestRunner(optionflags=FLAGS).run(test, out=messages.append, clear_globs=False)
     if messages:

@@ -7,7 +7,7 @@ from annotation.protocol.terms import Box, Mention
 
 
 def mentions(*captions: str) -> list[Mention]:
-    """Each caption is "words/category, words/category, ..."; "a/b" after the slash gives two."""
+    """Return mentions; each caption is "words/category, words/category, ..."; "a/b" means two categories."""
     result = []
     for number, caption in enumerate(captions):
         start = 0
@@ -20,7 +20,7 @@ def mentions(*captions: str) -> list[Mention]:
 
 
 class Play:
-    """Answers the open questions of one image, one at a time, and keeps the judgments."""
+    """Answers the open questions of one image, one at a time, and stores the judgments."""
 
     def __init__(self, image: list[Mention], *args, **kwargs) -> None:
         self.fold = Fold(image, *args, **kwargs)
@@ -42,7 +42,7 @@ class Play:
         kind: str | None = None,
         flag: str = "",
     ):
-        """`worker` answers the first open question (of `kind`)."""
+        """Let `worker` answer the first open question (of `kind`)."""
         key = self.question(kind).key
         self.judgments.append(Judgment(f"j{len(self.judgments)}", key, worker, answer, box, flag))
         return self

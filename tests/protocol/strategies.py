@@ -1,4 +1,4 @@
-"""Random images and random crowds' judgments on them, for properties of the fold."""
+"""Random images and random crowds' judgments of them, for property tests of the fold."""
 
 from hypothesis import strategies as st
 
@@ -15,7 +15,8 @@ WORDS = ("man", "dog", "hat", "park", "ball")
 
 @st.composite
 def images(draw):
-    """Up to twelve mentions in up to four captions, of few words and categories, so that they meet."""
+    """Draw up to twelve mentions in up to four captions, of few words and categories, so that they
+    overlap."""
     result = []
     for caption in range(draw(st.integers(1, 4))):
         start = 0
@@ -47,7 +48,7 @@ settings_of_images = st.builds(
 
 @st.composite
 def played(draw):
-    """(mentions, settings, the judgments and rulings of a random crowd, its truth)."""
+    """Draw (mentions, settings, the judgments and rulings of a random crowd, its truth)."""
     mentions = draw(images())
     settings = draw(settings_of_images)
     seed = draw(st.integers(0, 10**6))

@@ -1,4 +1,4 @@
-"""TrustStates that tests start from."""
+"""Initial TrustStates of tests."""
 
 from __future__ import annotations
 

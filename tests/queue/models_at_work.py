@@ -20,12 +20,12 @@ from tests.queue.world import TRUSTING, World
 WITH_MODEL = {**TRUSTING, "model_annotator": {"share": 1.0}}
 
 
-#: Boxes that show nothing, none like another.
+#: Boxes that show nothing, all different.
 _BAD_BOXES = (Box(1, 1, 4, 4), Box(6, 1, 9, 4))
 
 
 def proposals_of(truth: Truth, *, chance: float = 0.9, invalid: bool = False, bad: int = 0) -> Proposals:
-    """For each mention its chain's gold boxes, after so many `bad` ones; or a corner of the picture."""
+    """Return for each mention its chain's gold boxes, after `bad` wrong ones; if `invalid`, one wrong box."""
     return {
         name: [
             ProposedBox(box, chance)
@@ -53,8 +53,8 @@ def turns(world: World) -> int:
 
 
 def work(world: World) -> int:
-    """People and the model annotator answer in turn until nobody gets anything; how many answers people
-    gave."""
+    """Let people and the model annotator answer in turn until nobody gets a task; return the number of
+    people's answers."""
     provided = 0
     while True:
         before = provided
@@ -71,7 +71,7 @@ def work(world: World) -> int:
 
 
 def to_draw(images: int, **settings: Any) -> tuple[World, ModelAnnotator]:
-    """A world whose people have done all that comes before drawing, and who may judge boxes."""
+    """Return a world in which all questions before drawing are answered, and people may judge boxes."""
     world = World(some_images(images), settings={**WITH_MODEL, **settings})
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
     assert isinstance(world.take(0, q.BOX_QUALITY), NoTask)

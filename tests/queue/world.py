@@ -1,4 +1,4 @@
-"""A campaign that is open, with workers who answer from gold: what tests of the queue start from."""
+"""An open campaign with workers who answer from gold: the start of the queue's tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from annotation.selectors.records import stream_records
 from tests import worlds
 from tests.factories import a_corpus, some_images
 
-#: Everybody is let in, and nobody is tested or asked twice: the queue alone.
+#: Everybody is admitted, without control items or repeated questions: tests of the queue alone.
 TRUSTING: dict[str, Any] = {
     "trust": {
         "qualification": False,
@@ -65,7 +65,7 @@ class World:
         records: Sequence[ImageRecord], settings: Mapping[str, Any], name: str, workers: int
     ) -> tuple[Corpus, Campaign, dict[int, Truth], list[int]]:
         corpus = a_corpus(name, records)
-        # Nobody looks at these images: who answers knows the truth.
+        # Answers come from the truth, so images do not matter.
         plain_value = settings_of({"boxes": "always", **settings})
         campaign = Campaign.objects.create(
             name=name,
@@ -94,19 +94,19 @@ class World:
         )
 
     def held(self, worker: int, kind: str = q.COREF_LINK, holding: Sequence[int] = ()) -> Lease:
-        """Something in the worker's hands; fails where there is nothing."""
+        """Take a task for the worker and return it; fail if there is none."""
         result = self.take(worker, kind, holding)
         assert isinstance(result, Lease), result
         return result
 
     def right(self, lease: Lease) -> Answer:
-        """The right answer to what a lease shows."""
+        """Return the correct answer to a lease's question."""
         question = question_from(lease.kind, lease.key, lease.content)
         answer, box = self.truths[lease.image].answer(question)
         return Answer(answer, box)
 
     def wrong_answer(self, lease: Lease) -> Answer:
-        """A wrong answer to a question of two answers."""
+        """Return a wrong answer to a question with two answers."""
         right = self.right(lease).answer
         return Answer(next(a for a in q.ANSWERS[lease.kind] if a != right))
 
@@ -122,8 +122,8 @@ class World:
         )
 
     def work(self, kinds: Sequence[str] = q.QUESTIONS, *, enough: Callable[[], bool] = lambda: False) -> int:
-        """Let everybody answer rightly in turn until nobody gets anything, or until it is `enough`; how many
-        answers that took."""
+        """Let everybody answer correctly in turn until nobody gets a task, or until it is `enough`; return
+        the number of answers."""
         provided = 0
         while not enough():
             before = provided
@@ -138,7 +138,7 @@ class World:
         return provided
 
     def measure_verdicts(self) -> None:
-        """Have had a control item of Box Quality: from now on verdicts on boxes tell of their drawers."""
+        """Record a control item of Box Quality: from now on verdicts on boxes count for their drawers."""
         Control.objects.create(
             campaign=self.campaign,
             kind=q.BOX_QUALITY,

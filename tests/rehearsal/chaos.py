@@ -1,11 +1,12 @@
-"""A crowd of processes on one campaign, to be shot at: `python -m tests.rehearsal.chaos`.
+"""A crowd of processes on one campaign, which tests kill: `python -m tests.rehearsal.chaos`.
 
     prepare --images N            a campaign with that many small images, opened
     work --processes N --folder F run N workers, each a process, until no task is open
 
-`work` forks the workers from one process, writes their ids to F/pids and what they do to F/N.log, a
-line each: `ack ASSIGNMENT TOKEN` once an answer was acknowledged, `error TEXT` for what no worker may
-see. They answer rightly and in haste. A worker who loses the database asks it again, under the same token.
+`work` forks the workers from one process, and writes their ids to F/pids and their actions to F/N.log, one
+per line: `ack ASSIGNMENT TOKEN` after an answer was acknowledged, `error TEXT` for an error that no worker
+may see. They answer correctly and quickly. A worker who loses the database repeats the request, with the same
+token.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ import django
 T = TypeVar("T")
 
 NAME = "chaos"
-#: Images of which control items are made.
+#: Number of images of which control items are made.
 KNOWN = 4
 SETTINGS: dict[str, Any] = {
     "lease": {"minutes": 0.1},
     "trust": {"qualification": False, "double_check_share": 0.2},
 }
-#: Seconds for which a lost database is asked again.
+#: Seconds for which requests to a lost database are repeated.
 PATIENCE = 60.0
 
 
@@ -41,14 +42,14 @@ def prepare(images: int) -> None:
 
     records = [pictured(i) for i in range(images + KNOWN)]
     world = World(records, settings=SETTINGS, name=NAME, workers=0)
-    # Of images that nobody is asked about: a worker never gets as a task what was a control item.
+    # Images without questions: no worker gets a task about an image of a control item.
     known = [row.image.key for row in world.images()[images:]]
     OpenImage.objects.filter(campaign=world.campaign, image__key__in=known).delete()
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"), images=known)
 
 
 def work(processes: int, folder: Path) -> None:
-    """Fork the workers, end leases that run out, and end when no task is open and nobody works."""
+    """Fork the workers, end expired leases, and return when no task is open and nobody works."""
     from django.db import connection
 
     from annotation.models import Assignment, Task, Worker
@@ -80,7 +81,7 @@ def work(processes: int, folder: Path) -> None:
 
 
 def _one_process(number: int, worker: int, folder: Path, stop: Path) -> None:
-    """One worker's process."""
+    """Run one worker's process."""
     from annotation.models import Campaign
     from annotation.simulation.visits import Conduct, SimulatedVisit
     from annotation.simulation.workers import PERFECT
@@ -115,7 +116,7 @@ def _one_process(number: int, worker: int, folder: Path, stop: Path) -> None:
 
 
 class _Insisting:
-    """A desk that asks again when the database is lost, and notes what was acknowledged."""
+    """A desk that repeats requests when the database is lost, and logs acknowledged answers."""
 
     def __init__(self, desk: Any, note: Callable[[str], None]) -> None:
         self._desk = desk
@@ -147,7 +148,7 @@ class _Insisting:
 
 
 def retried(ask: Callable[[], T], *, lost: Callable[[], None] = lambda: None) -> T:
-    """What `ask` gives, asked again while there is no PostgreSQL. On SQLite nothing may be lost."""
+    """Return the result of `ask`, repeated while PostgreSQL is down. On SQLite nothing may be lost."""
     from django.db import DatabaseError, InterfaceError, connection
 
     started = time.monotonic()

@@ -1,5 +1,5 @@
-"""One play on the queue: a scripted crowd, step by step, with a clock of its own and a ledger of what
-was acknowledged; and what must hold of the database at any time, said in SQL."""
+"""A play on the queue: a scripted crowd, step by step, with its own clock and a ledger of acknowledged
+answers; and the invariants of the database, in SQL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from annotation.simulation.driver import rulings_of
 from tests.queue.world import World
 from tests.rehearsal.script import Script
 
-#: What must be empty, whatever happened: (what it would mean, SQL).
+#: Queries that must return no rows at any time: (what a row would mean, SQL).
 NEVER = (
     (
         "an open image that miscounts its answers",
@@ -73,7 +73,7 @@ NEVER = (
 
 
 def check_database() -> None:
-    """Fail, saying what is the matter, where something is that never may be."""
+    """Fail with a message if an invariant of the database is violated."""
     with connection.cursor() as cursor:
         for what, statement in NEVER:
             cursor.execute(statement)
@@ -81,12 +81,13 @@ def check_database() -> None:
 
 
 class Play:
-    """A campaign over `records`, with workers numbered from 0 who come as they are named."""
+    """A campaign over `records`, with workers numbered from 0 who are created when first used."""
 
     def __init__(self, records: Sequence[ImageRecord], script: Script, settings: dict[str, Any]) -> None:
         self.script = script
         self.at = database.now()
-        # Chance goes by names: they tell nothing of what ran before, so that a play alone is the same play.
+        # Random numbers depend on names. The names do not depend on earlier plays, so that a play alone gives
+        # the same result.
         name = f"play-{Campaign.objects.count()}"
         self.world = World(records, settings=settings, name=name, workers=0)
         self.campaign = self.world.campaign
@@ -95,13 +96,13 @@ class Play:
         self.past: dict[int, list[tuple[Lease, Answer, str]]] = {}
         self.acknowledged: set[int] = set()
         self.tokens = count()
-        #: Votes that settled a question may be gone, and the question with them.
+        #: Votes that decided a question may be gone, and the question with them.
         self.withdrawn = False
-        #: A worker changed an answer: the same. What somebody has in hand they may answer to no effect.
+        #: A worker changed an answer: the same effect. Answers to tasks in hand may have no effect.
         self.changed = False
 
     def time(self) -> mock._patch[Callable[[], Any]]:
-        """The queue goes by this play's clock, for a `with` block."""
+        """Return a patch with which the queue uses this play's clock, for a `with` block."""
         return mock.patch.object(database, "now", lambda: self.at)
 
     def worker(self, number: int) -> int:
@@ -112,10 +113,10 @@ class Play:
             self.past[number] = []
         return self.people[number]
 
-    # What may happen ------------------------------------------------------------------------------
+    # Actions --------------------------------------------------------------------------------------
 
     def take(self, number: int, step: int = 0) -> bool:
-        """Something new of any kind, beside what is in hand already."""
+        """Take a new task of any kind, in addition to those in hand; return whether there was one."""
         worker = self.worker(number)
         holding = [lease.id for lease in self.hands[number]]
         for i in range(len(q.QUESTIONS)):
@@ -123,7 +124,7 @@ class Play:
             result = leases.take_lease(worker=worker, campaign=self.campaign, kind=kind, holding=holding)
             if isinstance(result, Lease):
                 if result.id in holding:
-                    # It had run out, and is theirs again.
+                    # It had expired, and is this worker's again.
                     assert Assignment.objects.get(pk=result.id).state == Assignment.LEASED
                     return False
                 self.hands[number].append(result)
@@ -131,7 +132,7 @@ class Play:
         return False
 
     def reload(self, number: int, step: int) -> None:
-        """A page that forgot what it shows gets the same again."""
+        """Reload a page: the same task must be returned."""
         worker = self.worker(number)
         for lease in self.hands[number]:
             row = Assignment.objects.get(pk=lease.id)
@@ -143,7 +144,7 @@ class Play:
                 return
 
     def answer(self, number: int, step: int = 0) -> Receipt | None:
-        """Hand in something that was taken: in time, or after it ran out or was returned."""
+        """Submit an answer to a task that was taken: in time, or after it expired or was returned."""
         worker = self.worker(number)
         if not self.hands[number]:
             self.take(number, step)
@@ -152,7 +153,7 @@ class Play:
         lease = self.hands[number].pop(step % len(self.hands[number]))
         row = Assignment.objects.get(pk=lease.id)
         if row.state == Assignment.SUBMITTED:
-            return None  # Taken again after it ran out, and answered then.
+            return None  # Taken again after it expired, and answered then.
         reply = self._reply(lease)
         token = f"{number}-{next(self.tokens)}"
         receipt = submission.submit(
@@ -171,7 +172,7 @@ class Play:
         return receipt
 
     def click_again(self, number: int, step: int) -> None:
-        """The newest answer once more, under its token."""
+        """Send the newest answer again, with its token."""
         if not self.past.get(number):
             return
         lease, provided, token = self.past[number][-1 - step % len(self.past[number])]
@@ -182,7 +183,7 @@ class Play:
         assert receipt.repeated and Judgment.objects.count() == before
 
     def answer_again(self, number: int, step: int) -> None:
-        """An old answer once more, under another token."""
+        """Send an old answer again, with another token."""
         if not self.past.get(number):
             return
         lease, provided, _ = self.past[number][-1 - step % len(self.past[number])]
@@ -211,7 +212,7 @@ class Play:
         return changed
 
     def give_back(self, number: int, step: int) -> None:
-        """Return something, and remember it all the same: it may be handed in late."""
+        """Return a task, and remember it: it may still be answered late."""
         worker = self.worker(number)
         if self.hands[number]:
             lease = self.hands[number][step % len(self.hands[number])]
@@ -234,7 +235,7 @@ class Play:
         ).exists()
 
     def _reply(self, lease: Lease) -> Answer:
-        """What the script has for the vote that this answer will be."""
+        """Return the script's reply for the vote that this answer will be."""
         question = question_from(lease.kind, lease.key, lease.content)
         truth = self.world.truths[lease.image]
         votes = Judgment.objects.filter(
@@ -245,10 +246,10 @@ class Play:
         answer, box, flag = self.script.reply(question, truth, votes)
         return Answer(answer, box, flag)
 
-    # How it ends ----------------------------------------------------------------------------------
+    # The end --------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """All leases run out; new workers answer what is left, and a reviewer rules on what is stuck."""
+        """Let all leases expire; new workers answer what is left, and a reviewer decides what is stuck."""
         self.at += timedelta(minutes=25)
         leases.end_expired_leases()
         for number in count(100):
@@ -264,7 +265,7 @@ class Play:
         return list(Task.objects.filter(campaign=self.campaign, state=Task.OPEN).values_list("kind", "key"))
 
     def _rule(self) -> bool:
-        """A reviewer who knows the gold rules on images of which nothing is asked any more."""
+        """Let a reviewer who knows the gold decide on images without open questions."""
         ruled = False
         for row in OpenImage.objects.filter(campaign=self.campaign, complete=False):
             state = image_state.state_of(row)
@@ -278,10 +279,10 @@ class Play:
             image_state.refold_image(row.pk)
         return ruled
 
-    # What must have come of it --------------------------------------------------------------------
+    # Results --------------------------------------------------------------------------------------
 
     def check_fold(self) -> list[ImageState]:
-        """What is stored of each image is what a pure fold makes of its judgments and rulings."""
+        """Check that the stored state of each image equals a pure fold of its judgments and rulings."""
         states = []
         for row in OpenImage.objects.filter(campaign=self.campaign).order_by("position"):
             state = _pure_state(row)
@@ -324,7 +325,7 @@ class Play:
                 assert task.state == (Task.SETTLED if votes else Task.WITHDRAWN)
 
     def layer(self) -> list[LayerRecord]:
-        """The campaign's layer, image by image, once it is brought up to date."""
+        """Return the campaign's layer, image by image, after a refresh."""
         layer_rows.refresh_layer_rows(self.campaign)
         layer = self.world.corpus.layers.get(name=self.campaign.name)
         layers = [record.layer for record in stream_records(corpus=self.world.corpus, layer=layer)]
@@ -333,7 +334,7 @@ class Play:
 
 
 def by_first_mention(layer: LayerRecord) -> LayerRecord:
-    """The layer with each chain called after its first mention, as folds call them."""
+    """Return the layer with each chain named after its first mention, as in folds."""
     return renamed(layer, {chain.id: chain.mentions[0].id for chain in layer.chains})
 
 

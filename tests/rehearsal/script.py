@@ -1,5 +1,5 @@
-"""A crowd whose answers do not depend on who gives them: what a question shows, and the how-manieth
-vote on it this is, decide. So that two drivers which give work to different people can be compared."""
+"""A crowd whose answers do not depend on the worker, only on the question and the number of its vote. So two
+drivers that give tasks to different workers can be compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotation.simulation.driver import Crowd, SimulationCost
 from annotation.simulation.standin import stand_in
 from annotation.simulation.workers import Habits, SimulatedWorker
 
-#: Bad enough that chains are refused, rounds stay fruitless and reviewers have work.
+#: Bad enough that chains are refused, rounds have no result and reviewers have work.
 ERRING = Habits("erring", error=0.2, jitter=0.1)
 
 _HEADS = {"people": ("man", "woman"), "clothing": ("hat",), "scene": ("park",), "other": ("ball", "cup")}
@@ -25,13 +25,13 @@ _HEADS = {"people": ("man", "woman"), "clothing": ("hat",), "scene": ("park",), 
 
 @dataclass(frozen=True)
 class Script:
-    """The answers of one play. Of the questions, about one in `flagged` meets two flags first."""
+    """The answers of one play. About one in `flagged` questions gets two flags first."""
 
     seed: int
     flagged: int = 0
 
     def reply(self, question: Question, truth: Truth, ordinal: int) -> tuple[str, Box | None, str]:
-        """Answer, box and flag of vote number `ordinal` (from 0) on a question."""
+        """Return answer, box and flag of vote number `ordinal` (from 0) on a question."""
         text = json.dumps(question_content(question))
         if self.flagged and SeededRng(self.seed, "flag", question.kind, text).below(self.flagged) == 0:
             if ordinal < 2:
@@ -42,7 +42,7 @@ class Script:
 
 
 class Scripted(Crowd):
-    """A crowd for the pure driver: somebody new for every vote, who says what the script has."""
+    """A crowd for the pure driver: a new worker for every vote, who answers as the script says."""
 
     def __init__(self, script: Script) -> None:
         super().__init__([SimulatedWorker("nobody", ERRING, 0)], seed=0)
@@ -59,7 +59,7 @@ class Scripted(Crowd):
 
 @dataclass(frozen=True, slots=True)
 class Speaker(SimulatedWorker):
-    """One who gives the vote with this number."""
+    """A worker who gives the vote with this number."""
 
     script: Script
     ordinal: int
@@ -71,7 +71,7 @@ class Speaker(SimulatedWorker):
 
 
 def pictured(number: int) -> ImageRecord:
-    """A made-up image of three captions and about six mentions, with gold."""
+    """Return a made-up image of three captions and about six mentions, with gold."""
     rng = SeededRng("pictured", number)
     mentions: list[Mention] = []
     captions = []

@@ -1,6 +1,7 @@
-"""Processes and the database are killed while a crowd works: what was acknowledged is there, once.
+"""Processes and the database are killed while a crowd works: every acknowledged answer is stored exactly
+once.
 
-PHRASEBOX_CHAOS multiplies the number of images (default 1). 64 processes at once are for the slow run.
+PHRASEBOX_CHAOS multiplies the number of images (default 1). The slow run uses 64 processes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Crowd:
         self.processes = processes
 
     def run(self, *arguments: str) -> str:
-        """What one more process prints; fails where it fails."""
+        """Run another process and return its output; fail if it fails."""
         done = launcher.run([sys.executable, *arguments], env=self.environment, timeout=120)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -69,7 +70,7 @@ class Crowd:
             yield
         finally:
             if self.process.poll() is None:
-                self.process.kill()  # Its workers see that their parent is gone, and go too.
+                self.process.kill()  # its workers notice that their parent is gone, and exit
                 self.process.wait()
 
     @property
@@ -78,7 +79,7 @@ class Crowd:
         return [int(pid) for pid in (self.folder / "pids").read_text().split()]
 
     def lines(self, first: str) -> list[list[str]]:
-        """What the journals say of one sort, split at spaces."""
+        """Return the lines of the journals that start with `first`, split at spaces."""
         return [
             line.split(maxsplit=2)[1:]
             for journal in self.folder.glob("*.log")
@@ -94,7 +95,7 @@ class Crowd:
             time.sleep(0.05)
 
     def acknowledged(self, answers: int) -> None:
-        """Wait until so many answers are acknowledged."""
+        """Wait until `answers` answers are acknowledged."""
         self.until(lambda: len(self.lines("ack")) >= answers, f"{answers} answers")
 
     def kill(self, workers: list[int]) -> None:
@@ -107,14 +108,14 @@ class Crowd:
         assert self.process.returncode == 0
 
     def report(self) -> dict[str, Any]:
-        """What the database holds in the end."""
+        """Return the final content of the database."""
         reported = self.run("manage.py", "shell", "--no-imports", "-c", LOOK)
         report: dict[str, Any] = json.loads(reported.splitlines()[-1])
         return report
 
 
 def check(crowd: Crowd) -> None:
-    """Nothing over-assigned, nothing lost, nothing doubled, nothing left."""
+    """Check that nothing is over-assigned, lost, stored twice or left open."""
     result = crowd.report()
     assert crowd.lines("error") == [] and crowd.lines("amiss") == []
     assert {what: count for what, count in result["violations"].items() if count} == {}
@@ -126,7 +127,7 @@ def check(crowd: Crowd) -> None:
 
 
 def kill_family(process: subprocess.Popen[bytes]) -> None:
-    """kill -9 a server and every process that it started."""
+    """Kill a server (kill -9) and every process that it started."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     for pid in [process.pid, *map(int, children)]:
         os.kill(pid, signal.SIGKILL)
@@ -138,13 +139,13 @@ def test_64_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) 
     shot_at(tmp_path, processes=64, images=IMAGES)
 
 
-@pytest.mark.slow  # by default the same on SQLite, and lost databases in `jobs/test_outage`
+@pytest.mark.slow  # the default run has the same on SQLite, and lost databases in `jobs/test_outage`
 def test_8_processes_half_of_them_killed_and_the_database_once(tmp_path: Path) -> None:
     shot_at(tmp_path, processes=8, images=IMAGES // 4)
 
 
 def shot_at(folder: Path, *, processes: int, images: int) -> None:
-    """On a PostgreSQL that keeps what it acknowledged: half of the processes are killed, then it is."""
+    """Kill half of the processes, then PostgreSQL, which stores durably what it acknowledged."""
     with ExitStack() as stack:
         server = stack.enter_context(services.cluster(need("postgresql"), durable=True, connections=100))
         running = server.running()

@@ -1,4 +1,4 @@
-"""A simulated crowd over questions that are only counted, and what staff see of such a campaign."""
+"""A simulated crowd on questions whose votes are only counted, and what staff see of such a campaign."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISCHIEF = Conduct(clicked_twice=0.1, answered_twice=0.1, returned=0.1)
 
 
 def a_photo_corpus() -> None:
-    """30 images to be asked about, 40 of the split `dev`, five captions each."""
+    """Import 30 images to annotate and 40 of the split `dev`, with five captions each."""
     a_corpus(
         "quay",
         [

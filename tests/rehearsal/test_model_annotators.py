@@ -1,5 +1,4 @@
-"""A model annotator in a simulated crowd has the turns that the periodic job gives it, not only those of
-answers."""
+"""A model annotator in a simulated crowd gets the turns of the periodic job, not only those after answers."""
 
 from __future__ import annotations
 
@@ -31,10 +30,10 @@ def test_a_model_draws_between_the_answers_of_a_simulated_crowd(tmp_path, settin
     assert set(done.violations.values()) == {0}
     drawings = Judgment.objects.filter(campaign=world.campaign, kind=q.BOX_DRAWING).order_by("pk")
     assert drawings.filter(worker=model_annotator.worker).exists()
-    # No answer had opened these questions since the model annotator came: after two steps of each person it
-    # draws.
+    # No answer opened these questions after the model annotator was added: it draws after two steps of each
+    # person.
     answers = Judgment.objects.filter(campaign=world.campaign).order_by("pk")
     workers = list(answers.values_list("worker", flat=True)[before:])
     assert workers.index(model_annotator.worker_id) <= 2 * 3
-    # Whether it is to learn is asked before each of these turns, the first included.
+    # Each of these turns, including the first, checks whether it should be trained.
     assert trained[0] == 0 and len(trained) > 1

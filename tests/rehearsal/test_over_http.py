@@ -1,4 +1,4 @@
-"""From captions to a dataset by the product's commands, workers over HTTP, the server killed once."""
+"""From captions to a dataset with the product's commands: workers over HTTP, the server killed once."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ IMAGES = sized(2, 4)
 
 
 def done(folder: Path, *arguments: str) -> str:
-    """What `manage.py` prints; fails with what it complains about."""
+    """Return the output of a `manage.py` command; fail with its error message."""
     completed = manage(folder, *arguments)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout
 
 
 def opened(folder: Path, name: str) -> None:
-    """A campaign over a sample corpus without its pictures, with leases that run out soon."""
+    """Open a campaign over a sample corpus without pictures, with short leases."""
     config = folder / "campaign.toml"
     config.write_text('boxes = "always"\n[lease]\nminutes = 0.1\n')
     migrated(folder)
@@ -42,7 +42,7 @@ def opened(folder: Path, name: str) -> None:
 
 
 def crowd(folder: Path, name: str, url: str) -> launcher.Process | subprocess.Popen[str]:
-    """`simulate_crowd` over HTTP, under way."""
+    """Start `simulate_crowd` over HTTP."""
     command = [sys.executable, str(REPOSITORY / "manage.py"), "simulate_crowd", name, "--through", "http"]
     command += ["--url", url, "--workers", "8", "--processes", "2", "--json"]
     return launcher.start(
@@ -62,7 +62,7 @@ def answers(folder: Path) -> int:
 
 
 def kill(server: Server) -> None:
-    """kill -9 of the server and then of its processes, which it cannot replace any more."""
+    """Kill the server (kill -9) and then its processes, which it can no longer replace."""
     process = server.process.pid
     children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     server.process.kill()
@@ -98,7 +98,7 @@ def test_a_crowd_over_http_finishes_although_the_server_is_killed_in_between(tmp
     assert len(list((tmp_path / "out" / "Annotations").iterdir())) == IMAGES
 
 
-@pytest.mark.slow  # its wait is the server's
+@pytest.mark.slow  # it mostly waits for the server
 def test_a_server_that_is_not_there_is_told_in_one_line_and_at_once(tmp_path: Path) -> None:
     opened(tmp_path, "nobody")
     process = crowd(tmp_path, "nobody", f"http://127.0.0.1:{free_port()}")

@@ -1,4 +1,4 @@
-"""A simulated crowd through the real queue, in this process: it misbehaves, and the campaign is done."""
+"""A simulated crowd on the real queue, in this process: it misbehaves, and the campaign is completed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNRULY = Conduct(clicked_twice=0.1, answered_twice=0.1, answered_late=0.1, retur
 
 
 class Clock:
-    """A clock for the queue that moves when the crowd waits, and a little whenever it is read."""
+    """A clock for the queue that advances when the crowd waits, and a little at each reading."""
 
     def __init__(self) -> None:
         self.at = database.now()
@@ -64,7 +64,7 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     )
     assert done.tally.amiss == [] and set(done.violations.values()) == {0}
     assert (done.open_tasks, done.cost["unfinished"]) == (0, 0)
-    # What a leaver had in hand when the rest was done runs out by itself.
+    # The tasks of a worker who left expire after the others are done.
     clock.wait(60 * LEASE["minutes"])
     leases.end_expired_leases()
     assert not Assignment.objects.filter(state=Assignment.LEASED).exists()
@@ -85,7 +85,7 @@ def test_an_unruly_crowd_with_leavers_finishes_and_nothing_is_amiss(clock):
     assert votes.count() == votes.filter(pk__lte=last).count()
 
 
-@pytest.mark.slow  # by default in `trust/test_qualification`, answer by answer
+@pytest.mark.slow  # the default run has `trust/test_qualification`, answer by answer
 def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
     world = World([pictured(i) for i in range(4)], settings={"lease": LEASE}, workers=0)
     from_gold(campaign=world.campaign, layer=world.corpus.layers.get(name="import"))
@@ -107,7 +107,7 @@ def test_tests_are_taken_before_work_and_who_fails_one_does_none_of_it(clock):
 @pytest.mark.django_db(transaction=True)
 def test_a_crowd_over_http_finishes_and_nothing_is_amiss(live_server):
     """By the pages alone, as people would; with a server that is killed in between, among the slow tests."""
-    before(live_server).open()  # tests of browsers shut it
+    before(live_server).open()  # browser tests close it
     world = World([pictured(0)], settings=NO_QUALIFICATION, workers=0)
     plan = CrowdPlan(mix={"perfect": 5}, seed=1, through="http", url=live_server.url, conduct=ORDERLY)
     done = run_campaign_crowd(campaign=world.campaign, plan=plan)

@@ -1,4 +1,4 @@
-"""The pure driver and the queue make the same of the same answers, whatever happens on the way."""
+"""The pure driver and the queue give the same result for the same answers, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.sizes import sized
 
 pytestmark = pytest.mark.django_db
 
-#: Plays looked at; more of them find rarer things, and the slow run has time for them.
+#: Number of plays; more of them find rarer errors, and the slow run has time for them.
 EXAMPLES = int(os.environ.get("PHRASEBOX_PLAYS") or sized(3, 64))
 ACTS = (
     "answer",
@@ -46,7 +46,7 @@ ACTS = (
 
 @st.composite
 def steps(draw: st.DrawFn) -> list[tuple[str, int, int]]:
-    """Acts of six workers, in any order: (act, worker, a number that the act may use)."""
+    """Draw actions of six workers, in any order: (action, worker, a number that the action may use)."""
     return draw(
         st.lists(
             st.tuples(st.sampled_from(ACTS), st.integers(0, 5), st.integers(0, 40)),
@@ -68,11 +68,11 @@ def played(
     *,
     controls: bool = False,
 ) -> Play:
-    """A play through all of `acts` and to its end, looked at after some steps; in the slow run on SQLite
-    after each: nearly all that may never be stays, once it is there.
+    """Run a play through all of `acts` to its end, with checks after some steps; in the slow run on SQLite
+    after each step. Nearly all violations persist, so that later checks find them.
 
-    There, all plays are one transaction, whose rows nobody counts unless told to: plans would be those
-    for empty tables, and get slower and slower.
+    There, all plays are one transaction, whose rows are not counted for the planner unless requested: plans
+    would be those for empty tables, and get slower and slower.
     """
     postgres = connection.vendor == "postgresql"
     records = [pictured(script.seed % 50 + i) for i in range(images)]
@@ -93,7 +93,7 @@ def played(
 
 
 def counted() -> None:
-    """Let PostgreSQL know how many rows there are."""
+    """Update PostgreSQL's statistics of the tables."""
     tables = [model._meta.db_table for model in (OpenImage, Task, Item, Assignment, Judgment, Move, Control)]
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {', '.join(tables)}")
@@ -159,8 +159,8 @@ def test_flags_lead_to_the_same_layer_too(seed: int, acts: list[tuple[str, int, 
     assert play.layer() == [by_first_mention(state.layer)]
 
 
-@pytest.mark.slow  # it is about the plays, not about the product
-@pytest.mark.only_on("sqlite")  # which plays are drawn does not depend on the database
+@pytest.mark.slow  # tests the plays, not the product
+@pytest.mark.only_on("sqlite")  # the drawn plays do not depend on the database
 def test_plays_meet_all_that_can_happen_to_an_answer() -> None:
     """What the properties above say of any play would say nothing if plays were tame."""
     met: Counter[str] = Counter()

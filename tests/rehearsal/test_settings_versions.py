@@ -1,5 +1,5 @@
-"""Whatever order settings change, answers come and judgments are withdrawn in: each image is folded under the
-version that it was opened with, each answer paid and counted under the version that its lease carries."""
+"""Settings change, answers arrive and judgments are withdrawn in any order: each image is folded with the
+settings version that it was opened with, each answer paid and counted with that of its lease."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 PEOPLE = 4
 ACTS = (*["answer"] * 4, "take", "change_settings", "withdraw", "open", "wait", "sweep")
-#: One setting each, but for what needs another: of images and of leases.
+#: One setting each (with others that it requires): of images and of leases.
 CHANGES: tuple[dict[str, Any], ...] = (
     {"link_votes": 3},
     {"link_votes": 1},
@@ -44,7 +44,7 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"trust": {**TRUSTING["trust"], "double_check_share": 0.0}},
 )
 
-#: Plays looked at; the slow run has time for more.
+#: Number of plays; the slow run has time for more.
 EXAMPLES = sized(4, 64)
 
 steps = st.lists(
@@ -53,7 +53,7 @@ steps = st.lists(
 
 
 class Changing(Play):
-    """A play whose last image is opened late, and whose settings change; it remembers what should hold."""
+    """A play whose last image is opened late and whose settings change; it records the expected results."""
 
     def __init__(self, seed: int) -> None:
         records = [pictured(seed % 50 + i) for i in range(3)]
@@ -105,7 +105,7 @@ class Changing(Play):
             )
 
     def check(self) -> None:
-        """What stands is what the versions say that were in force when it came."""
+        """Check all results against the settings versions in force at their time."""
         for row in Assignment.objects.filter(campaign=self.campaign):
             if self.leased_under.get(row.pk, (None, 0))[0] != row.leased_at:
                 self.leased_under[row.pk] = row.leased_at, self.version
@@ -120,7 +120,7 @@ class Changing(Play):
 
 
 def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
-    """A play through `acts`, looked at after each."""
+    """Run a play through `acts`, with checks after each."""
     play = Changing(seed)
     with play.time():
         for what, number, step in acts:
@@ -128,9 +128,9 @@ def played(seed: int, acts: list[tuple[str, int, int]]) -> Changing:
             play.check()
         check_database()
         play.open(0, 0)
-        # `check_fold` folds the judgments purely, under the settings that `check` has just compared.
+        # `check_fold` folds the judgments purely, with the settings that `check` has just compared.
         states = play.check_fold()
-        # The layer covers those that nobody has answered about, too.
+        # The layer also contains the images without answers.
         opened = OpenImage.objects.filter(campaign=play.campaign)
         opened.update(layer_behind=True, version=F("version") + 1)
         assert play.layer() == [by_first_mention(state.layer) for state in states]
@@ -144,7 +144,7 @@ def test_settings_that_change_twice_at_one_instant_are_both_folded_under() -> No
     play = Changing(3)
     with play.time():
         (image, *_others) = OpenImage.objects.filter(campaign=play.campaign).order_by("position")
-        for step, expected in ((0, 2), (1, 1), (0, 2)):  # of three votes two that agree are enough
+        for step, expected in ((0, 2), (1, 1), (0, 2)):  # two equal votes of three are enough
             play.change_settings(0, step)
             requested = {question.needed for question in image_state.refold_image(image.pk).questions}
             assert requested == {expected}, CHANGES[step]
@@ -158,8 +158,8 @@ def test_images_and_leases_go_by_the_versions_that_they_carry(
     played(seed, acts)
 
 
-@pytest.mark.slow  # it is about the plays, not about the product
-@pytest.mark.only_on("sqlite")  # which plays are drawn does not depend on the database
+@pytest.mark.slow  # tests the plays, not the product
+@pytest.mark.only_on("sqlite")  # the drawn plays do not depend on the database
 def test_plays_meet_all_that_versions_can_do() -> None:
     """What the property above says of any play would say nothing if versions never mixed."""
     met: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What may never be in a queue is found where somebody put it there."""
+"""The invariants of the queue report violations that a test writes to the database."""
 
 from __future__ import annotations
 

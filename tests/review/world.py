@@ -1,4 +1,4 @@
-"""A campaign whose images can be brought to every state that a reviewer meets."""
+"""A campaign whose images can be brought to every state that a reviewer handles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.factories import an_image, boxed
 from tests.queue.world import TRUSTING, World
 
 MAN, THE_MAN, HAT = "0:0-2", "1:0-2", "0:3-5"
-#: A man in two captions, under one head noun, and his hat.
+#: A man in two captions, with the same head noun, and his hat.
 CAPTIONS = ("[/EN#1/people A man] in [/EN#2/clothing a hat] walks .", "[/EN#1/people The man] walks .")
 MAN_BOX, HAT_BOX = (10, 10, 100, 200), (30, 10, 60, 30)
 
@@ -27,13 +27,15 @@ def a_man(key: str = "man", **also: Any) -> ImageRecord:
 def the_world(
     records: Sequence[ImageRecord] | None = None, *, name: str = "review", **settings: Any
 ) -> World:
-    """Workers who answer rightly; a chain that nobody finds is in review after one round."""
+    """Return a world of workers who answer correctly; a chain whose box is not found is in review after one
+    round."""
     plain_value = {**TRUSTING, "limits": {"fruitless": 0}, "lease": {"in_hand": 50}, **settings}
     return World(records if records is not None else [a_man()], settings=plain_value, name=name)
 
 
 def held(world: World, worker: int, kind: str, *, index: int = 0, mention: str = "") -> Lease:
-    """The worker's task of a kind about the image at `index`, and `mention` of it; others are returned."""
+    """Return the worker's task of a kind about the image at `index` and `mention` of it; return others to the
+    queue."""
     seen: list[Lease] = []
     image_id = world.images()[index].image_id
     while True:
@@ -42,12 +44,13 @@ def held(world: World, worker: int, kind: str, *, index: int = 0, mention: str =
         if lease.image == image_id and (not mention or mention in lease.content["mentions"]):
             for another in seen[:-1]:
                 leases.return_lease(worker=world.workers[worker], assignment=another.id)
-                Assignment.objects.filter(pk=another.id).delete()  # or it would never be theirs again
+                # Otherwise this worker would not get it again.
+                Assignment.objects.filter(pk=another.id).delete()
             return lease
 
 
 def answer(world: World, kind: str, reply: str, *, worker: int = 0, **about: Any) -> Lease:
-    """Let a worker say `reply` to a question of a kind."""
+    """Let a worker answer `reply` to a question of a kind."""
     lease = held(world, worker, kind, **about)
     world.submit(worker, lease, Answer(reply), then=False)
     return lease
@@ -63,13 +66,13 @@ def report(
 
 
 def refuse(world: World, index: int = 0) -> None:
-    """The two mentions of the man are linked, and then are said to be no chain: nothing can split it."""
+    """Link the two mentions of the man, then reject the chain: it cannot be split."""
     answer(world, q.COREF_LINK, "yes", index=index)
     answer(world, q.CHAIN_VERIFICATION, "false", index=index)
 
 
 def lose_the_hat(world: World, index: int = 0, worker: int = 0) -> None:
-    """The hat's box is not found: its chain is in review, with nothing drawn."""
+    """Report the hat's box as not found: its chain is in review, with nothing drawn."""
     answer(world, q.BOX_DRAWING, "none", worker=worker, index=index, mention=HAT)
 
 
@@ -78,6 +81,6 @@ def image(world: World, index: int = 0) -> OpenImage:
 
 
 def chain(row: OpenImage, *mentions: str) -> dict[str, Any]:
-    """The stored chain of exactly these mentions."""
+    """Return the stored chain of exactly these mentions."""
     row.refresh_from_db()
     return next(c for c in row.state["chains"] if set(c["m"]) == set(mentions))

@@ -1,4 +1,4 @@
-"""Each test counts again: figures are kept for a minute, by ids that databases of tests use again."""
+"""Each test counts again: figures are cached for a minute, by ids that test databases use again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def data_dir(tmp_path: Path, settings) -> Path:
 
 
 class Clock:
-    """The queue's time, which a test turns on by hand."""
+    """The queue's time, which a test advances by hand."""
 
     def __init__(self) -> None:
         self.at = timezone.now()

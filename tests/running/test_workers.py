@@ -31,9 +31,9 @@ from annotation.protocol import questions as q
 from annotation.queue import leases
 from annotation.queue.image_state import state_of
 from annotation.queue.submission import Answer, NotYours
-from annotation.workers import api_tokens, bonuses, payments
+from annotation.workers import bonuses, payments
 from annotation.workers import pseudonyms as workers
-from annotation.workers.accounts import inviting
+from annotation.workers.accounts import inviting, worker_tokens
 from phrasebox.errors import PhraseboxError
 from tests.factories import some_images
 from tests.queue.world import TRUSTING, World
@@ -128,7 +128,7 @@ def test_erasing_deletes_the_person_and_keeps_the_answers():
     client, other_client = Client(), Client()
     client.force_login(account)
     other_client.force_login(someone("ben"))
-    api_tokens.make_worker_token(account)
+    worker_tokens.make_worker_token(account)
     Account.objects.filter(pk=account.pk).update(email="anna@example.org")
     for to in ("Anna@example.org", "ben@example.org"):
         inviting.invite_staff(email=to, role=RESEARCHER)

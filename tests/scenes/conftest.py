@@ -9,7 +9,7 @@ from tests.sizes import sized
 from tests.worlds import painted
 
 SEEDS = (1, 2, 77)
-#: A template that is wrong shows in most of these; what one scene in hundreds has, in a thorough run.
+#: Errors of a template show in most of these scenes; rare ones in a thorough run.
 PER_SEED = sized(25, 100)
 
 

@@ -17,7 +17,7 @@ HEADS = {
 
 
 def photograph(number: int) -> list[Mention]:
-    """A made-up image with about sixteen mentions."""
+    """Return a made-up image with about sixteen mentions."""
     rng = SeededRng("photograph", number)
     result = []
     for caption in range(5):
@@ -31,7 +31,7 @@ def photograph(number: int) -> list[Mention]:
 
 
 def world(count: int) -> Iterator[tuple[list[Mention], Truth, LayerRecord]]:
-    """The first `count` made-up images: mentions, truth, gold."""
+    """Yield the first `count` made-up images: mentions, truth, gold."""
     return map(_made_up, range(count))
 
 

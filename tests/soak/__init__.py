@@ -1,1 +1,2 @@
-"""A soak: a crowd works for long while processes are killed, disks fill and clocks step (docs/testing.md)."""
+"""A soak test: a crowd works for a long time while processes are killed, disks fill up and clocks step
+(docs/testing.md)."""

@@ -1,11 +1,11 @@
-"""The soak: a crowd on each database, side by side, while everything breaks that can.
+"""The soak test: a crowd on each database, in parallel, with faults of every kind.
 
     python -m tests.soak [--minutes 45] [--workers 64] [--seed 1] [--every 18] [--database sqlite|postgresql]
                          [--folder F]
 
-Prints a line a minute and a table at the end; logs, journals and tables stay in the folder. Exit status 0
+Prints a line per minute and a table at the end; logs, journals and tables stay in the folder. Exit status 0
 means that nothing was lost, doubled or over-assigned, and that no process grew by more than a tenth after
-minute ten. SIGINT and SIGTERM end the run early: what there is by then is counted and printed all the same.
+minute ten. SIGINT and SIGTERM end the run early: the results so far are still counted and printed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def both(folder: Path, arguments: list[str]) -> int:
-    """Both databases, started together, each in a process of its own, which shares no signal with us."""
+    """Run both databases in parallel, each in its own process, which receives none of our signals."""
     children = {
         database: subprocess.Popen(
             [sys.executable, "-m", "tests.soak", *arguments, "--folder", str(folder), "--database", database],

@@ -1,6 +1,6 @@
-"""What was acknowledged against what is stored: nothing lost, nothing doubled, nothing given to too many.
+"""Compare acknowledged answers with stored ones: none lost, none doubled, no task assigned to too many.
 
-Pure: notes and rows come in, findings go out.
+Pure functions from notes and rows to findings.
 
 - lost: acknowledged, and not stored, or stored otherwise, or of another worker;
 - doubled: one key stored twice, an answer with two judgments, a question judged twice by one worker, or one
@@ -10,8 +10,8 @@ Pure: notes and rows come in, findings go out.
 - their own box: judged by who drew it;
 - unknown: stored under a key that nobody sent.
 
-An answer takes a place if it came in time. Rows say so by the product's clock. Where that clock stepped
-while somebody held the task, nobody can tell: such answers are counted apart (`unclear`).
+An answer counts towards the votes of a task if it arrived in time, by the product's clock. If that clock
+stepped during the lease, this is unknown: such answers are counted separately (`unclear`).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tests.soak import ledger
 from tests.soak.ledger import Note
 from tests.soak.stored import Assignment, Judgment, Stored, Task
 
-#: Examples kept of each finding.
+#: Number of examples stored for each finding.
 EXAMPLES = 5
-#: Kinds that want the same number of answers from beginning to end.
+#: Kinds that require a constant number of answers.
 COUNTED = ("relevance", "graded_relevance", "caption_writing", "region_description")
-#: Seconds for which too many must have held a task to be told from a process that was stopped between
-#: reading the clock and writing.
+#: Seconds for which too many workers must have held a task. Shorter times may come from a process that was
+#: stopped between reading the clock and writing.
 HELD_UP = 20.0
 #: Seconds around a step of the clock within which processes may read either time.
 SLACK = 5.0
@@ -38,7 +38,7 @@ NEVER = float("inf")
 
 
 class Step(NamedTuple):
-    """The product's clock was `offset` seconds off, between two moments of ours."""
+    """The product's clock was `offset` seconds off between two moments of the harness's clock."""
 
     begun: float
     ended: float
@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
 @dataclass
 class Findings:
-    """What is amiss, by its name, with some examples; and what was counted on the way."""
+    """The errors by name, with some examples, and other counts."""
 
     amiss: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -59,7 +59,7 @@ class Findings:
             self.examples[name].append(example)
 
 
-#: What must not be, in the order of the table.
+#: Errors, in the order of the table.
 LOST, DOUBLED, OVER, JUDGED_OWN, UNKNOWN, NO_LEASE = (
     "lost",
     "doubled",
@@ -71,7 +71,7 @@ LOST, DOUBLED, OVER, JUDGED_OWN, UNKNOWN, NO_LEASE = (
 
 
 def compare(notes: Sequence[Note], stored: Stored, steps: Sequence[Step] = ()) -> Findings:
-    """All findings. `steps`: when the product's clock was off."""
+    """Return all findings. `steps`: when the product's clock was off."""
     findings = Findings()
     of_assignment: dict[int, list[Judgment]] = defaultdict(list)
     for judgment in stored.judgments:
@@ -86,7 +86,7 @@ def compare(notes: Sequence[Note], stored: Stored, steps: Sequence[Step] = ()) -
 def _acknowledged(
     findings: Findings, notes: Sequence[Note], stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> None:
-    """What workers were told is there, and what is there was sent by them."""
+    """Check that acknowledged answers are stored, and that stored answers were sent by the workers."""
     payload = {(note.worker, note.key): note for note in notes if note.what == ledger.SENDING}
     reported: dict[tuple[str, str], Note] = {}
     for note in notes:
@@ -114,7 +114,7 @@ def _acknowledged(
 def _contradiction(
     reported: Note, note: Note | None, stored: Stored, judgments: Mapping[int, Sequence[Judgment]]
 ) -> str:
-    """What is wrong with an acknowledged answer, "" if it is stored as it was sent."""
+    """Return what is wrong with an acknowledged answer, "" if it is stored as it was sent."""
     row = stored.assignments.get(reported.assignment)
     if row is None:
         return "there is no such assignment"
@@ -148,7 +148,7 @@ def _doubled(
 
 
 def _own_boxes(findings: Findings, stored: Stored) -> None:
-    """A box is named by its drawing's judgment, and the question about its quality names the box."""
+    """Find workers who judged a box that they drew."""
     drawn = {(j.image, j.name): j.worker for j in stored.judgments if j.kind == "box_drawing"}
     for judgment in stored.judgments:
         if judgment.kind != "box_quality" or judgment.image is None:
@@ -166,7 +166,7 @@ def _over_assigned(
     judgments: Mapping[int, Sequence[Judgment]],
     steps: Sequence[Step],
 ) -> None:
-    """Tasks with more holders than they want: now, and, where that can be told, ever."""
+    """Find tasks with more holders than they require: now, and, if it can be determined, at any time."""
     ours = _lives(notes)
     held: dict[int, list[Assignment]] = defaultdict(list)
     for row in stored.assignments.values():
@@ -197,7 +197,7 @@ def _over_assigned(
 
 
 class Life(NamedTuple):
-    """What a worker knows of an assignment: first and last note about it; whether they returned it."""
+    """A worker's notes on an assignment: the first and the last, and whether the worker returned it."""
 
     begun: float
     ended: float
@@ -205,7 +205,8 @@ class Life(NamedTuple):
 
 
 def _lives(notes: Iterable[Note]) -> dict[int, Life]:
-    """By assignment; what was noted after the answer's acknowledgement (a second click) is of no matter."""
+    """Return the lives by assignment; notes after the answer's acknowledgement (a second click) are
+    ignored."""
     result: dict[int, Life] = {}
     done: set[int] = set()
     for note in notes:
@@ -213,7 +214,7 @@ def _lives(notes: Iterable[Note]) -> dict[int, Life]:
             continue
         old = result.get(note.assignment, Life(note.at, note.at, False))
         returned = old.returned or note.what == ledger.RETURNED
-        # Taken again after it ran out or was returned: from then on it is held again.
+        # Taken again after it expired or was returned: the lease starts again.
         begun = note.at if note.what == ledger.LEASED and old.returned else old.begun
         result[note.assignment] = Life(begun, note.at, returned and note.what != ledger.LEASED)
         if note.what in (ledger.STORED, ledger.REPEATED):
@@ -224,7 +225,7 @@ def _lives(notes: Iterable[Note]) -> dict[int, Life]:
 def _counts_towards_votes(
     row: Assignment, there: Sequence[Judgment], life: Life | None, steps: Sequence[Step]
 ) -> bool | None:
-    """Whether an assignment holds a place of its task's votes for good; None if nobody can tell."""
+    """Return whether an assignment permanently counts towards its task's votes; None if unknown."""
     if row.state == "leased":
         return row.role == "vote"
     if row.state != "submitted":
@@ -232,7 +233,7 @@ def _counts_towards_votes(
     if not any(judgment.role == "vote" and not judgment.withdrawn for judgment in there):
         return False
     if life is not None and life.returned:
-        return False  # given back before, and handed in late
+        return False  # returned before, and answered late
     if row.ended_at is not None and row.ended_at > row.expires_at:
         return False
     if life is None or any(s.begun - SLACK <= life.ended and life.begun <= s.ended + SLACK for s in steps):
@@ -241,7 +242,8 @@ def _counts_towards_votes(
 
 
 def real(at: float, steps: Sequence[Step]) -> float | None:
-    """The moment of ours at which the product's clock showed `at`; None if it did so twice, or nearly."""
+    """Return the harness's time at which the product's clock showed `at`; None if it did so twice, or
+    nearly."""
     result = []
     for step in steps:
         begun, ended = step.begun + step.offset, step.ended + step.offset
@@ -261,7 +263,7 @@ def _most_at_once(
     lives: Mapping[int, Life],
     steps: Sequence[Step],
 ) -> int | None:
-    """How many held a place of the task at once, for HELD_UP seconds; None if it cannot be told."""
+    """Return the maximum number of simultaneous holders of the task, for HELD_UP seconds; None if unknown."""
     moments: list[tuple[float, int]] = []
     for row in held:
         if row.role != "vote":
@@ -273,7 +275,7 @@ def _most_at_once(
         elif row.state == "submitted":
             counts = _counts_towards_votes(row, judgments.get(row.id, ()), lives.get(row.id), steps)
             if counts is not True:
-                return None  # for how long it was held before it ran out, no row tells
+                return None  # no row says how long it was held before it expired
         if begun is None or ended is None:
             return None
         if ended - begun > HELD_UP:

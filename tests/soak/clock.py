@@ -1,10 +1,11 @@
-"""A clock that steps, for the product's processes alone: a library of ours, preloaded. The machine's stays.
+"""A clock that steps, for the product's processes only: a preloaded library. The machine's clock is
+unchanged.
 
-libfaketime would be the tool, but its release 0.9.10 makes every `time.sleep` of Python 3.11 fail (it takes
-absolute deadlines of the monotonic clock for times of day). So clock.c, sixty lines, is compiled by the
-machine's C compiler; without one the clock does not step, and the table says so. Only what reads the time of
-day sees a step; waiting goes on by the monotonic clock, as with a real step. PostgreSQL and Redis keep the
-machine's clock: no time that the product stores or compares is theirs.
+libfaketime would be the obvious tool, but with its release 0.9.10 every `time.sleep` of Python 3.11 fails (it
+interprets absolute deadlines of the monotonic clock as times of day). So clock.c, sixty lines, is compiled
+with the machine's C compiler; without a compiler the clock does not step, and the table says so. Only
+functions that read the time of day see a step; waiting uses the monotonic clock, as with a real step.
+PostgreSQL and Redis use the machine's clock: the product stores and compares none of their times.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SOURCE = Path(__file__).with_name("clock.c")
 
 
 def library(folder: Path) -> Path | None:
-    """The library, compiled into `folder`; None if there is no compiler."""
+    """Return the library, compiled into `folder`; None if there is no compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
@@ -32,7 +33,7 @@ def library(folder: Path) -> Path | None:
 
 
 class Clock:
-    """The product's clock: how far it is off now, and when it was."""
+    """The product's clock: its offset now, and its earlier offsets."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "clock"
@@ -47,13 +48,13 @@ class Clock:
         return self.preload is not None
 
     def environment(self) -> dict[str, str]:
-        """What makes a process go by this clock."""
+        """Return the variables that make a process use this clock."""
         if self.preload is None:
             return {}
         return {"LD_PRELOAD": str(self.preload), "SOAK_CLOCK": str(self.file)}
 
     def set(self, offset: int) -> None:
-        """Step to so many seconds off, 0 for the right time."""
+        """Step to an offset of `offset` seconds, 0 for the correct time."""
         now = time.time()
         if self.offset:
             self.steps.append(Step(self._since, now, self.offset))

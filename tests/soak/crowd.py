@@ -1,8 +1,8 @@
-"""The crowd: workers over HTTP, each in a thread, who insist on an acknowledgement and write all of it down.
+"""The crowd: workers over HTTP, each in a thread, who repeat requests until acknowledged and log everything.
 
-They take tasks by campaign and kind, think, answer under a key of their own, send again under the same key
-whatever went wrong, click twice, answer from a second tab, return tasks, keep some beyond their lease, give
-signs of life, and fetch pictures.
+They take tasks by campaign and kind, think, submit each answer with a key of its own, repeat it with the same
+key after any error, click twice, answer from a second tab, return tasks, exceed some leases, renew leases,
+and fetch pictures.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from tests.soak import ledger
 from tests.soak.ledger import Journal, digest_of
 from tests.soak.web import Line, Lost, Response, Troubles
 
-#: Answers that a worker stays with one kind of a campaign for.
+#: Number of answers after which a worker moves to another kind or campaign.
 SPELL = 12
-#: Shares of tasks: returned, kept beyond the lease, renewed while they are kept, reported.
+#: Shares of tasks: returned, kept beyond the lease, renewed, reported.
 RETURNED, OVERDUE, RENEWED, FLAGGED = 0.02, 0.015, 0.02, 0.01
-#: Shares of answers: sent again once they are acknowledged, answered again under another key.
+#: Shares of answers: sent again after the acknowledgement, answered again with another key.
 TWICE, OTHERWISE = 0.03, 0.01
 #: Share of tasks whose picture is fetched.
 PICTURES = 0.05
-#: Seconds between two tries, growing.
+#: Seconds between two attempts, growing.
 AGAIN = 0.5, 8.0
 #: The lease of the soak's campaigns, in seconds.
 LEASE = 60.0
 
 
 class Offer(NamedTuple):
-    """Where there is work: a campaign and one of its kinds."""
+    """A campaign and one of its kinds, with tasks."""
 
     campaign: str
     kind: str
 
 
 class Board:
-    """What all workers look at: where there is work, whether to go on, and how often they found nothing."""
+    """Shared state of all workers: the offers, whether to continue, and how often there was no task."""
 
     def __init__(self, think: float) -> None:
         self.think = think
@@ -56,7 +56,7 @@ class Board:
 
     @property
     def dry(self) -> bool:
-        """Whether half of the last looks found nothing."""
+        """Return whether half of the last requests got no task."""
         return len(self._looks) >= 200 and sum(self._looks) < len(self._looks) / 2
 
     def refreshed(self) -> None:
@@ -64,7 +64,7 @@ class Board:
 
 
 class Worker:
-    """One of the crowd."""
+    """A worker of the crowd."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Worker:
         self._fruitless = 0
 
     def work(self) -> None:
-        """Until told to stop; what was sent by then is brought to an end."""
+        """Work until stopped; then complete the answers that were sent."""
         self.board.stopping.wait(self.chance.uniform(0, self.board.think))
         task: dict[str, Any] | None = None
         while not self.board.stopping.is_set():
@@ -107,7 +107,7 @@ class Worker:
     # Taking ---------------------------------------------------------------------------------------
 
     def _next(self) -> dict[str, Any] | None:
-        """A task of where we are, or of elsewhere once the spell is over or nothing is left."""
+        """Return a task of the current offer, or of another after SPELL answers or if none is left."""
         if self._offer is None or self._spell <= 0:
             self._offer = self.chance.choice(self.board.tasks)
             self._spell = self.chance.randint(2, 2 * SPELL)
@@ -121,7 +121,7 @@ class Worker:
         return self._taken(message.json())
 
     def _taken(self, result: Mapping[str, Any]) -> dict[str, Any] | None:
-        """A task that was handed to us, noted; None if there is nothing."""
+        """Log and return an assigned task; None if there is none."""
         if "id" in result:
             self.journal.note(ledger.LEASED, result["id"], kind=result["kind"])
             self.board.looked(True)
@@ -142,10 +142,10 @@ class Worker:
         if message.status == 200:
             self._insist(f"/api/campaigns/{campaign}/consent", {"version": message.json()["version"]})
 
-    # Treating -------------------------------------------------------------------------------------
+    # Working --------------------------------------------------------------------------------------
 
     def _treated(self, task: dict[str, Any]) -> dict[str, Any] | None:
-        """Think about a task and answer it, or return it; the next one, if it came along."""
+        """Think about a task and answer or return it; return the next task if the response has one."""
         luck = self.chance.random()
         self._think(task["id"], retained=luck < OVERDUE)
         if self.board.stopping.is_set():
@@ -155,11 +155,11 @@ class Worker:
         if OVERDUE <= luck < OVERDUE + RETURNED:
             self._return(task["id"])
             if self.chance.random() < 0.7:
-                return None  # else answered all the same, late
+                return None  # else answered late
         return self._answered(task)
 
     def _think(self, assignment: int, *, retained: bool) -> None:
-        """Some seconds; or longer than the lease lasts, with a sign of life now and then."""
+        """Wait some seconds; or longer than the lease, with a renewal now and then."""
         seconds = min(self.chance.expovariate(1 / self.board.think), 6 * self.board.think)
         if retained:
             seconds = LEASE * self.chance.uniform(1.1, 1.6)
@@ -218,7 +218,7 @@ class Worker:
         self.troubles.count("acknowledged" if what == ledger.STORED else "acknowledged as repeated")
 
     def _answer_to(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer of a careless worker, in the form that is sent."""
+        """Return a careless worker's answer, in the form that is sent."""
         kind, chance = task["kind"], self.chance
         if chance.random() < FLAGGED:
             return {"flag": "offensive", "comment": "soak"}
@@ -232,17 +232,17 @@ class Worker:
         if kind == "region_description":
             parts = []
             for number in range(task["regions"]):
-                # Side by side: two that are the same are refused.
+                # Side by side: identical boxes are refused.
                 x, y = 1 + 60 * number + chance.randrange(30), chance.randrange(1, 60)
                 parts.append({"box": [x, y, x + 20, y + 20], "text": f"part {x} {y}", "way": ""})
             return {"answer": "described", "regions": parts}
         word, box = answer_to(kind, chance)
         return {"answer": word, "box": box}
 
-    # Insisting ------------------------------------------------------------------------------------
+    # Repeating ------------------------------------------------------------------------------------
 
     def _insist(self, path: str, data: Mapping[str, Any]) -> Response | None:
-        """Send until there is an answer that is no fault of the server's; None if all is over."""
+        """Send until there is a response that is not a server error; None if the run is over."""
         pause = AGAIN[0]
         while not self.board.give_up.is_set():
             try:
@@ -303,7 +303,8 @@ class Crowd:
             thread.start()
 
     def stop(self, patience: float) -> int:
-        """Let everybody end what they sent; how many did not within so many seconds."""
+        """Let workers complete the answers that were sent; return how many did not within `patience`
+        seconds."""
         self.board.stopping.set()
         deadline = time.monotonic() + patience
         for thread in self._threads:

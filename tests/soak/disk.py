@@ -1,8 +1,8 @@
-"""Small file systems that can be filled up: mounts in memory that only we and our children see.
+"""Small file systems that can be filled up: mounts in memory that only this process and its children see.
 
-The process leaves the machine's mounts behind (`private`), so that whatever becomes of it no mount is left.
-Where mounting is not allowed, a full disk is put in place by a limit instead: processes may write no file
-any larger, which fails as a full disk does, with another error (EFBIG).
+The process uses its own mount namespace (`private`), so that no mount remains in any case. If mounting is not
+allowed, a limit simulates a full disk: processes cannot write files beyond a size, which fails like a full
+disk, but with another error (EFBIG).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILLER = "filler"
 
 
 def private() -> bool:
-    """Make mounts of this process, and of its children, its own; False if that is not allowed."""
+    """Make the mounts of this process and its children private; return False if that is not allowed."""
     if not sys.platform.startswith("linux"):
         return False
     libc = ctypes.CDLL(None, use_errno=True)
@@ -31,7 +31,7 @@ def private() -> bool:
 
 
 class Disk:
-    """A folder on a file system of its own of so many megabytes, or one whose writers can be limited."""
+    """A folder on its own file system of a size in megabytes, or one whose writers can be limited."""
 
     def __init__(
         self, name: str, folder: Path, megabytes: int, *, value: bool, writers: Callable[[], Iterable[int]]
@@ -51,7 +51,7 @@ class Disk:
             self._limit(0)
             return
         with (self.folder / FILLER).open("wb") as file:
-            # Large pieces first, then what is left.
+            # Large pieces first, then smaller ones.
             for piece in (1 << 24, 1 << 20, 1 << 12):
                 block = bytes(piece)
                 try:
@@ -62,7 +62,7 @@ class Disk:
                         raise
 
     def top_up(self) -> None:
-        """What was freed meanwhile is filled again; new processes are limited too."""
+        """Fill space that was freed in the meantime; limit new processes too."""
         if self.full and not self.mounted:
             self._limit(0)
         elif self.full:
@@ -82,12 +82,12 @@ class Disk:
         (self.folder / FILLER).unlink(missing_ok=True)
 
     def leave(self) -> None:
-        """Take the file system away, with what is on it."""
+        """Remove the file system and its content."""
         if self.mounted:
             subprocess.run(["umount", "--lazy", str(self.folder)], capture_output=True)
 
     def _limit(self, size: int) -> None:
-        """Let the processes that write here write no file beyond `size`."""
+        """Prevent the processes that write here from writing files larger than `size`."""
         for pid in self._writers():
             try:
                 _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)

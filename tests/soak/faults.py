@@ -1,9 +1,9 @@
-"""What goes wrong, drawn by a seed: kills, pauses, full disks, steps of the clock; each logged with its time.
+"""The faults, drawn with a seed: kills, pauses, full disks, steps of the clock; each logged with its time.
 
-A bag holds one kill of each kind of process, pauses, a full disk and a step of the clock; it is drawn empty
-and filled again, so that everything has its turn. Two stretches of the run have faults (`STRETCHES`): an
-early one, so that minute ten shows processes that were started again; then one that ends a third of the run
-before its end, so that those of the last minutes have lived as long as those of minute ten, and longer.
+A bag contains one kill of each kind of process, pauses, a full disk and a step of the clock; it is drawn
+until empty and then refilled, so that every fault occurs. Two intervals of the run have faults (`STRETCHES`):
+an early one, so that minute ten shows restarted processes; and one that ends a third of the run before its
+end, so that the processes of the last minutes are at least as old as those of minute ten.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from random import Random
 
 from tests.soak.product import SQLITE, Product
 
-#: Minutes of a run of 45 in which there are faults; other runs have their share of it.
+#: Minutes of a run of 45 with faults; scaled for other runs.
 STRETCHES = ((1.0, 4.0), (12.0, 30.0))
-#: Seconds from one fault to the next, on average, and the share of them that it is at least.
+#: Mean seconds between two faults, and the minimum as a share of it.
 EVERY, LEAST = 18.0, 0.45
-#: Seconds that a process is stopped, that a disk is full, that the clock is off.
+#: Seconds for which a process is stopped, a disk is full, the clock is off.
 STOPPED, FULL, OFF = (3.0, 9.0), (8.0, 18.0), (20.0, 45.0)
 OFFSETS = (3600, -3600, 600, -120, 120, -600)
 KILLED = {
@@ -54,7 +54,7 @@ class Faults:
         self._began = 0.0
 
     def _drawn(self, scale: float, every: float) -> list[float]:
-        """The seconds at which faults begin."""
+        """Return the seconds at which faults begin."""
         result = []
         for begin, end in STRETCHES:
             at = begin * 60 * scale
@@ -81,7 +81,7 @@ class Faults:
             self._next_fault()
 
     def end(self) -> None:
-        """All is well again: what was stopped goes on, disks have room, the clock is right."""
+        """End all faults: resume stopped processes, free the disks, correct the clock."""
         self._starts.clear()
         while self._due:
             heapq.heappop(self._due)[2]()

@@ -1,10 +1,10 @@
-"""What is done with the product's own rooms, in its environment: who comes, and the recount at the end.
+"""Actions with the product's own code, in its environment: accounts, and the recount at the end.
 
     python -m tests.soak.inside enrol --workers 64 --sessions 16 --out FILE
     python -m tests.soak.inside recount --out FILE
 
-`recount` holds what the queue keeps against what follows from the answers: every image's fold, tasks and
-moves, every standing, every layer. Nobody may be at work meanwhile. Each count should be 0.
+`recount` compares the queue's stored state with what follows from the answers: every image's fold, tasks and
+moves, every standing, every layer. Nobody may work at the same time. Each count should be 0.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import django
 
 
 def enrol(workers: int, sessions: int) -> dict[str, Any]:
-    """Accounts of `workers` annotators with tokens (the first `sessions` with a password), and of staff."""
+    """Create `workers` annotators with tokens (the first `sessions` with a password), and staff."""
     from django.contrib.auth.hashers import make_password
     from django.db import transaction
 
     from annotation.models import Account, Identity, RoleGrant, Worker
-    from annotation.workers import api_tokens
+    from annotation.workers.accounts import worker_tokens
 
     password = secrets.token_urlsafe(16)
     hashed = make_password(password)
@@ -38,7 +38,7 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
             RoleGrant.objects.create(account=account, role="annotator")
             worker = Worker.objects.create(pseudonym=name)
             Identity.objects.create(worker=worker, account=account)
-            token = "" if number < sessions else api_tokens.make_worker_token(account)
+            token = "" if number < sessions else worker_tokens.make_worker_token(account)
             people.append({"name": name, "token": token})
         Account.objects.create(username="staff", password=hashed, is_superuser=True, is_staff=True)
         RoleGrant.objects.create(account=Account.objects.get(username="staff"), role="admin")
@@ -46,7 +46,7 @@ def enrol(workers: int, sessions: int) -> dict[str, Any]:
 
 
 def recount() -> dict[str, Any]:
-    """What does not agree, by what it is; and how much was looked at."""
+    """Return the differences by kind, and the number of objects compared."""
     from annotation.datasets import layer_rows
     from annotation.models import Campaign, OpenImage, TrustState
     from annotation.moderation import trust_replay
@@ -65,7 +65,7 @@ def recount() -> dict[str, Any]:
 
     for campaign in Campaign.objects.exclude(state=Campaign.DRAFT).select_related("corpus").order_by("pk"):
         for what, number in violations(campaign).items():
-            # Late answers that came when a clock had stepped look as if they had been in time; `check` knows.
+            # Late answers after a step of the clock look as if they were in time; `check` handles them.
             if what != "tasks given to more workers than they want" and number:
                 amiss[what] += number
                 examples.append(f"{campaign.name}: {what}: {number}")
@@ -78,7 +78,7 @@ def recount() -> dict[str, Any]:
             if trust_replay.replay_row(trust_state) != worker_trust.trust_from_row(trust_state):
                 no("standings that their events do not lead to", trust_state.pk)
         if campaign.kinds == QUESTIONS:
-            # Nobody has worked for minutes: the periodic work should have left nothing.
+            # Nobody has worked for minutes: the periodic jobs should have left nothing.
             looked["images that the layer lagged behind"] += layer_rows.refresh_layer_rows(campaign)
             for key in layer_faults(campaign):
                 no("images whose layer is not the replay's", f"{campaign.name}, {key}")
@@ -87,7 +87,7 @@ def recount() -> dict[str, Any]:
 
 
 def image_faults(row: Any) -> list[str]:
-    """Where what is stored of an open image is not what a fold of its judgments makes of them."""
+    """Return the differences between the stored state of an open image and a fold of its judgments."""
     from annotation.models import Assignment, Task
     from annotation.protocol import questions as q
     from annotation.protocol.boxes import REVIEW
@@ -129,7 +129,7 @@ def image_faults(row: Any) -> list[str]:
 
 
 def layer_faults(campaign: Any) -> list[str]:
-    """Images of which the campaign's layer shows something else than the fold of their answers."""
+    """Return images whose record in the campaign's layer differs from the fold of their answers."""
     from annotation.models import OpenImage
     from annotation.protocol.terms import renamed
     from annotation.queue import image_state
@@ -148,7 +148,7 @@ def layer_faults(campaign: Any) -> list[str]:
 
 
 def by_first(renamed: Any, layer: Any) -> Any:
-    """A layer with each chain called after its first mention."""
+    """Return a layer with each chain named after its first mention."""
     return renamed(layer, {chain.id: chain.mentions[0].id for chain in layer.chains})
 
 

@@ -1,7 +1,7 @@
-"""What simulated workers write down themselves: what they sent, and what was acknowledged to them.
+"""Logs of the simulated workers: what they sent, and what was acknowledged.
 
-One line of JSON a note, in a file of each worker, written before anything else is done: what stands there
-outlives us. Times are the harness's own, whose clock nobody steps.
+One line of JSON per note, in one file per worker, written before any further action: the log survives the
+process. Times are the harness's own, whose clock does not step.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: A task was handed to the worker; its lease was renewed; it was taken back.
+#: A task was assigned to the worker; its lease was renewed; it was returned.
 LEASED, RENEWED, RETURNED = "leased", "renewed", "returned"
 #: An answer is about to be sent; it was acknowledged as new; as stored before; it was refused.
 SENDING, STORED, REPEATED, REJECTED = "sent", "stored", "repeated", "refused"
 
 
 class Note(NamedTuple):
-    """One line: when, by whom, what, about which assignment; an answer's key and what it said; the rest."""
+    """One line: time, worker, event, assignment; an answer's key and digest; and other fields."""
 
     at: float
     worker: str
@@ -51,7 +51,7 @@ class Journal:
 
 
 def read(folder: Path) -> list[Note]:
-    """All notes of a folder, in the order of their times; a line cut short is passed over."""
+    """Return all notes of a folder, sorted by time; truncated lines are skipped."""
     notes = []
     for file in sorted(folder.glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -61,7 +61,7 @@ def read(folder: Path) -> list[Note]:
 
 
 def digest_of(answer: str, box: Any, flag: str, content: Mapping[str, Any] | None) -> str:
-    """What an answer says, in few characters: the same of what is sent and of what is stored.
+    """Return a short digest of an answer, the same for sent and stored answers.
 
     `content` in the form that is sent: `ticked`, `text` or `regions`.
     """

@@ -1,11 +1,11 @@
-"""What each process holds of memory, over time: the end against minute ten.
+"""Memory of each process over time: the end compared with minute ten.
 
-Judged is what a process holds that is no file's and no shared memory (`Anonymous` of /proc/PID/smaps_rollup):
-its heap and stacks, also where pages are still shared with who it was forked from. PSS is shown beside it and
-not judged: it deals shared pages out among those who share them, so that it rises in one process when
-another is killed or writes to its own copy. PostgreSQL's shared buffers, which fill up by design, are in
-neither. Processes of a kind are compared by their rank: the largest with the largest. Each row shows for how
-long its process had lived, since a young process has not met all that it will keep.
+The compared value is the memory of a process that belongs to no file and is not shared memory (`Anonymous` of
+/proc/PID/smaps_rollup): its heap and stacks, including pages still shared with the process that it was forked
+from. PSS is shown too but not compared: it divides shared pages among the processes that share them, so that
+it rises in one process when another is killed or writes to its own copy. Neither contains PostgreSQL's shared
+buffers, which fill up by design. Processes of a kind are compared by rank: the largest with the largest. Each
+row shows the age of its process, since a young process has not loaded everything yet.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 from tests.soak.processes import RunningProcess
 
-#: What the end may be above minute ten.
+#: Maximum growth after minute ten.
 MOST = 0.10
-#: Minutes that a process must have lived by minute ten to be judged: before, it loads what it keeps.
+#: Minimum age in minutes at minute ten of processes that are compared: younger ones still load modules.
 YOUNG = 3.0
-#: MiB that are no growth: less than what comes and goes with the number of those who share a page.
+#: Growth in MiB that is ignored: it varies with the number of processes that share a page.
 NOISE = 1.0
 
 
 class Sample(NamedTuple):
-    """One process at one moment: seconds since the start, MiB of its own, MiB of PSS without shared memory,
-    seconds that it has lived."""
+    """A process at one moment: seconds since the start, MiB of its own, MiB of PSS without shared memory, age
+    in seconds."""
 
     at: float
     kind: str
@@ -68,7 +68,7 @@ class Row(NamedTuple):
 
 
 def sample(at: float, processes: Sequence[RunningProcess]) -> list[Sample]:
-    """What every process holds now; who has just ended is left out."""
+    """Return the memory of every process now; processes that have just ended are omitted."""
     result = []
     for process in processes:
         with contextlib.suppress(OSError, ValueError, KeyError):
@@ -80,8 +80,8 @@ def sample(at: float, processes: Sequence[RunningProcess]) -> list[Sample]:
 
 
 def rows(samples: Sequence[Sample], before: tuple[float, float], after: tuple[float, float]) -> list[Row]:
-    """Medians over two stretches of time (seconds since the start), for every process that was there for
-    half of both."""
+    """Return medians over two intervals (seconds since the start), for every process that existed during half
+    of both."""
     first, last = _ranked(samples, before), _ranked(samples, after)
     result = []
     for kind, rank in sorted(set(first) & set(last)):
@@ -97,7 +97,7 @@ def _word(rank: int) -> str:
 def _ranked(
     samples: Sequence[Sample], stretch: tuple[float, float]
 ) -> dict[tuple[str, int], tuple[float, float, float]]:
-    """(kind, rank by size) -> medians of MiB of its own, of PSS, and of minutes of age."""
+    """Return (kind, rank by size) -> medians of MiB of its own, of PSS, and of minutes of age."""
     moments: dict[float, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
     for item in samples:
         if stretch[0] <= item.at <= stretch[1]:

@@ -1,4 +1,4 @@
-"""The product's processes: started, started again where they end, and found by what they are."""
+"""The product's processes: started, restarted when they end, and classified."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: Seconds until what ended is started again; with each end in vain twice as long, up to the second number.
+#: Seconds until an ended process is restarted; doubled after each failed start, up to the second number.
 RESTART = 2.0, 8.0
-#: Seconds that a process has to end when it is told to.
+#: Seconds that a process has to end after the signal.
 GRACE = 45.0
 TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class RunningProcess:
-    """A process as it runs now: what it is, of which program, for how many seconds it has lived."""
+    """A running process: its kind, its program, and its age in seconds."""
 
     pid: int
     kind: str
@@ -32,10 +32,11 @@ class RunningProcess:
 
 @dataclass
 class Program:
-    """Something that is kept running. `names` tells what one of its processes is, by its place and command.
+    """A program that is restarted when it ends. `names` returns the kind of a process from its position and
+    command.
 
-    `contained`: what is left of it is killed when its first process ends, as of a container. Call everything
-    in one thread, which must outlive the processes: the kernel ends them with it.
+    `contained`: the remaining processes are killed when the first one ends, as in a container. Call
+    everything in one thread, which must outlive the processes: the kernel ends them with it.
     """
 
     name: str
@@ -75,7 +76,7 @@ class Program:
         self._sessions.add(self._child.pid)
 
     def restart(self) -> bool:
-        """Start it again where it ended a while ago; whether it was started now."""
+        """Restart the program if it ended a while ago; return whether it was restarted."""
         if self._child is not None:
             if self._child.poll() is None:
                 return False
@@ -98,7 +99,7 @@ class Program:
             self._child.send_signal(self.stop_by)
 
     def end(self) -> None:
-        """Wait for its end; kill what is left."""
+        """Wait for its end; kill the remaining processes."""
         if self._child is not None:
             self.ask_to_end()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -115,7 +116,7 @@ class Program:
                 os.kill(pid, signal.SIGKILL)
 
     def _pids(self, table: Mapping[int, _Stat]) -> Iterator[int]:
-        """Its processes: the sessions that it began, and what descends from it."""
+        """Yield its processes: the sessions that it started, and their descendants."""
         root = self._child.pid if self._child is not None else 0
         for pid, stat in table.items():
             if stat.state == "Z":
@@ -130,7 +131,7 @@ class Program:
                     break
 
     def processes(self, table: Mapping[int, _Stat] | None = None) -> list[RunningProcess]:
-        """All that run now, the oldest first."""
+        """Return all running processes, the oldest first."""
         table = _table() if table is None else table
         root = self._child.pid if self._child is not None else 0
         uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -150,7 +151,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Stat:
-    """Of /proc/PID/stat: state, parent, session, when it began (ticks since boot)."""
+    """Fields of /proc/PID/stat: state, parent, session, start time (ticks since boot)."""
 
     state: str
     parent: int
@@ -172,7 +173,7 @@ table = _table
 
 
 def _end_with_us() -> None:
-    """The kernel kills it should we be killed."""
+    """Let the kernel kill this process if its parent is killed."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG of <sys/prctl.h>
 

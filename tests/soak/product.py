@@ -1,8 +1,8 @@
-"""The product as its operator runs it, on a small disk and by a clock that can step: one for each database.
+"""The product as an operator runs it, on a small disk and with a clock that can step: one per database.
 
-SQLite: `manage.py serve`, which does the jobs and the periodic work besides. PostgreSQL: what
-`docker-compose.yml` starts, with the commands that stand there: the database, Redis, the web processes, a
-worker for jobs, the clock. All on 127.0.0.1.
+SQLite: `manage.py serve`, which includes the jobs and the periodic work. PostgreSQL: the services of
+`docker-compose.yml`, with the same commands: the database, Redis, the web processes, a worker for jobs, the
+clock. Everything uses 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MANAGE = str(REPOSITORY / "manage.py")
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 #: Megabytes of the file systems that are filled.
 DATA_SIZE, DATABASE_SIZE = 1500, 3000
-#: Seconds for a command, and for all to be ready.
+#: Seconds for a command, and until everything is ready.
 PATIENCE = 180.0
 PRODUCTION = {
     "PHRASEBOX_ENV": "production",
@@ -45,11 +45,11 @@ PRODUCTION = {
 
 
 class Failed(RuntimeError):
-    """The product did not come up, or a command of it failed; the message ends with what it wrote."""
+    """The product did not start, or a command failed; the message ends with its output."""
 
 
 class Product:
-    """Its programs, its disks, its clock, and where it is reached."""
+    """The product's programs, disks, clock and address."""
 
     def __init__(self, database: str, folder: Path, clock: Clock, *, mounts: bool) -> None:
         self.database, self.folder, self.clock = database, folder, clock
@@ -82,7 +82,7 @@ class Product:
         return next(program for program in self.programs if program.name == name)
 
     def run(self, *command: str, seconds: float = PATIENCE) -> str:
-        """What a command prints, run by this Python with the product's environment. Raises Failed."""
+        """Run a command with this Python and the product's environment; return its output. Raises Failed."""
         try:
             done = subprocess.run(
                 [sys.executable, *command],
@@ -105,11 +105,11 @@ class Product:
         return self.run(MANAGE, *arguments)
 
     def prepare(self) -> None:
-        """The database and what it runs on, with all tables."""
+        """Start the database and its services, and make all tables."""
         self.manage("migrate", "--verbosity", "0")
 
     def start(self) -> None:
-        """All programs that are not there yet; returns when the pages answer."""
+        """Start all programs that do not run yet; return when the pages answer."""
         for program in self.programs:
             if not program.alive:
                 program.start()
@@ -132,7 +132,7 @@ class Product:
             return False
 
     def restart(self) -> list[str]:
-        """Start again what has ended; the names of what was started."""
+        """Restart ended programs; return their names."""
         return [program.name for program in self.programs if program.restart()]
 
     def stop(self) -> None:
@@ -151,13 +151,13 @@ def _serve_names(pid: int, first: bool, command: str, index: int) -> str:
 
 
 class OnSqlite(Product):
-    """The embedded process group: everything in one folder, by one command."""
+    """The embedded process group: everything in one folder, started by one command."""
 
     def __init__(self, folder: Path, clock: Clock, *, mounts: bool) -> None:
         super().__init__(SQLITE, folder, clock, mounts=mounts)
         serve = [sys.executable, MANAGE, "serve", "--port", str(self.port), "--workers", "2"]
         self.programs = [
-            # In no container: what a killed master leaves behind ends by itself, or stands in the way.
+            # Not in a container: processes that a killed master leaves end themselves, or block the restart.
             Program("serve", serve, self.logs / "serve.log", _serve_names, self.environment, contained=False)
         ]
 
@@ -177,7 +177,8 @@ def _clock_names(pid: int, first: bool, command: str, index: int) -> str:
 
 
 def _is_beat(pid: int) -> bool:
-    """Beat closes what it was forked with; a pool's process keeps the lock of DATA_DIR, which is a folder."""
+    """Return whether a process is Beat: it closes inherited files; a pool's process keeps the lock of
+    DATA_DIR, a folder."""
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(OSError):
             if os.path.isdir(os.readlink(link)):
@@ -201,11 +202,11 @@ def _postgres_names(pid: int, first: bool, command: str, index: int) -> str:
 
 
 class OnPostgres(Product):
-    """As in production, without containers: the commands are those of docker-compose.yml."""
+    """As in production, but without containers: the commands are those of docker-compose.yml."""
 
     def __init__(self, folder: Path, clock: Clock, *, mounts: bool) -> None:
         super().__init__(POSTGRESQL, folder, clock, mounts=mounts)
-        # In /tmp, which every user may enter: as root, the server runs as somebody else.
+        # In /tmp, which every user may enter: root runs the server as another user.
         path = Path(tempfile.mkdtemp(prefix="phrasebox-soak-", dir="/tmp"))
         self._stack.callback(shutil.rmtree, path, ignore_errors=True)
         database = Disk("database", path, DATABASE_SIZE, value=mounts, writers=self._servers)
@@ -289,7 +290,7 @@ class OnPostgres(Product):
 
 
 def _command(service: str) -> list[str]:
-    """The command of a service of docker-compose.yml."""
+    """Return the command of a service of docker-compose.yml."""
     text = (REPOSITORY / "docker-compose.yml").read_text()
     section = re.search(rf"^  {service}:\n((?:    .*\n|\n)+)", text, re.M)
     assert section, service

@@ -1,8 +1,8 @@
-"""One database's soak, from an empty folder to a table: set up, let the crowd work, break things, count.
+"""One database's soak test, from an empty folder to a table: set up, let the crowd work, cause faults, count.
 
-Minutes of a run of 45, of which other runs have their share: 1 to 4 faults, 9 to 11 memory is taken, 12 to 30
-faults, 30 to 45 none, 40 to 45 memory again. Then the crowd ends what it began, all calms down (CALM), two
-exports are made of what nobody changes any more, and everything is stopped and compared.
+Minutes of a run of 45 (scaled for other runs): 1 to 4 faults, 9 to 11 memory is measured, 12 to 30 faults, 30
+to 45 none, 40 to 45 memory again. Then the crowd completes its answers, everything settles (CALM), two
+exports are made of the unchanging data, and everything is stopped and compared.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from tests.soak.faults import Faults
 from tests.soak.product import MANAGE, REPOSITORY, Failed, Product, start_product
 from tests.soak.staff import Staff
 
-#: Images of the corpus; a campaign of entities asks some 80 questions an image.
+#: Number of images of the corpus; a campaign of entities asks some 80 questions per image.
 IMAGES = 120
-#: Answers a second that one database's crowd comes to, all in all: two cores carry both sides.
+#: Answers per second of one database's crowd in total: two cores run both sides.
 RATE = 20.0
-#: Minutes of a run of 45: memory is taken.
+#: Minutes of a run of 45 in which memory is measured.
 BEFORE, AFTER = (9.0, 11.0), (40.0, 45.0)
-#: Seconds that the crowd has to end what it sent; that all has to calm down, for leases to run out and layers
-#: to be brought up; and that jobs have to end.
+#: Seconds that the crowd has to complete sent answers; that leases have to expire and layers to be refreshed;
+#: and that jobs have to end.
 ENDING, CALM, JOBS = 90.0, 150.0, 240.0
-#: Seconds that a lease may be over its time: it is ended within half a minute.
+#: Seconds by which a lease may exceed its time: it is ended within half a minute.
 OVERDUE = 60.0
-#: Minutes from which on a run must be able to judge memory.
+#: Duration in minutes from which a run must be able to assess memory.
 LONG = 30.0
 #: Seconds between two samples of memory, and between two counts of open tasks.
 SAMPLE, COUNT = 15.0, 20.0
@@ -64,11 +64,11 @@ region_description = 4
 
 
 class Stop(KeyboardInterrupt):
-    """We are told to end: what there is by then is counted and printed."""
+    """The run must end: the results so far are counted and printed."""
 
 
 class Side:
-    """One database's run. Everything that starts processes is done in the thread that made it."""
+    """One database's run. The thread that made it starts all processes."""
 
     def __init__(
         self, database: str, folder: Path, *, minutes: float, workers: int, seed: int, every: float
@@ -105,7 +105,7 @@ class Side:
     # The run --------------------------------------------------------------------------------------
 
     def run(self) -> bool:
-        """Whether all holds that must; prints the table, also of a run that was cut short."""
+        """Run, and print the table, even after an interruption; return whether all checks passed."""
         interrupted, report = False, None
         try:
             try:
@@ -129,7 +129,7 @@ class Side:
         return good and not interrupted
 
     def _set_up(self) -> None:
-        """The product with campaigns of every kind, and people."""
+        """Set up the product with campaigns of every kind, and accounts."""
         if not self.mounts:
             self.notes.append("no mount is allowed here: a full disk is a limit of RLIMIT_FSIZE instead")
         if not self.clock.can_step:
@@ -176,7 +176,7 @@ class Side:
         ]
 
     def _opened(self, name: str, tasks: str, *, wait: bool) -> None:
-        """A campaign more; without `wait` it is opened beside, and offered once that is done."""
+        """Open another campaign; without `wait` in the background, and offer it once it is open."""
         assert self.product is not None
         command = self._opening_command(name, tasks)
         if wait:
@@ -195,7 +195,7 @@ class Side:
             )
 
     def _offer(self) -> None:
-        """Tell the crowd where there is work: each campaign's kinds, entities above all."""
+        """Set the offers: each campaign's kinds, most of them entities."""
         assert self.crowd is not None and self.staff is not None
         newest = [name for name in self.opened if name.startswith("entities")][-3:]
         listed_tasks = [Offer(name, kind) for name in newest for kind in kinds.kinds_of_tasks("entities")]
@@ -210,7 +210,7 @@ class Side:
         self.staff.campaigns = newest
 
     def _load(self) -> None:
-        """The crowd works, for `minutes`; everything that happens is begun from here."""
+        """Let the crowd work for `minutes`, and start everything that happens meanwhile."""
         assert self.product and self.crowd and self.staff and self.faults
         self.log(
             f"{self.workers} workers for {self.minutes:g} minutes at {self.product.url}", report_progress=True
@@ -247,7 +247,7 @@ class Side:
         )
 
     def _open_more(self) -> None:
-        """A campaign of entities more, where the crowd finds nothing in half of its looks."""
+        """Open another campaign of entities if the crowd gets no task in half of its requests."""
         assert self.crowd
         name = f"entities-{len([row for row in self.opened if row.startswith('entities')])}"
         if self._opening is not None:
@@ -267,7 +267,8 @@ class Side:
             self._opened(name, "entities", wait=False)
 
     def _count_open(self) -> None:
-        """In a thread: count open tasks that are given to too many, or miscount, while all goes on."""
+        """In a thread: count open tasks that are assigned to too many, or have wrong counts, during the
+        run."""
         assert self.product and self.crowd
         while not self.crowd.board.stopping.wait(COUNT * min(1.0, self.scale * 2)):
             try:
@@ -297,7 +298,7 @@ class Side:
             time.sleep(0.25)
 
     def _count(self) -> dict[str, Any]:
-        """Calm down, stop, compare."""
+        """Settle, stop, compare."""
         assert self.product and self.crowd and self.staff and self.faults
         product = self.product
         _deaf()
@@ -355,7 +356,7 @@ class Side:
         return report
 
     def _until_ready(self) -> None:
-        """What does not come back is told in the table; the rows are compared all the same."""
+        """Wait for all programs. The table reports those that do not return; the rows are compared anyway."""
         assert self.product
         try:
             self.product.until_ready()
@@ -370,7 +371,7 @@ class Side:
             self.crowd.troubles.refusal(f"{left} workers got no acknowledgement within {ENDING:.0f} s")
 
     def _last_exports(self) -> str:
-        """The same layer exported twice while nobody works: has it the same checksum? Asked over HTTP."""
+        """Export the same layer twice over HTTP while nobody works, and compare the checksums."""
         assert self.product and self.staff
         self.staff.stop()
         self.staff.stopping.clear()
@@ -409,7 +410,7 @@ class Side:
         return number, state, (payload or {}).get("sha256", "")
 
     def _jobs_end(self) -> int:
-        """Wait for jobs that are queued or run; how many are left."""
+        """Wait for queued and running jobs; return how many are left."""
         assert self.product
         until = time.monotonic() + JOBS
         while True:
@@ -420,7 +421,8 @@ class Side:
             self._wait(2.0)
 
     def _job_faults(self, rows: stored.Stored, left: int) -> dict[str, Any]:
-        """Jobs that pages showed and that are not there, or did not end; archives that are not as told."""
+        """Return jobs that pages showed and that are missing or did not end, and archives that differ from
+        their job."""
         assert self.product and self.staff
         counts: Counter[str] = Counter({"that did not end": left} if left else {})
         errors: Counter[str] = Counter()
@@ -450,7 +452,7 @@ class Side:
         }
 
     def _save_if_failed(self, report: dict[str, Any]) -> None:
-        """What is needed to look for a cause outlives the file systems in memory."""
+        """Copy what is needed to find a cause: the file systems in memory are removed."""
         assert self.product
         (self.folder / "report.json").write_text(json.dumps(report, indent=1))
         (self.folder / "memory.json").write_text(json.dumps(self.samples))
@@ -470,7 +472,7 @@ class Side:
             subprocess.run(dumped, capture_output=True)
 
     def _show(self, report: dict[str, Any], *, interrupted: bool) -> bool:
-        """Print the tables; whether all holds that must."""
+        """Print the tables; return whether all checks passed."""
         assert self.faults
         scale = self.scale * 60
         grown = memory.rows(
@@ -507,7 +509,7 @@ class Side:
 
 
 def _deaf() -> None:
-    """A second signal is not to cut the count short."""
+    """Ignore further signals, so that the count is not interrupted."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 
@@ -517,7 +519,7 @@ def _stop_on_signal(number: int, frame: FrameType | None) -> None:
 
 
 def run(database: str, folder: Path, *, minutes: float, workers: int, seed: int, every: float) -> bool:
-    """One database's soak in this process; whether all holds."""
+    """Run one database's soak test in this process; return whether all checks passed."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop_on_signal)
     return Side(database, folder, minutes=minutes, workers=workers, seed=seed, every=every).run()

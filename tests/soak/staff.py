@@ -1,4 +1,4 @@
-"""Somebody who runs the campaigns: asks for exports, watches them, fetches what they made."""
+"""A staff member who runs the campaigns: requests exports, watches them, fetches the results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from random import Random
 
 from tests.soak.web import Line, Lost, Troubles
 
-#: Seconds between two jobs, and between two looks.
+#: Seconds between two jobs, and between two requests of a page.
 EVERY, LOOK = 30.0, 4.0
 FORMATS = ("entities", "jsonl")
 
 
 @dataclass
 class Jobs:
-    """What was acknowledged: numbers of jobs that pages showed, by campaign; and what was fetched."""
+    """Acknowledged jobs: numbers that pages showed, by campaign; and fetched results."""
 
     requested: int = 0
     seen: dict[int, str] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Jobs:
 
 
 class Staff:
-    """One session over pages, in a thread."""
+    """A session over pages, in a thread."""
 
     def __init__(self, url: str, name: str, password: str, troubles: Troubles, seed: int) -> None:
         self.jobs = Jobs()
@@ -58,12 +58,12 @@ class Staff:
             self.stopping.wait(EVERY * self._chance.uniform(0.5, 1.5))
 
     def export(self, campaign: str, form: str) -> None:
-        """One more export, asked for until somebody takes it; for the end, when all is calm."""
+        """Request another export until it is accepted; used at the end, without other load."""
         while not self.stopping.is_set() and not self._ask(campaign, "export", form):
             self.stopping.wait(LOOK)
 
     def _ask(self, campaign: str, act: str, form: str = "") -> bool:
-        """Whether a job was asked for, and the pages acknowledged it."""
+        """Request a job; return whether the pages acknowledged it."""
         if not self._in:
             self._in = self._line.sign_in(self._name, self._password)
             if not self._in:
@@ -81,7 +81,7 @@ class Staff:
         return displayed
 
     def _look(self, campaign: str) -> bool:
-        """Note the jobs that the campaign's page shows; whether it showed any."""
+        """Log the jobs that the campaign's page shows; return whether it showed any."""
         while not self.stopping.is_set():
             try:
                 message = self._line.get(f"/campaigns/{campaign}/jobs/")
@@ -98,7 +98,7 @@ class Staff:
         return bool(numbers) or "data-live" in page
 
     def _watch(self, campaign: str) -> None:
-        """Look again a few times, and fetch what is ready."""
+        """View the page a few times, and fetch the finished jobs' results."""
         for _ in range(5):
             self.stopping.wait(LOOK)
             message = self._line.get(f"/campaigns/{campaign}/jobs/")

@@ -1,4 +1,4 @@
-"""What the database holds, read by SQL of our own: nothing of the product's code is asked."""
+"""The content of the database, read with separate SQL: none of the product's code is used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.soak.ledger import digest_of
 
 
 class Assignment(NamedTuple):
-    """A lease, or what became of it; times in seconds of the product's clock."""
+    """A lease, possibly ended; times in seconds of the product's clock."""
 
     id: int
     worker: str
@@ -32,7 +32,7 @@ class Assignment(NamedTuple):
 
 
 class Judgment(NamedTuple):
-    """A stored answer; `image` and `key` say what it is about, `digest` what it says."""
+    """A stored answer; `image` and `key` are its subject, `digest` its content."""
 
     id: int
     assignment: int
@@ -47,7 +47,7 @@ class Judgment(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A question: how many answers it wants, and how many it counts."""
+    """A question: how many answers it requires, and how many it counts."""
 
     id: int
     image: int
@@ -60,7 +60,7 @@ class Task(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Something that ran beside the pages: how it ended, and what it left."""
+    """A background job: how it ended, and its results."""
 
     id: int
     kind: str
@@ -71,7 +71,7 @@ class Job(NamedTuple):
 
 @dataclass
 class Stored:
-    """All that is compared with what was acknowledged."""
+    """Everything that is compared with the acknowledged answers."""
 
     assignments: dict[int, Assignment] = field(default_factory=dict)
     judgments: list[Judgment] = field(default_factory=list)
@@ -79,11 +79,11 @@ class Stored:
     jobs: dict[int, Job] = field(default_factory=dict)
 
 
-#: Runs a statement and gives its rows.
+#: Runs a statement and returns its rows.
 Ask = Callable[[str], list[tuple[Any, ...]]]
 
-#: Open tasks that count wrongly, or are given to more than they want: looked for while all goes on. Of an
-#: open question every vote counts.
+#: Open tasks that have wrong counts, or are assigned to more workers than required: queried during the run.
+#: All votes on an open question count.
 MISCOUNTED = """
     SELECT count(*) FROM (
         SELECT t.live, t.needed,
@@ -96,7 +96,7 @@ MISCOUNTED = """
 
 @contextmanager
 def asking(database: str | Path) -> Iterator[Ask]:
-    """A connection that reads: to PostgreSQL by its address, to SQLite by its file."""
+    """Return a connection that reads: to PostgreSQL by its address, to SQLite by its file."""
     connection: Any
     if isinstance(database, Path):
         connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=20, isolation_level=None)
@@ -114,7 +114,7 @@ def asking(database: str | Path) -> Iterator[Ask]:
 
 
 def read(ask: Ask) -> Stored:
-    """Everything, once nobody writes any more."""
+    """Read everything, once nobody writes any more."""
     stored = Stored()
     for row in ask(
         """SELECT a.id, w.pseudonym, a.task_id, a.kind, a.role, a.state, a.token, a.leased_at, a.expires_at,
@@ -142,7 +142,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _as_payload(content: Any, flag: str) -> Mapping[str, Any] | None:
-    """A stored content as the worker sent it: of a page the ticks alone."""
+    """Return a stored content as the worker sent it: only the ticks of a page."""
     plain_value = _plain_value(content)
     if plain_value is None or flag:
         return None
@@ -152,6 +152,6 @@ def _as_payload(content: Any, flag: str) -> Mapping[str, Any] | None:
 
 
 def _seconds(value: Any) -> float:
-    """A time as seconds since 1970: SQLite gives text, in UTC."""
+    """Return a time as seconds since 1970: SQLite returns text, in UTC."""
     at = datetime.fromisoformat(value) if isinstance(value, str) else value
     return float((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())

@@ -1,4 +1,4 @@
-"""The tables that a soak ends with: what was acknowledged and what is stored, faults, memory."""
+"""The tables at the end of a soak test: acknowledged and stored answers, faults, memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from annotation.common.plain_text import text_table
 from tests.soak import check
 from tests.soak.memory import Row
 
-#: What the recount calls images whose layer is behind.
+#: The recount's name for images whose layer is not up to date.
 LAGGED = "images that the layer lagged behind"
 
 
 def must_be_zero(
     report: Mapping[str, Any], sampled: Mapping[str, int], grown: Sequence[Row]
 ) -> dict[str, int]:
-    """Every figure that is to be 0, by its name."""
+    """Return every figure that must be 0, by its name."""
     amiss, recount = report["amiss"], report["recount"]
     of_answers = (check.LOST, check.DOUBLED, check.OVER, check.JUDGED_OWN, check.UNKNOWN, check.NO_LEASE)
     return {
@@ -31,7 +31,7 @@ def must_be_zero(
 
 
 def problems_of(report: Mapping[str, Any], sampled: Mapping[str, int], grown: Sequence[Row]) -> list[str]:
-    """What does not hold, a line each."""
+    """Return the failed checks, one per line."""
     result = [f"{name}: {number}" for name, number in must_be_zero(report, sampled, grown).items() if number]
     same = report["same exports"]
     return result if same.startswith("yes") else [*result, f"exports: {same}"]
@@ -45,7 +45,7 @@ def figures(
     done: Mapping[str, int],
     grown: Sequence[Row],
 ) -> str:
-    """Acknowledged and stored answers, what must be 0, the faults, and what else was counted."""
+    """Return acknowledged and stored answers, the figures that must be 0, the faults, and other counts."""
     counted, jobs, looked = report["counted"], report["jobs"], report["recount"]["looked"]
     answers = ("acknowledged", "stored", "stored, and not acknowledged")
     lines: list[list[Any]] = [[name, counted.get(name, 0)] for name in answers]
@@ -69,7 +69,7 @@ def figures(
 
 
 def of_memory(database: str, grown: Sequence[Row]) -> str:
-    """Each process at minute ten and at the end."""
+    """Return a table of each process's memory at minute ten and at the end."""
     heads = ["process", "minute ten", "PSS", "age, min", "end", "PSS", "age, min", "growth"]
     lines = [
         [

@@ -1,4 +1,4 @@
-"""The soak's count finds what must not be: a ledger and rows that agree, and each with one thing amiss."""
+"""The soak's count finds errors: a ledger and rows that agree, and variants with one error each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GOOD, BAD = digest_of("good", None, "", None), digest_of("bad", None, "", None)
 
 
 def notes_of(number: int, worker: str, at: float = 100.0) -> list[Note]:
-    """A worker took an assignment, answered it, and was told that it is stored."""
+    """Return the notes of a worker who took an assignment, answered it, and got the acknowledgement."""
     key = f"{worker}-{number}"
     return [
         Note(at, worker, ledger.LEASED, number),
@@ -41,7 +41,7 @@ def judgment(number: int, worker: str, task: int = 1, **also: Any) -> Judgment:
 
 
 def right() -> tuple[list[Note], Stored]:
-    """Two workers answered a question that wants two."""
+    """Return a ledger and rows in which two workers answered a question that requires two."""
     stored = Stored(
         {1: assignment(1, "ann"), 2: assignment(2, "bea")},
         [judgment(1, "ann"), judgment(2, "bea")],

@@ -1,4 +1,4 @@
-"""One person's way to the server: a connection that stays, cookies, and what went wrong, by its kind."""
+"""A user's connection to the server: persistent, with cookies, and with counts of errors by kind."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from http.cookies import SimpleCookie
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-#: Seconds to wait for an answer: longer than any pause of a process that we make.
+#: Seconds to wait for a response: longer than any pause of a process in the soak.
 TIMEOUT = 30.0
-#: Seconds after which a connection is not used again: the server closes it after two.
+#: Seconds after which an idle connection is not used again: the server closes it after two.
 IDLE = 1.5
 
 
 class Response(NamedTuple):
-    """An answer: its status, the address it leads to, its body, and how long to wait where it says so."""
+    """A response: its status, the address of a redirect, its body, and the time to wait, if it has one."""
 
     status: int
     location: str
@@ -35,11 +35,11 @@ class Response(NamedTuple):
 
 
 class Lost(Exception):
-    """No answer came: the request may have been done, or not."""
+    """No response arrived: the request may have been done, or not."""
 
 
 class Troubles:
-    """What was seen of answers that are none, by kind, from all threads."""
+    """Counts of failed requests by kind, from all threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -61,7 +61,7 @@ class Troubles:
 
 
 class Line:
-    """A connection to `url`, opened again whenever it breaks. Not for two threads."""
+    """A connection to `url`, opened again after each failure. Not for two threads."""
 
     def __init__(self, url: str, troubles: Troubles, *, token: str = "") -> None:
         parts = urlsplit(url)
@@ -81,14 +81,14 @@ class Line:
         return self._send("GET", path, None, "")
 
     def sign_in(self, name: str, password: str) -> bool:
-        """Whether the pages let us in."""
+        """Sign in over the pages; return whether it succeeded."""
         self._cookies.clear()
         if self.get("/sign-in/").status != 200:
             return False
         return self.form("/sign-in/", {"username": name, "password": password}).status == 302
 
     def _send(self, method: str, path: str, body: bytes | None, kind: str) -> Response:
-        """The server's answer, whatever it is; what is none of ours to mend is noted. Raises Lost."""
+        """Return the server's response, whatever it is; count server errors. Raises Lost."""
         headers = {"Content-Type": kind} if kind else {}
         if self._token:
             headers["Authorization"] = f"Token {self._token}"

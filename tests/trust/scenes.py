@@ -1,5 +1,5 @@
-"""Campaigns over generated scenes with gold, with control items or without: what tests of trust start
-from."""
+"""Campaigns over generated scenes with gold, with or without control items: the start of the tests of
+trust."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from annotation.simulation.workers import SimulatedWorker as Simulated
 from tests.queue.world import World
 from tests.worlds import painted
 
-#: Everybody is let in; control items come as the rules have it.
+#: Everybody is admitted; control items follow the rules.
 NO_QUALIFICATION: dict[str, Any] = {"trust": {"qualification": False}}
 
 
 def scenes(
     images: int = 6, *, settings: Mapping[str, Any] = NO_QUALIFICATION, workers: int = 4, name: str = "scenes"
 ) -> World:
-    """An open campaign over `images` generated scenes."""
+    """Return an open campaign over `images` generated scenes."""
     return World(painted(images), settings=settings, name=name, workers=workers)
 
 
@@ -40,10 +40,11 @@ def crowd_works(
     only: int | None = None,
     after_answer: Callable[[int], object] = lambda count: None,
 ) -> int:
-    """Let simulated workers of these presets answer by turns until nobody gets anything, or so many `items`.
+    """Let simulated workers of these presets answer in turn until nobody gets a task, or up to `items`
+    answers.
 
-    Returns how many answers that took; `after_answer` is called after each. With `only`, one of them works
-    while others may elsewhere. A worker answers as the simulator's of their pseudonym.
+    Returns the number of answers; `after_answer` is called after each. With `only`, one of them works while
+    others may work elsewhere. A worker answers like the simulator's worker with this pseudonym.
     """
     people = [
         (index, Simulated(pseudonym, PRESETS[preset], seed))
@@ -67,7 +68,7 @@ def crowd_works(
 
 
 def reason_of_refusal(world: World, worker: int, kind: str) -> str:
-    """The code of what keeps a worker from a kind; empty where they get something."""
+    """Return the code of the reason why a worker gets no task of a kind; empty if there is a task."""
     result = world.take(worker, kind)
     return result.code if isinstance(result, NoTask) else ""
 

@@ -1,4 +1,4 @@
-"""Fixtures for the pages: a small corpus, and somebody who may look at it."""
+"""Fixtures for the pages: a small corpus, and an account that may view it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.web import desk, world
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> None:
-    """Figures kept from another test would answer for this one's rows."""
+    """Empty the cache: it may contain another test's figures."""
     cache.clear()
 
 

@@ -1,4 +1,4 @@
-"""A campaign whose questions are only counted, over drawn pictures, and ann who answers them."""
+"""A campaign whose votes are only counted, over drawn pictures, and ann who answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from tests.factories import a_corpus, an_image
 from tests.queue.world import TRUSTING
 from tests.web import world
 
-#: Images that a page of `relevance` has here: one place is kept for a known image, and there is none.
+#: Number of images per page of `relevance` here: one position is reserved for a control image, and there is
+#: none.
 PICTURES, SENTENCES = 5, 10
 
 
 def campaign(
     folder: Path, tasks: str, *, settings: Mapping[str, Any] = TRUSTING, images: int = 15
 ) -> Campaign:
-    """The open campaign `quay` of `tasks` over pictures with five captions each; the account `ann` works."""
+    """Open the campaign `quay` of `tasks` over pictures with five captions each; the account `ann` works."""
 
     def build() -> Campaign:
         records = []

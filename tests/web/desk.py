@@ -1,4 +1,4 @@
-"""A campaign over drawn scenes, and somebody at its task pages: what tests of those pages start from."""
+"""A campaign over drawn scenes, and a worker at its task pages: the start of these pages' tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests import worlds
 from tests.queue.world import TRUSTING, World
 from tests.web import world
 
-#: The questions that precede each in an image's life: answered rightly by others, it comes up.
+#: The questions that precede each kind for an image: it is open once others have answered them correctly.
 BEFORE: Mapping[str, Sequence[str]] = {
     q.COREF_LINK: (),
     q.CHAIN_VERIFICATION: (q.COREF_LINK,),
@@ -41,8 +41,8 @@ def campaign(
     consent: str = "",
     open_kind: str = "",
 ) -> World:
-    """The campaign `work` over drawn scenes, in which the first worker is the account `ann`; questions of
-    `open_kind` are open."""
+    """Open the campaign `work` over drawn scenes, in which the first worker is the account `ann`; questions
+    of `open_kind` are open."""
 
     def build() -> World:
         records: list[ImageRecord] = [world.scene(number, folder) for number in range(images)]
@@ -61,7 +61,7 @@ def campaign(
 
 
 def open_questions_for(work: World, kind: str, number: int = 1) -> None:
-    """Let the others answer until so many questions of `kind` are open that ann has nothing to do with."""
+    """Let the others answer until `number` questions of `kind` are open that do not depend on ann."""
     others = range(1, len(work.workers))
     tasks = Task.objects.filter(campaign=work.campaign, kind=kind, state=Task.OPEN)
     while tasks.count() < number:
@@ -75,7 +75,7 @@ def open_questions_for(work: World, kind: str, number: int = 1) -> None:
 
 
 def open_a_second_box(work: World) -> list[Box]:
-    """Let the others work until one more box is asked for beside accepted ones; which these are."""
+    """Let the others work until another box is requested beside accepted ones; return the accepted ones."""
     for _ in range(50):
         for worker in range(1, len(work.workers)):
             for kind in q.QUESTIONS:
@@ -90,7 +90,7 @@ def open_a_second_box(work: World) -> list[Box]:
 
 
 def at_work(work: World, *, read: bool = True) -> Client:
-    """ann, signed in; she has read the instructions of everything unless not `read`."""
+    """Sign ann in; she has read all instructions unless `read` is False."""
     client = Client()
     client.force_login(world.Account.objects.get(username="ann"))
     if read:
@@ -108,7 +108,7 @@ def address(kind: str = q.COREF_LINK) -> str:
 
 
 def hidden(page: HttpResponse | Any) -> dict[str, str]:
-    """What the page's form carries along: assignment and token."""
+    """Return the hidden fields of the page's form: assignment and token."""
     text = page.content.decode()
     result = dict(re.findall(r'<input type="hidden" name="(assignment|token)" value="([^"]*)"', text))
     assert set(result) == {"assignment", "token"}, text
@@ -116,12 +116,12 @@ def hidden(page: HttpResponse | Any) -> dict[str, str]:
 
 
 def text_of(answer: Any) -> str:
-    """What a page says, in one line."""
+    """Return a page's text, in one line."""
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
 def form_of(work: World, page: Any) -> dict[str, Any]:
-    """The form of a page, with the right answer to what it asks."""
+    """Return the form of a page, with the correct answer to its question."""
     held = hidden(page)
     row = Assignment.objects.select_related("task__image").get(pk=held["assignment"])
     assert row.task is not None

@@ -1,7 +1,7 @@
-"""How tests use the pages of campaigns: the forms that a page offers, filled in and sent as they stand.
+"""Use the pages of campaigns in tests: fill in the forms that a page contains, and send them.
 
-Pressing a button sends what the browser would: the hidden fields, what is ticked and chosen, and
-the button's own name. So a test cannot send what the page does not offer.
+Pressing a button sends the same as a browser: the hidden fields, what is ticked and selected, and the
+button's own name. So a test cannot send what the page does not contain.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tests.queue.world import World
 
 @dataclass
 class Form:
-    """A form of a page: where it goes, what it would send, and its buttons by their words; `actions` are
-    those of buttons that go elsewhere."""
+    """A form of a page: its address, its values, and its buttons by their texts; `actions` are those of
+    buttons with another address."""
 
     action: str
     method: str
@@ -31,7 +31,7 @@ class Form:
 
 
 class _Forms(HTMLParser):
-    """Collects forms; texts of buttons leave out what only screen readers hear."""
+    """Collects forms; texts of buttons exclude what only screen readers read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,16 +100,16 @@ class _Forms(HTMLParser):
 
 
 def forms(page: Any) -> list[Form]:
-    """The forms of a page, in order."""
+    """Return the forms of a page, in order."""
     parser = _Forms()
     parser.feed(page.content.decode())
     return parser.forms
 
 
 def press(client: Client, address: str, button: str, /, also: str = "", **filled: str | list[str]) -> Any:
-    """Open a page, fill in the first form with this button (and `also` in its address), and press it.
+    """Open a page, fill in the first form with this button (and `also` in its address), and press the button.
 
-    Returns the page that it leads to. Fails where there is no such form, field or choice.
+    Returns the page that follows. Fails if there is no such form, field or choice.
     """
     page = client.get(address)
     assert page.status_code == 200, (address, page.status_code)
@@ -134,12 +134,12 @@ def press(client: Client, address: str, button: str, /, also: str = "", **filled
 
 
 def messages_on(page: Any) -> list[str]:
-    """What the page says about the last act."""
+    """Return the page's messages about the last action."""
     return [str(message) for message in page.context["messages"]]
 
 
 def words(page: Any) -> str:
-    """The text of a page without tags, spaces made one."""
+    """Return the text of a page without tags, with single spaces."""
     parser = _Words()
     parser.feed(page.content.decode())
     return " ".join(parser.text.split())
@@ -155,7 +155,7 @@ class _Words(HTMLParser):
 
 
 def answered() -> World:
-    """Two images of which every question is answered rightly."""
+    """Return two images with correct answers to every question."""
 
     def build() -> World:
         world = World(some_images(2))

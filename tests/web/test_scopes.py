@@ -11,8 +11,7 @@ from django.urls import reverse
 from annotation.common.roles import RESEARCHER
 from annotation.datasets import layer_rows
 from annotation.models import Campaign, Control, Corpus, Job
-from annotation.workers import api_tokens
-from annotation.workers.accounts import granting
+from annotation.workers.accounts import granting, worker_tokens
 from tests.factories import a_corpus, some_images
 from tests.review.world import the_world
 from tests.web import world as people
@@ -89,7 +88,7 @@ def test_control_items_are_made_of_no_layer_that_is_not_open(campaign: Campaign)
 def test_whose_role_is_taken_away_is_out_at_once(campaign: Campaign):
     bob = somebody(RESEARCHER, corpus=campaign.corpus)
     account, corpus = people.Account.objects.get(username="bob"), Corpus.objects.get(pk=campaign.corpus_id)
-    api_tokens.make_worker_token(account)
+    worker_tokens.make_worker_token(account)
     address = reverse("campaign", args=[campaign.name])
     assert bob.get(address).status_code == 200
     assert granting.revoke_role(account=account, role=RESEARCHER, corpus=corpus)

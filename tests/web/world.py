@@ -1,6 +1,6 @@
-"""A small corpus to look at: drawn pictures, captions with mentions, chains, boxes, two layers.
+"""A small corpus: drawn pictures, captions with mentions, chains, boxes, two layers.
 
-The records go in by the doors that commands use, so the pages are tested on rows as they are.
+The records are imported with the functions that commands use, so the pages are tested with real rows.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def caption(text: str) -> CaptionRecord:
 
 
 def mention(number: int, text: str, phrase: str, *categories: str) -> Mention:
-    """The mention `phrase` in caption `text` (words at white space), which is caption `number`."""
+    """Return the mention `phrase` in caption `text` (words at white space), which is caption `number`."""
     words, expected = text.split(), phrase.split()
     start = next(i for i in range(len(words)) if words[i : i + len(expected)] == expected)
     return Mention(number, start, start + len(expected), tuple(expected), categories)
 
 
 def layer_of(captions: list[str]) -> LayerRecord:
-    """The layer of an image whose captions begin as those of `scene` do."""
+    """Return the layer of an image whose captions begin like those of `scene`."""
     first, second = captions[:2]
     return LayerRecord(
         chains=(
@@ -77,7 +77,8 @@ def layer_of(captions: list[str]) -> LayerRecord:
 
 
 def scene(number: int, folder: Path | None, *, extra: str = "") -> ImageRecord:
-    """Image `number`: the same scene in other colours, or one without a picture where `folder` is None."""
+    """Return image `number`: the same scene in other colours, or one without a picture if `folder` is
+    None."""
     captions = [
         "A couple walks two dogs in the park .",
         "A woman and a man with dogs and a tree in the background .",
@@ -100,7 +101,7 @@ def scene(number: int, folder: Path | None, *, extra: str = "") -> ImageRecord:
 
 
 def draw(path: Path, number: int) -> None:
-    """A meadow under a sky, with two figures and two dogs where their boxes are."""
+    """Draw a meadow under a sky, with two figures and two dogs in their boxes."""
     path.write_bytes(_drawn(number))
 
 
@@ -125,7 +126,7 @@ def _drawn(number: int) -> bytes:
 
 
 def corpus(folder: Path, images: int = 3, *, name: str = "scenes", pictures: bool = True) -> Corpus:
-    """A published corpus with the layer `import`."""
+    """Publish a corpus with the layer `import`."""
 
     def build() -> Corpus:
         records = [scene(number, folder if pictures else None) for number in range(images)]
@@ -137,7 +138,7 @@ def corpus(folder: Path, images: int = 3, *, name: str = "scenes", pictures: boo
 
 
 def unfinished_layer(corpus: Corpus, *, name: str = "campaign") -> None:
-    """A second layer: the first image's dogs are still being drawn, all other chains are closed."""
+    """Add a second layer: the first image's dogs are still being drawn, all other chains are closed."""
     shares = []
     for number, image in enumerate(corpus.images.order_by("position")):
         record = layer_of([caption.text for caption in image.captions.order_by("number")])
@@ -149,7 +150,7 @@ def unfinished_layer(corpus: Corpus, *, name: str = "campaign") -> None:
 
 
 def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
-    """Have an operation done by an account, or by the person who runs commands; what comes out of it."""
+    """Perform an operation as an account, or as the user who runs commands; return its result."""
     declared = operation_named(operation)
     request = read_request(declared.request, fields)
     declared.authorize(request, actor)
@@ -157,7 +158,7 @@ def perform(operation: str, actor: Account | None = None, **fields: Any) -> Any:
 
 
 def account(name: str, *roles: str) -> Account:
-    """Somebody with `roles`, who signs in with PASSWORD."""
+    """Create an account with `roles` and the password PASSWORD."""
     created = Account.objects.create_user(username=name, password=PASSWORD)
     for role in roles:
         RoleGrant.objects.create(account=created, role=role)
@@ -165,14 +166,14 @@ def account(name: str, *roles: str) -> Account:
 
 
 def signed_in(name: str, *roles: str) -> Client:
-    """A client of a new account with `roles`, which has just given its password."""
+    """Return a client of a new account with `roles`, which has just entered its password."""
     client = Client()
     client.force_login(account(name, *roles))
     return confirm(client)
 
 
 def confirm(client: Client) -> Client:
-    """Let somebody who is signed in have given their password just now."""
+    """Record that the signed-in user has just entered the password."""
     session = client.session
     session[CONFIRMED_AT] = int(database.now().timestamp())
     session.save()

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Account
-from annotation.workers import api_tokens
+from annotation.workers.accounts import worker_tokens
 
 
 class Command(BaseCommand):
@@ -22,4 +22,4 @@ class Command(BaseCommand):
         account = Account.objects.filter(username=options["username"]).first()
         if account is None:
             raise CommandError(f"there is no account {options['username']!r}: see the page People")
-        self.stdout.write(api_tokens.replace_worker_tokens(account))
+        self.stdout.write(worker_tokens.replace_worker_tokens(account))

@@ -21,7 +21,7 @@ from annotation.selectors.campaign.cost import cents
 from annotation.selectors.campaign.glance import Overview
 from annotation.selectors.campaign.progress import Funnel, TaskCounts
 from annotation.selectors.campaign.summaries import reason_in_words
-from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, done_by, kind_in_words
+from annotation.web.staff.wording import ACTS, STAGES_IN_WORDS, answer_in_words, done_by, kind_in_words
 
 #: The page that adds corpora; it belongs to no campaign.
 ADDS = "uploads"
@@ -47,21 +47,21 @@ HELPS = {
 }
 
 
-#: The fields that a line of the audit log may show, in this order.
-_NAMED = (
-    "of",
-    "image",
-    "worker",
-    "kind",
-    "kinds",
-    "version",
-    "items",
-    "images",
-    "priority",
-    "rule",
-    "reason",
-    "job",
-)
+#: The fields that a line of the audit log may show, in this order, with their labels.
+_NAMED = {
+    "of": gettext_lazy("of"),
+    "image": gettext_lazy("image"),
+    "worker": gettext_lazy("worker"),
+    "kind": "",
+    "kinds": "",
+    "version": gettext_lazy("version"),
+    "items": gettext_lazy("items"),
+    "images": gettext_lazy("images"),
+    "priority": gettext_lazy("priority"),
+    "rule": gettext_lazy("rule"),
+    "reason": gettext_lazy("reason"),
+    "job": gettext_lazy("job"),
+}
 
 
 @dataclass(slots=True)
@@ -304,7 +304,11 @@ def agreement_rows(agreement: Mapping[str, DoubleCheckAgreement]) -> list[Agreem
             of=of,
             equal=percent_in_words(of.equal),
             kappa=interval_in_words(of.kappa),
-            answers=", ".join(f"{share.answer} {share.share.value:.0%}" for share in of.answers) or "–",
+            answers=", ".join(
+                f"{answer_in_words(kind, share.answer)} {round(100 * share.share.value)} %"
+                for share in of.answers
+            )
+            or "–",
             overlap=interval_in_words(of.overlap),
         )
         for kind, of in agreement.items()
@@ -323,7 +327,7 @@ def interval_in_words(of: IntervalEstimate | None) -> str:
     """Return a figure with its interval, to hundredths; a dash if there is none."""
     if of is None:
         return "–"
-    value, low, high = (number_format(end, 2) for end in (of.value, of.low, of.high))
+    value, low, high = (number_format(end, 2).replace("-", "−") for end in (of.value, of.low, of.high))
     return f"{value} " + _("(%(low)s to %(high)s)") % {"low": low, "high": high}
 
 
@@ -342,13 +346,15 @@ def worded_acts(entries: Iterable[AuditEntry]) -> list[WordedAct]:
 
 def _named(about: dict[str, object]) -> Sequence[str]:
     parts = []
-    for key in _NAMED:
+    for key, label in _NAMED.items():
         value = about.get(key)
-        if isinstance(value, list):
-            value = " ".join(map(str, value)) if len(value) < len(kinds.names()) else None
-        if value not in (None, ""):
-            text = reason_in_words(str(value))
-            parts.append(str(kind_in_words(text)) if key == "kind" else f"{key} {text}")
+        values = value if isinstance(value, list) else [] if value in (None, "") else [value]
+        if not values or (key == "kinds" and len(values) == len(kinds.names())):
+            continue
+        if label:
+            parts.append(f"{label} {' '.join(reason_in_words(str(each)) for each in values)}")
+        else:
+            parts.append(", ".join(str(kind_in_words(str(kind))) for kind in values))
     return parts
 
 

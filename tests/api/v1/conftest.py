@@ -1,4 +1,4 @@
-"""A world in which every operation can succeed, and programs that call with tokens."""
+"""A world in which every operation can succeed, and clients with tokens."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from annotation.workers import api_tokens
 from tests.api.v1.valid import ValidCall
 from tests.hostile import world
 
-#: Reading the addresses enters the operations.
+#: Loading the addresses registers the operations.
 assert get_resolver().url_patterns
 
 
 class Caller:
-    """A program that calls under a token."""
+    """A client with a token."""
 
     def __init__(self, account: Account, *, writes: bool = True, **limit: Any) -> None:
         token = api_tokens.make_api_token(account=account, name="test", days=1, writes=writes, **limit)
@@ -57,7 +57,7 @@ class Caller:
 
 @pytest.fixture
 def data(db: None, tmp_path: Path, settings: Any) -> Path:
-    """Files of a world of its own for each test."""
+    """DATA_DIR of a separate world for each test."""
     settings.DATA_DIR = tmp_path / "data"
     settings.API_READS_A_MINUTE = settings.API_WRITES_A_MINUTE = 10**6
     return tmp_path
@@ -65,7 +65,7 @@ def data(db: None, tmp_path: Path, settings: Any) -> Path:
 
 @pytest.fixture
 def everything(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The world of `tests.hostile.world`; figures are drawn elsewhere."""
+    """The world of `tests.hostile.world`; figures are not drawn."""
     from evaluation.services.reports import building
 
     monkeypatch.setattr(building, "as_svg", lambda plot: '<svg class="figure" role="img"></svg>')
@@ -79,7 +79,7 @@ def admin(everything: None) -> Caller:
 
 
 def names_for_admins() -> set[str]:
-    """The operations that only admins of the whole server may call."""
+    """Return the operations that only admins of the whole server may call."""
     return {
         endpoint.name
         for endpoint in endpoints()

@@ -1,4 +1,4 @@
-"""Calls that schemathesis makes of the OpenAPI document, mixed with valid ones: what came of them."""
+"""Calls that schemathesis generates from the OpenAPI document, mixed with valid ones, and their results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-#: How a drawn call is sent: as it is; with an address that names existing things; or made valid.
+#: How a generated call is sent: unchanged; with an address of existing objects; or made valid.
 AS_DRAWN, AT_VALID_PATH, VALID_CALL = "as drawn", "at a place", "valid"
 STRANGER = "stranger"
 SEED = 1
@@ -51,7 +51,7 @@ SEED = 1
 
 @dataclass
 class Fuzzed:
-    """What one role's calls came to."""
+    """The results of one role's calls."""
 
     role: str
     statuses: Counter[int] = field(default_factory=Counter)
@@ -79,7 +79,7 @@ class Fuzzed:
 
 @dataclass
 class Drawn:
-    """An operation, and the cases drawn of it: the same for each role, as drawing costs more than calling."""
+    """An operation and its generated cases: the same for each role, as generating costs more than calling."""
 
     operation: Any
     strategy: Any
@@ -87,9 +87,9 @@ class Drawn:
     turns: int = 0
 
     def first(self, number: int) -> list[Any]:
-        """The first `number` cases, drawn where they are not yet; copies, since sending changes a case."""
+        """Return copies of the first `number` cases, since sending changes a case; generate missing ones."""
         while len(self.cases) < number:
-            # Of an operation that can be called in a few ways only, each is drawn once a turn.
+            # For an operation with only a few possible calls, each is generated once per turn.
             seeded(SEED + self.turns)(
                 _settings(number - len(self.cases))(given(self.strategy)(self._collect))
             )()
@@ -101,10 +101,10 @@ class Drawn:
 
 
 def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each: int) -> Fuzzed:
-    """Call every operation `calls_each` times as a role; undo what any call changes.
+    """Call every operation `calls_each` times as a role; undo the changes of each call.
 
-    A failure is an answer that the document does not declare, or a call that was taken though the document
-    does not allow it.
+    A failure is a response that the document does not declare, or an accepted call that the document does not
+    allow.
     """
     fuzzed = Fuzzed(role)
     handlers = {box.name: box for box in endpoints()}
@@ -125,23 +125,23 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each
             case.path_parameters = call.path_values
             if way == VALID_CALL:
                 case.body = NOT_SET if call.body is None else call.body
-        # Of what is at another place schemathesis cannot say any more whether it is wrong.
+        # With another address schemathesis can no longer decide whether a case is invalid.
         checks = [*CHECKS, negative_data_rejection] if way == AS_DRAWN else CHECKS
         answer = case.call_and_validate(headers=headers, checks=checks)
         if answer.status_code < 300 and isinstance(case.body, dict) and case.media_type == "application/json":
             body_schema(document, case.operation).validate(case.body)
         fuzzed.note(name, answer.status_code)
 
-    # Not the server's own: that answers workers in a thread of theirs, which sees none of the test's rows.
+    # Not the server's own: that handles workers in a separate thread, which cannot see the test's rows.
     application = WSGIHandler()
     for box in drawn:
         box.operation.app = application
         name = box.operation.definition.raw["operationId"]
-        # A third of a role's calls are to succeed, and a part of the operations is not its own.
+        # About a third of a role's calls should succeed, and some operations are not allowed for it.
         ways = [AS_DRAWN, AT_VALID_PATH, *[VALID_CALL] * 3] if name in valid else [AS_DRAWN]
         rng = Random(f"{SEED} {name}")
         chosen = [rng.choice(ways) for _ in range(calls_each)]
-        # A valid call of the API needs no case, and drawing one costs more than the call.
+        # A valid call of the API needs no case, and generating one costs more than the call.
         cases = iter(box.first(sum(way != VALID_CALL or caller is None for way in chosen)))
         for way in chosen:
             case = None if way == VALID_CALL and caller is not None else next(cases)
@@ -156,14 +156,14 @@ def fuzz(document: dict[str, Any], drawn: Iterable[Drawn], role: str, calls_each
 
 
 def body_schema(document: dict[str, Any], operation: Any) -> Any:
-    """What the document allows for a body in JSON."""
+    """Return the document's schema of a JSON body."""
     schema = operation.definition.raw["requestBody"]["content"]["application/json"]["schema"]
     return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
 
 
 def operations(document: dict[str, Any]) -> list[Drawn]:
-    """All operations of a document, as schemathesis has them, each with the strategy that draws its cases:
-    half of them are wrong."""
+    """Return all operations of a document, in schemathesis's form, each with the strategy that generates its
+    cases: half of them are invalid."""
     read = schemathesis.openapi.from_dict(document).get_all_operations()
     names = [item.ok() for item in read]  # type: ignore[union-attr]
     return [
@@ -173,7 +173,7 @@ def operations(document: dict[str, Any]) -> list[Drawn]:
 
 
 def _copied(case: Any) -> Any:
-    """A case as it was drawn."""
+    """Return a copy of a case."""
     names = "path_parameters headers cookies query body media_type multipart_content_types"
     ours = {part: deepcopy(getattr(case, part)) for part in names.split()}
     return type(case)(case.operation, case.method, case.path, meta=deepcopy(case._meta), **ours)
@@ -181,7 +181,8 @@ def _copied(case: Any) -> Any:
 
 @contextmanager
 def keep_connections() -> Iterator[None]:
-    """A server closes connections between requests; the test's has the rows of the world."""
+    """Prevent the server from closing connections between requests: the test's connection has the world's
+    rows."""
     for item in (request_started, request_finished):
         item.disconnect(close_old_connections)
     try:

@@ -1,7 +1,7 @@
-"""Answers of valid calls, recorded as the OpenAPI document's examples.
+"""Record responses of valid calls as the OpenAPI document's examples.
 
-`python -m tests.api.v1.recording` makes every valid call and writes the answers of `SHOWN` again, each into
-the file of the app whose operation it is. Lists of records are cut to two rows.
+`python -m tests.api.v1.recording` makes every valid call and writes the responses of `RECORDED`, each to the
+file of the operation's app. Lists of records are cut to two rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-#: The operations whose answers are shown: the lists and details that programs read most, and the plans.
+#: The operations with example responses: the lists and details that programs read most, and the plans.
 RECORDED = frozenset(
     {
         *("list_campaigns", "campaign_status", "plan_campaign", "list_control_items"),
@@ -24,23 +24,23 @@ RECORDED = frozenset(
         *("list_runs", "show_run", "list_systems", "show_system", "list_qrels", "show_qrels"),
     }
 )
-#: Operation -> its answer, as far as this session has recorded any.
+#: Operation -> the response recorded in this session.
 _RECORDED: dict[str, dict[str, Any]] = {}
 
 
 def record(app: str, name: str, body: Any) -> None:
-    """Keep the answer of an operation of an app, if it is one that is shown."""
+    """Record the response of an app's operation if it is one of `RECORDED`."""
     if name in RECORDED:
         _RECORDED.setdefault(app, {})[name] = _short(body)
 
 
 def answers_file(app: str) -> Path:
-    """Where an app's answers lie."""
+    """Return the file of an app's responses."""
     return ROOT / app / "operations" / "answers.json"
 
 
 def _short(value: Any) -> Any:
-    """Without all but two rows of a list, and with an address that is nobody's."""
+    """Return a value with two rows per list at most, and with an example address."""
     if isinstance(value, dict):
         return {name: _short(held) for name, held in value.items()}
     if isinstance(value, list):
@@ -52,7 +52,7 @@ def _short(value: Any) -> Any:
 
 
 def pytest_sessionfinish() -> None:
-    """Write what was recorded."""
+    """Write the recorded responses."""
     for app, answers in _RECORDED.items():
         text = json.dumps(dict(sorted(answers.items())), indent=1, ensure_ascii=False)
         answers_file(app).write_text(f"{text}\n", encoding="utf-8")

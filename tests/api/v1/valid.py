@@ -1,6 +1,6 @@
 """A valid call of every operation of the REST API, in the world of `tests.hostile.world`.
 
-Rows are looked up when a call is made. What needs another row than the world has makes it.
+Rows are looked up at the time of the call. Calls that need a row that the world lacks create it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ BOXES = (
 
 @dataclass
 class ValidCall:
-    """Where a call goes, and what it carries: of the address the places, the query, JSON or a form's
-    fields and files (name of the field -> name of the file, content)."""
+    """The address parameters, query, and content of a call: JSON, or a form's fields and files (name of the
+    field -> name of the file, content)."""
 
     path_values: dict[str, Any] = field(default_factory=dict)
     query: dict[str, Any] = field(default_factory=dict)
@@ -179,7 +179,7 @@ def _token() -> ValidCall:
 
 
 def _stranger(*, active: bool) -> str:
-    """An account of nobody who calls."""
+    """Create an account without relation to the caller; return its name."""
     name = f"stranger-{active}"
     created, _new = Account.objects.get_or_create(username=name, defaults={"is_active": active})
     Account.objects.filter(pk=created.pk).update(is_active=active)
@@ -325,7 +325,7 @@ def _spare_corpus() -> ValidCall:
     return ValidCall({"corpus": corpus.name})
 
 
-#: A control item, written out, and as a row of a file.
+#: A control item as JSON, and as a row of a file.
 _LINK = {
     "kind": "coref_link",
     "purpose": "control",
@@ -339,7 +339,7 @@ _CONTROLS = (
 
 
 def _further() -> ValidCall:
-    """A split with an image that no campaign asks about."""
+    """Add a split with an image that no campaign uses."""
     corpus = Corpus.objects.get(name="quay")
     image = Image.objects.create(
         corpus=corpus, position=corpus.images.count(), key="further", filename="further.png", split="further"
@@ -350,14 +350,14 @@ def _further() -> ValidCall:
 
 
 def _unlabelled() -> dict[str, Any]:
-    """The place of an image whose phrases nothing names yet."""
+    """Return the address parameters of an image whose phrases have no labels yet."""
     corpus = Corpus.objects.get(name=_spare_corpus().path_values["corpus"])
     image = Image.objects.create(corpus=corpus, position=0, key="quay-1", filename="quay-1.png")
     Caption.objects.create(image=image, number=0, text="A boat at a quay .")
     return {"corpus": corpus.name, "image": image.key}
 
 
-#: A file that is sent for a new corpus.
+#: An uploaded file for a new corpus.
 _CSV = b"image,caption\na.png,A boat at a quay .\n"
 
 
@@ -392,7 +392,7 @@ def _checked() -> ValidCall:
     return ValidCall({"upload": created.key})
 
 
-#: What is of the researcher alone, whose valid call succeeds for nobody else.
+#: Objects of the researcher only: a valid call succeeds for nobody else.
 UNLISTED = frozenset(
     {
         *("revoke_token", "unsubscribe_from_alarms", "show_upload", "send_upload_part", "check_upload"),
@@ -407,7 +407,7 @@ _BATCH = {
     "campaign_settings": {"trust": {"qualification": False}},
 }
 
-#: By operation.
+#: Valid calls by operation.
 VALID: dict[str, Make] = {
     "list_corpora": nothing,
     "show_corpus": at(corpus="quay"),

@@ -1,5 +1,4 @@
-"""Valid calls of workers, in the world of `tests.hostile.world`, by the names that the OpenAPI document
-has."""
+"""Valid calls of workers, in the world of `tests.hostile.world`, by their names in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -8,16 +7,16 @@ from annotation.protocol import questions as q
 from annotation.protocol.questions import Answer
 from annotation.queue import leases, submission
 from annotation.queue.leases import Lease
-from annotation.workers import api_tokens
+from annotation.workers.accounts import worker_tokens
 from tests.api.v1.valid import Make, ValidCall, at, nothing, with_body
 
 _KIND = {"campaign": "quay", "kind": q.COREF_LINK}
 
 
 def worker_headers(role: str) -> dict[str, str]:
-    """What a worker's program sends; a stranger's sends nothing."""
+    """Return the headers of a worker's client; none for a stranger's."""
     account = Account.objects.filter(username=role).first()
-    return {"Authorization": f"Token {api_tokens.make_worker_token(account)}"} if account else {}
+    return {"Authorization": f"Token {worker_tokens.make_worker_token(account)}"} if account else {}
 
 
 def _assignment() -> ValidCall:

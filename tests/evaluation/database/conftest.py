@@ -1,4 +1,4 @@
-"""A small corpus in the database, judgments of it in files, and commands called as people call them."""
+"""A small corpus in the database, files with judgments of it, and calls of commands."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ IMAGES = ("a", "b", "c")
 
 @pytest.fixture(autouse=True)
 def data_dir(tmp_path: Path, settings) -> Path:
-    """A DATA_DIR that only this test knows."""
+    """A DATA_DIR for this test only."""
     settings.DATA_DIR = tmp_path / "data"
     return settings.DATA_DIR
 
 
 @pytest.fixture
 def corpus(db: None) -> str:
-    """Three images of three captions each, called a.jpg to c.jpg."""
+    """Three images with three captions each, named a.jpg to c.jpg."""
     records = [
         ImageRecord(
             id=key,
@@ -43,7 +43,7 @@ def corpus(db: None) -> str:
 
 @pytest.fixture
 def crowd(tmp_path: Path) -> Path:
-    """Yes or no on caption 2; nobody was asked about c.jpg and its own caption."""
+    """Yes or no on caption 2; c.jpg with its own caption was not judged."""
     file = tmp_path / "crowd.txt"
     rows = [("a", "a", 3, 0), ("a", "b", 1, 2), ("a", "c", 2, 1), ("b", "b", 0, 3), ("b", "c", 0, 3)]
     rows.append(("c", "a", 2, 1))
@@ -57,7 +57,7 @@ def crowd(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def qrels(corpus: str, crowd: Path) -> str:
-    """What `crowd` said, frozen."""
+    """The qrels of the judgments of `crowd`."""
     import_judgments(JudgmentsImport(corpus=corpus, file=crowd, format="flickr8k-crowd"), OperationContext())
     freeze_qrels(name="q", corpus=corpus, judgments="flickr8k-crowd")
     return "q"
@@ -66,13 +66,13 @@ def qrels(corpus: str, crowd: Path) -> str:
 @pytest.fixture
 def pooled_runs(data_dir: Path, tmp_path: Path) -> list[str]:
     """The runs of two systems over scenes."""
-    from tests.evaluation.database.pooled_world import two_systems  # which needs `matrix_file` from here
+    from tests.evaluation.database.pooled_world import two_systems  # it needs `matrix_file` from here
 
     return two_systems(tmp_path)
 
 
 def output_of(*arguments: Any) -> str:
-    """What a command prints."""
+    """Return the output of a command."""
     out = StringIO()
     call_command(*map(str, arguments), stdout=out)
     return out.getvalue()

@@ -1,7 +1,7 @@
-"""A corpus whose scenes three images share each, runs of it that see scenes through noise, and a crowd.
+"""A corpus with three images per scene, runs that recognize scenes with noise, and a crowd.
 
-The captions of one scene are the same sentences, so they fit each image of the scene: that is
-what the simulated judges know. Other scenes share words, so that the filter leaves some wrong pairs.
+The captions of a scene are the same sentences, so they are relevant to each image of the scene: this is the
+simulated judges' truth. Scenes share words, so that the filter leaves some wrong pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ORDERLY = Conduct(clicked_twice=0, answered_twice=0, returned=0)
 
 
 def a_world() -> Corpus:
-    """30 images of the split `test`, 40 of `dev`; five captions each."""
+    """Import 30 images of the split `test` and 40 of `dev`, with five captions each."""
     return a_corpus(
         "quay",
         [
@@ -43,7 +43,7 @@ def a_world() -> Corpus:
 
 
 def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
-    """Two runs of a system over the first caption of each image of `test`."""
+    """Import two runs of a system over the first caption of each image of `test`."""
     scene = np.arange(JUDGED) // PER_SCENE
     rng = np.random.default_rng(seed)
     scores = (scene[:, None] == scene[None, :]) + noise * rng.standard_normal((JUDGED, JUDGED))
@@ -65,27 +65,27 @@ def runs(folder: Path, name: str, *, noise: float, seed: int) -> list[str]:
 
 
 def two_systems(folder: Path) -> list[str]:
-    """The world, and a sharp and a blunt system over it: their runs, two each."""
+    """Import the world and a good and a bad system over it; return their runs, two each."""
     a_world()
     return [*runs(folder, "sharp", noise=0.3, seed=1), *runs(folder, "blunt", noise=1.0, seed=2)]
 
 
 def crowd(campaign: Campaign, mix: dict[str, int], *, seed: int = 1) -> Any:
-    """A simulated crowd answers until nothing is left for it."""
+    """Let a simulated crowd answer until there is no task left."""
     return run_campaign_crowd(
         campaign=campaign, plan=CrowdPlan(mix=mix, seed=seed, conduct=ORDERLY, patience=0)
     )
 
 
 def planned(names: list[str], **also: Any) -> Plan:
-    """A plan over the runs of these names, four deep."""
+    """Return a plan over the runs of these names, with a depth of four."""
     return plan(
         BatchRequest(**{"corpus": "quay", "runs": names, "depth": 4, "campaign_settings": UNTESTED, **also})
     )
 
 
 def pairs_on_pages() -> dict[str, set[tuple[int, int]]]:
-    """Role -> the pairs (image, caption's image) that pages hold."""
+    """Return role -> the pairs (image, caption's image) on pages."""
     result: dict[str, set[tuple[int, int]]] = {}
     for content in Item.objects.values_list("content", flat=True):
         for (owner, index), role in zip(content["captions"], content["roles"], strict=True):
@@ -95,5 +95,5 @@ def pairs_on_pages() -> dict[str, set[tuple[int, int]]]:
 
 
 def scene(image: str) -> int:
-    """The scene that an image of `a_world` shows."""
+    """Return the scene of an image of `a_world`."""
     return int(image.removeprefix("i").partition(".")[0]) // PER_SCENE

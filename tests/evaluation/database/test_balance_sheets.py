@@ -1,4 +1,5 @@
-"""Every import of files says what it found, took and left; of random tables everything has a reason."""
+"""Every import of files reports what it found, imported and skipped; every skipped row of random tables has a
+reason."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from tests.evaluation.database.conftest import IMAGES, matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
 
-#: Operations whose files name nothing of a corpus, or must fit it completely, as lists of names.
+#: Operations whose files contain no names of a corpus, or must fit it completely, such as lists of names.
 _NO_IMPORT = {
     *("agreement", "cross_validate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
     "send_upload_part",
@@ -32,7 +33,7 @@ Pairs = dict[tuple[str, str], int]
 
 
 def counted(sheet: BalanceSheet) -> dict[str, tuple[int, int, dict[str, int]]]:
-    """Kind -> found, taken, and how many were left for each reason."""
+    """Return kind -> found, imported, and the number skipped for each reason."""
     assert sheet.balanced, sheet
     return {
         line.kind: (line.found, line.taken, {rest.reason: rest.count for rest in line.left})
@@ -89,7 +90,7 @@ WRITERS: dict[str, Callable[[Pairs, bool], str]] = {
 
 
 def imported(format: str, file: Path, corpus: str, *, leave_unused: bool) -> tuple[BalanceSheet, int]:
-    """The sheet of an import, and how many pairs are stored."""
+    """Return the balance sheet of an import, and the number of stored pairs."""
     about: dict[str, Any] = {"name": file.stem, "file": file, "corpus": corpus, "format": format}
     if format in ("trec", "csv", "json"):
         qrels = QrelsImport(**about, asks="image", leave_unused=leave_unused)

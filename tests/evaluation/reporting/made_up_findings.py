@@ -1,4 +1,4 @@
-"""Findings made up for tests of what is shown of them."""
+"""Made-up findings, for tests of their presentation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BASIS = FigureBasis(cases="queries", counted=100, out_of=100)
 def a_direction(
     systems: dict[str, tuple[float, float]], *, direction: str = "annotation", curves: bool = True
 ) -> DirectionTable:
-    """System -> R@10 and R-precision; of 100 queries."""
+    """Return findings of 100 queries, from system -> (R@10, R-precision)."""
 
     def figure(value: float) -> MeasuredFigure:
         return MeasuredFigure(

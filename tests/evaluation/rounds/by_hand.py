@@ -1,4 +1,4 @@
-"""Figures of runs by their definitions, from files and votes alone; the product's are held against them."""
+"""Measures of runs by their definitions, from files and votes only, for comparison with the product's."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from evaluation.selectors import run_named, snapshot_named
 from evaluation.services.runs.files import write_run_file
 from tests.evaluation.rounds.conftest import RANKED
 
-#: (image, caption) -> what was answered, 1 or 0 each.
+#: (image, caption) -> the votes, 1 or 0 each.
 Votes = dict[tuple[str, str], list[float]]
 
 
 def rankings(run: str, folder: Path) -> dict[str, list[str]]:
-    """A run as a file tells it: query -> documents, best first."""
+    """Return a run from a file: query -> documents, best first."""
     file = folder / f"{run}.trec"
     file.unlink(missing_ok=True)
     write_run_file(run, file)
@@ -29,7 +29,7 @@ def rankings(run: str, folder: Path) -> dict[str, list[str]]:
 
 
 def relevant_to(votes: Votes, direction: str) -> dict[str, set[str]]:
-    """Query -> what most judges held to fit it, and what is its own."""
+    """Return query -> its own document, and those that most judges found relevant."""
     relevant: dict[str, set[str]] = {}
     for (image, caption), vote in votes.items():
         query, document = (image, caption) if direction == "annotation" else (caption, image)
@@ -39,7 +39,7 @@ def relevant_to(votes: Votes, direction: str) -> dict[str, set[str]]:
 
 
 def figures(run: str, votes: Votes, folder: Path) -> dict[str, float]:
-    """S@1, S@3 and R-precision by their definitions."""
+    """Return S@1, S@3 and R-precision by their definitions."""
     relevant = relevant_to(votes, run_named(run).direction)
     ranked = rankings(run, folder)
     assert set(ranked) == set(relevant)
@@ -58,7 +58,7 @@ def figures(run: str, votes: Votes, folder: Path) -> dict[str, float]:
 
 
 def against(run: str, qrels: str, votes: Votes, folder: Path) -> dict[str, float]:
-    """The product's figures of a run, which are those by definition."""
+    """Check the product's measures of a run against those by definition, and return them."""
     measures = ["S@1", "S@3", "R-precision"]
     scored = score(run_named(run), snapshot_named(qrels), measures)
     values = {name: item.value for name, item in scored.scores.items()}

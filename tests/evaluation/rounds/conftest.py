@@ -1,4 +1,4 @@
-"""What whole rounds go by: a painted corpus with features, a truth to judge by, both deliveries' workers."""
+"""Data of whole rounds: a painted corpus with features, a truth for judgments, workers of both deliveries."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tests.models_core.features.image.networks import colours
 __all__ = ["broker", "installation"]
 
 CORPUS = "painted"
-#: A corpus of few and small pictures, to be described in no time.
+#: A corpus of few and small pictures, whose features take little time.
 SMALL = "small"
 IMAGES = 72
-#: A third of the images is ranked, a third is trained on, a third gives control items.
+#: A third of the images is ranked, a third is for training, a third for control items.
 SPLITS = ("test", "train", "val")
-#: The caption that protocols rank, by its number.
+#: Number of the caption that protocols rank.
 CAPTION_NUMBER = 2
 RANKED = f"#{CAPTION_NUMBER}"
-#: Words that say nothing of a picture.
+#: Words that do not describe a picture.
 EMPTY = frozenset(
     "a an and are at be by for from his her in is its of on one or the their there to up with".split()
 )
@@ -38,7 +38,7 @@ EMPTY = frozenset(
 
 @dataclass(frozen=True)
 class World:
-    """The records as they were imported, and files about them. `truth` is by image and caption's image."""
+    """The imported records, and files about them. `truth` is by image and caption's image."""
 
     records: tuple[ImageRecord, ...]
     judged_images: tuple[str, ...]
@@ -52,7 +52,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def painted(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """Pictures, features of them, and recorded votes about each pair of test image and ranked caption."""
+    """Pictures, their features, and recorded votes on each pair of test image and ranked caption."""
     folder = tmp_path_factory.mktemp("painted")
     created = sample_records(IMAGES, seed=3, out=folder / "images")
     records = tuple(replace(record, split=SPLITS[n % 3]) for n, record in enumerate(created))
@@ -98,7 +98,7 @@ def world(transactional_db: None, data_dir: Path, painted: World) -> World:
 
 
 def _described(record: ImageRecord) -> NDArray[np.float32]:
-    """A picture's colours, coarsely."""
+    """Return a picture's coarse colours."""
     assert record.picture is not None
     with Image.open(record.picture) as picture:
         small = picture.convert("RGB").resize((6, 6))
@@ -106,7 +106,7 @@ def _described(record: ImageRecord) -> NDArray[np.float32]:
 
 
 def _shrunk(record: ImageRecord) -> Path:
-    """The picture in 100 by 100 pixels."""
+    """Return the picture in 100 by 100 pixels."""
     assert record.picture is not None
     file = record.picture.with_suffix(".png")
     with Image.open(record.picture) as picture:
@@ -115,7 +115,7 @@ def _shrunk(record: ImageRecord) -> Path:
 
 
 def _truth(records: list[ImageRecord]) -> NDArray[np.bool_]:
-    """An image's ranked caption fits another where half of what it speaks of is spoken of there."""
+    """Return the truth: a ranked caption fits an image whose captions have half of its words, and its own."""
     reported = [{w for caption in record.captions for w in _words(caption.text)} for record in records]
     ranked = [_words(record.captions[CAPTION_NUMBER].text) for record in records]
     fits = np.array([[2 * len(words & value) >= len(words) for words in ranked] for value in reported])
@@ -127,7 +127,7 @@ def _words(text: str) -> set[str]:
 
 
 def _votes(right: bool, rng: Random) -> tuple[int, ...]:
-    """Three votes, of which one in five pairs has a dissenting one."""
+    """Return three votes; one pair in five has a dissenting vote."""
     votes = [int(right)] * 3
     if rng.random() < 0.2:
         votes[rng.randrange(3)] ^= 1

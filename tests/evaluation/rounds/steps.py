@@ -1,4 +1,4 @@
-"""The steps of a round: jobs that workers do, runs made elsewhere, and what the rows say was asked."""
+"""The steps of a round: jobs of workers, external runs, and the questions stored in rows."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ from tests.factories import put_on_server
 from tests.jobs.workers import wait_for
 
 SETTINGS: dict[str, Any] = {"trust": {"qualification": False}}
-#: Good judges never err: which pages one gets goes by ids, and who errs on a control item is found out too.
+#: Good judges never err: the pages that they get depend on ids, and judges who err on a control item are
+#: excluded.
 GOOD, BAD = {"perfect": 8}, {"always_yes": 2, "random": 2}
 DEPTH = 4
 
 
 def worked(kind: str, **arguments: Any) -> dict[str, Any]:
-    """What a job of this kind came to, once a worker has done it."""
+    """Let a worker do a job of this kind; return its result."""
     result = wait_for(jobs.enqueue(kind=kind, arguments=arguments), Job.DONE).result
     assert isinstance(result, dict)
     return result
 
 
 def trained(world: World, name: str, recipe: str) -> list[str]:
-    """A system trained by a worker on the split `train`, and its runs over `test`."""
+    """Let a worker train a system on the split `train`; return its runs over `test`."""
     worked("train_system", **training(world, name, recipe))
     return [run["run"] for run in worked("rank", system=name, split="test")["runs"]]
 
 
 def training(world: World, name: str, recipe: str) -> dict[str, Any]:
-    """What to ask for when a system is to be trained on the painted pictures' features."""
+    """Return the request to train a system on the painted pictures' features."""
     files = {
         "features": put_on_server("features", world.features),
         "feature_ids": put_on_server("features", world.ids),
@@ -50,13 +51,13 @@ def training(world: World, name: str, recipe: str) -> dict[str, Any]:
 
 
 def opening(name: str, runs: Sequence[str]) -> dict[str, Any]:
-    """What to ask for when a batch is to be opened."""
+    """Return the request to open a batch."""
     usual = {"corpus": CORPUS, "depth": DEPTH, "threshold": 0, "campaign_settings": SETTINGS, "reuse": []}
     return {"name": name, "runs": list(runs), "known_from": "val", **usual}
 
 
 def uploaded(folder: Path, name: str, world: World, *, truth: float, seed: int) -> list[str]:
-    """A matrix of scores made elsewhere: so much of the truth, the rest is chance."""
+    """Upload an external matrix of scores: a share of `truth`, and noise."""
     noise = np.random.default_rng(seed).standard_normal(world.truth.shape)
     captions = [f"{image}{RANKED}" for image in world.judged_images]
     file = matrix_file(folder, name, truth * world.truth + noise, list(world.judged_images), captions)
@@ -72,7 +73,7 @@ def uploaded(folder: Path, name: str, world: World, *, truth: float, seed: int) 
 
 
 def judged(names: Sequence[str], world: World) -> Votes:
-    """What judges of these batches said of each pair, read from the rows themselves; own pairs besides."""
+    """Return the judges' votes on each pair of these batches, from the rows; and votes for own pairs."""
     call = names_of(CORPUS)
     by_place = {(call.owner[c], call.number[c]): call.caption_name[c] for c in call.owner}
     votes: Votes = {(image, f"{image}{RANKED}"): [] for image in world.judged_images}
@@ -94,7 +95,7 @@ def judged(names: Sequence[str], world: World) -> Votes:
 
 
 def selected_pairs_of(batch: Batch) -> set[tuple[int, int]]:
-    """(image, caption's image) of all pairs that pages of a batch ask about and want."""
+    """Return (image, caption's image) of all pairs on pages of a batch that it selected."""
     contents = Item.objects.filter(task__campaign=batch.campaign).values_list("content", flat=True)
     result = set()
     for content in contents:

@@ -19,7 +19,7 @@ SPLITS = ("train",) * 36 + ("val",) * 12 + ("test",) * 12
 
 @pytest.fixture(autouse=True)
 def data_dir(tmp_path: Path, settings) -> Path:
-    """A DATA_DIR that only this test knows."""
+    """A DATA_DIR for this test only."""
     settings.DATA_DIR = tmp_path / "data"
     return settings.DATA_DIR
 
@@ -50,7 +50,7 @@ def features(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own_recipe(tmp_path: Path) -> Path:
-    """A recipe of one's own, of the feature file."""
+    """A recipe file that uses the feature file."""
     file = tmp_path / "own.toml"
     file.write_text('extends = "BoW5"\n[image]\nkernel = "linear"\npower = 1\n')
     return file
@@ -63,7 +63,7 @@ def scenes(db: None, data_dir: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def grounded(scenes: str, tmp_path: Path) -> str:
-    """A system that learned which phrase means which region; word vectors tell the things apart."""
+    """A system that aligns phrases and regions; word vectors distinguish the things."""
     give_words(tmp_path)
     train("grounded")
     return "grounded"

@@ -1,4 +1,4 @@
-"""A system that localizes phrases, and its commands and calls, as tests use them."""
+"""A system that localizes phrases, and its commands and calls, for tests."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def give_words(folder: Path, without: tuple[str, ...] = ()) -> None:
 
 
 def some_regions(folder: Path, name: str, has_region: Callable[[int, int], bool]) -> str:
-    """Store the regions of `parts` for which `has_region` as a set of this name.
+    """Store a subset of the regions of `parts` as a set of this name.
 
-    `has_region` takes the number of their image and their number there.
+    `has_region` takes the number of their image and their number in it.
     """
     parts = feature_set("scenes", "parts")
     rows = [
@@ -75,12 +75,12 @@ def values(report: dict[str, Any]) -> dict[str, float]:
 
 
 def api_client(who: str) -> Client:
-    """A program of this account."""
+    """Return an API client of this account."""
     account = Account.objects.get(username=who)
     _, secret = make_api_token(account=account, name="test", days=1, writes=True)
     return Client(headers={"Authorization": f"Bearer {secret}"})
 
 
 def by_api(who: str, path: str) -> Any:
-    """What the API answers a program of this account."""
+    """Return the API's response to this account."""
     return api_client(who).get(f"/api/v1/{path}").json()

@@ -24,7 +24,7 @@ from phrasebox.text.tokens import tokenise
 from tests.evaluation.database.conftest import output_of
 
 THINGS = ("dog", "man", "boat", "tree", "horse", "ball")
-#: Boxes of the whole picture and of four parts; things lie in two of the parts.
+#: Boxes of the whole picture and of four parts; two parts contain things.
 BOXES = ((1, 1, 100, 60), (1, 1, 40, 30), (61, 1, 100, 30), (1, 31, 40, 60), (50, 40, 90, 60))
 IMAGES = 90
 SPLITS = ("train",) * 60 + ("val",) * 15 + ("test",) * 15
@@ -43,7 +43,7 @@ dropout = 0.1
 
 
 def scene_record(number: int, things: tuple[int, int], parts: tuple[int, int], split: str) -> ImageRecord:
-    """An image with two things in two parts, and two captions that name both with a box each."""
+    """Return an image with two things in two parts, and two captions that name both with a box each."""
     first, second = (THINGS[thing] for thing in things)
     texts = (f"A {first} beside a {second} .", f"The small {second} , near the {first}")
     spans = (((0, 2), (3, 5)), ((4, 6), (0, 3)))
@@ -64,7 +64,7 @@ def scene_record(number: int, things: tuple[int, int], parts: tuple[int, int], s
 
 
 def make_scenes(folder: Path) -> str:
-    """The corpus `scenes` with its layer, regions `parts`, and whole images `whole`."""
+    """Import the corpus `scenes` with its layer, regions `parts`, and whole images `whole`."""
     rng = np.random.default_rng(5)
     looks = rng.standard_normal((len(THINGS), 10))
     records, rows, ids, boxes = [], [], [], []
@@ -90,7 +90,7 @@ def make_scenes(folder: Path) -> str:
 
 
 def train_alignment(folder: Path) -> None:
-    """The system `aligned`, of the regions."""
+    """Train the system `aligned` on the regions."""
     (folder / "small.toml").write_text(SMALL)
     output_of(
         "train_system",
@@ -105,7 +105,8 @@ def train_alignment(folder: Path) -> None:
 
 
 def write_parses(corpus: str, file: Path, *, without: str = "") -> Path:
-    """Every word hangs on the third one, and that is the root; none of the captions of one image."""
+    """Write parses in which every word depends on the third one, the root; none for the captions of one
+    image."""
     names, texts = names_of(corpus), dict(Caption.objects.values_list("pk", "text"))
     lines = []
     for pk, name in names.caption_name.items():

@@ -1,4 +1,4 @@
-"""A corpus of three scenes with a campaign whose model annotator learns quickly, for tests of training it."""
+"""A corpus of three scenes with a campaign whose model annotator trains fast, for tests of its training."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def world(tmp_path: Path, settings: Any) -> World:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Few steps on one thread, and close-ups of few pixels: what is learned does not matter here."""
+    """Few steps on one thread, and close-ups of few pixels: the quality of the model does not matter here."""
     looks = [
         (name, replace(view, side=view.side // 4), *training_run)
         for name, view, *training_run in box_proposer._CLOSE_UP
@@ -55,7 +55,7 @@ def settings_now(world: World, **model_annotator: Any) -> None:
 
 
 def to_propose(campaign: Any) -> Iterator[Any]:
-    """The unfinished images of the model annotator's share, each with its mentions."""
+    """Yield the unfinished images of the model annotator's share, each with its mentions."""
     return model_annotators.records_to_propose(campaign, model_annotators.images_to_propose(campaign))
 
 

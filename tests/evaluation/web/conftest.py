@@ -1,4 +1,4 @@
-"""Fixtures for the pages of evaluation: a DATA_DIR of one's own, and a researcher."""
+"""Fixtures for the pages of evaluation: a separate DATA_DIR, and a researcher."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.web import world
 
 @pytest.fixture(autouse=True)
 def data_dir(tmp_path: Path, settings) -> Path:
-    """A DATA_DIR that only this test knows."""
+    """A DATA_DIR for this test only."""
     settings.DATA_DIR = tmp_path / "data"
     return settings.DATA_DIR
 
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> None:
-    """Figures kept from another test would answer for this one's rows."""
+    """Empty the cache: it may contain another test's figures."""
     cache.clear()
 
 
@@ -34,7 +34,7 @@ def ada(db: None) -> Client:
 
 @pytest.fixture
 def eve(db: None) -> Client:
-    """A signed-in researcher of a corpus `own`, and of nothing else."""
+    """A signed-in researcher of the corpus `own` only."""
     account = world.account("eve")
     granting.grant(account=account, role="researcher", corpus=a_corpus("own", some_images(2)))
     client = Client()

@@ -1,4 +1,4 @@
-"""A small corpus, a crowd's judgments of it, and files that bring systems of it."""
+"""A small corpus, a crowd's judgments of it, and files that import systems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JUDGED = [f"{image}#2" for image in PICTURES]
 
 
 def corpus() -> str:
-    """Three images of three captions each; a and b are `test`, c is `dev`."""
+    """Import three images of three captions each; a and b are `test`, c is `dev`."""
     records = [
         ImageRecord(
             id=key,
@@ -39,7 +39,8 @@ def corpus() -> str:
 
 
 def qrels(folder: Path) -> str:
-    """What a crowd says of caption 2: a's own and c's fit a, b's own does not fit b."""
+    """Import a crowd's judgments of caption 2: a's own and c's are relevant to a, b's own is not relevant to
+    b."""
     rows = [("a", "a", 3, 0), ("a", "b", 1, 2), ("a", "c", 2, 1), ("b", "b", 0, 3), ("b", "c", 0, 3)]
     file = folder / "crowd.txt"
     file.write_text(
@@ -51,7 +52,7 @@ def qrels(folder: Path) -> str:
 
 
 def runs(folder: Path, *systems: str) -> list[str]:
-    """Runs of systems in both directions: `good` ranks originals first, any other last."""
+    """Import runs of systems in both directions: `good` ranks originals first, any other last."""
     created = []
     for system in systems:
         scores = np.eye(3) if system == "good" else -np.eye(3) + np.arange(3) / 10
@@ -69,7 +70,7 @@ def runs(folder: Path, *systems: str) -> list[str]:
 
 
 def embeddings(name: str = "clip.npz", **spoilt: Any) -> SimpleUploadedFile:
-    """A file of both sides, in which captions lie where their images do."""
+    """Return a file of embeddings of both sides, in which captions equal their images."""
     held: dict[str, Any] = {
         "images": np.eye(3),
         "captions": np.repeat(np.eye(3), 3, axis=0),
@@ -83,7 +84,7 @@ def embeddings(name: str = "clip.npz", **spoilt: Any) -> SimpleUploadedFile:
 
 
 def trec(*rows: str) -> SimpleUploadedFile:
-    """A run in a file: "QUERY ITEM SCORE" lines."""
+    """Return a run file: "QUERY ITEM SCORE" lines."""
     lines = []
     for index, row in enumerate(rows):
         query, item, score = row.split()

@@ -1,4 +1,4 @@
-"""Regions that show things, and phrases that name them, by words with vectors."""
+"""Regions that show things, and phrases that name them, with word vectors."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ WORDS = {word: number for number, word in enumerate(NAMES)}
 
 
 def looks():
-    """How things and colours look, shape (things + colours, numbers)."""
+    """Return vectors of things and colours, shape (things + colours, numbers)."""
     return np.random.default_rng(7).standard_normal((THINGS + COLOURS, NUMBERS))
 
 
 def phrase_rows(texts):
-    """Phrases as the mean of their words' vectors."""
+    """Return each phrase as the mean of its words' vectors."""
     vectors = np.random.default_rng(8).standard_normal((THINGS + COLOURS, 8)).astype(np.float32)
     phrase_of, words, begin, end = numbered_phrases(texts, WORDS)
     return PhraseRows(phrase_of, words, begin, end, vectors, vectors.shape[1], mean_vectors)
@@ -33,7 +33,7 @@ def drawn_regions(rng, things, colours):
 
 
 def phrases_of_regions(count, *, held_out=0):
-    """Pairs to learn from, two phrases a region, and held-out ones with a phrase each."""
+    """Return training pairs, two phrases per region, and held-out ones with one phrase each."""
     rng = np.random.default_rng(0)
 
     def created(regions, item):
@@ -49,7 +49,8 @@ def phrases_of_regions(count, *, held_out=0):
 
 
 def images_of_regions(count):
-    """Images of three regions each with a phrase about each, in mixed order; and which region is right."""
+    """Return images of three regions each with one phrase per region, in mixed order; and the correct
+    regions."""
     rng = np.random.default_rng(1)
     rows, message, image_of, right = [], [], [], []
     for image in range(count):
@@ -66,10 +67,10 @@ def images_of_regions(count):
 
 
 def pictures_with_phrases(count, *, held_out=0):
-    """Whole images, which are the sum of three regions, with a caption that names all; and held-out ones.
+    """Return whole images, each the sum of three regions, with a caption that names all; and held-out ones.
 
-    Beside them: the training images' regions with a phrase each, and new images with their regions and
-    phrases, a caption each.
+    Also returns the training images' regions with a phrase each, and new images with their regions and
+    phrases, one caption each.
     """
     rng = np.random.default_rng(2)
 

@@ -9,7 +9,8 @@ LINK = ("captions", "images")
 
 
 def paired(images=120, *, captions=2, x=9, y=7, topics=3, noise=0.5, seed=0, held_out=0):
-    """A dataset of `images` with `captions` each; and another of `held_out` images with one caption each."""
+    """Return a dataset of `images` with `captions` each; and another of `held_out` images with one caption
+    each."""
     rng = np.random.default_rng(seed)
     to_x, to_y = rng.standard_normal((topics, x)), rng.standard_normal((topics, y))
 
@@ -24,7 +25,7 @@ def paired(images=120, *, captions=2, x=9, y=7, topics=3, noise=0.5, seed=0, hel
 
 
 def in_one_space(images, *, numbers=6, noise=0.5, seed=0):
-    """A dataset of `images` with a caption each, whose vectors lie near that of its image."""
+    """Return a dataset of `images` with a caption each, whose vectors are near those of their images."""
     rng = np.random.default_rng(seed)
     pictures = rng.standard_normal((images, numbers))
     texts = pictures + noise * rng.standard_normal((images, numbers))
@@ -32,16 +33,16 @@ def in_one_space(images, *, numbers=6, noise=0.5, seed=0):
 
 
 def with_sparse_captions(data):
-    """The same with its captions as a sparse matrix."""
+    """Return the same dataset with its captions as a sparse matrix."""
     return Dataset({**data.views, "captions": sparse.csr_matrix(data.captions)}, data.links)
 
 
 def every_pair(data):
-    """Images and captions row by row, as float64."""
+    """Return images and captions row by row, as float64."""
     return np.asarray(data.images)[data.image_of], np.asarray(data.captions)
 
 
 def all_scores(model, data, direction):
-    """The whole matrix; rows are queries."""
+    """Return the whole matrix of scores; rows are queries."""
     whole = slice(0, None)
     return np.asarray(model.score(data, direction=direction).tile(whole, whole))

@@ -1,4 +1,4 @@
-"""Trains a system in a process of its own, which is killed after a phase: PHASE FOLDER."""
+"""Train a system in a separate process, which is killed after a phase: PHASE FOLDER."""
 
 import dataclasses
 import os
@@ -25,7 +25,7 @@ def main(phase: str, folder: Path) -> None:
     recipe = dataclasses.replace(TABLE_11["BoW5"], image=PictureSettings("linear", 1))
     system = fit(recipe, world.take(range(35)), world.take(range(35, 48)), cache=phase_cache)
     if phase == "storing":
-        # When the arrays are written, and the folder is not yet in its place.
+        # The arrays are written, but the folder is not yet moved to its destination.
         setattr(storage, "_to_disk", lambda file: os.kill(os.getpid(), signal.SIGKILL))  # noqa: B010
     system.save(folder / "system")
 

@@ -1,4 +1,4 @@
-"""A small world of five scenes: captions, vectors and pictures of one image share its scene."""
+"""A small world of five scenes: captions, vectors and pictures of one image belong to the same scene."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHADES = ("red", "white", "black", "young", "big", "wet")
 
 
 def captions(scene: int, rng: np.random.Generator) -> tuple[str, ...]:
-    """Five captions that say the same in different words."""
+    """Return five captions with the same meaning in different words."""
     item, another, here, there, does, doing, _ = SCENES[scene]
     shade, second = rng.choice(SHADES, 2, replace=False)
     return (
@@ -36,7 +36,7 @@ def captions(scene: int, rng: np.random.Generator) -> tuple[str, ...]:
 
 
 def examples(number: int = 40, *, pictures: Path | None = None, seed: int = 0) -> list[ImageExample]:
-    """Images named image00.png and so on, of the scenes in turn; drawn into `pictures` where it is given."""
+    """Return images named image00.png and so on, of the scenes in turn; drawn into `pictures` if given."""
     rng = np.random.default_rng(seed)
     result = []
     for index in range(number):
@@ -52,14 +52,14 @@ def examples(number: int = 40, *, pictures: Path | None = None, seed: int = 0) -
 
 
 def vectors(number: int = 40, *, seed: int = 0) -> np.ndarray:
-    """Eight numbers for each image, which lie near its scene's."""
+    """Return eight numbers for each image, near its scene's."""
     rng = np.random.default_rng(seed + 1)
     scenes = rng.standard_normal((len(SCENES), 8))
     return scenes[np.arange(number) % len(SCENES)] + 0.3 * rng.standard_normal((number, 8))
 
 
 def material(number: int = 40, *, cache: PhaseCache | None = None) -> PreparedDataset:
-    """The world with vectors for pictures, read."""
+    """Return the world with vectors for pictures, read."""
     return prepare(examples(number), cache=cache or PhaseCache(), vectors=vectors(number))
 
 

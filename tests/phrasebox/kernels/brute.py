@@ -1,4 +1,4 @@
-"""The kernels' equations written out, one pair at a time; and small items to try them on."""
+"""The kernels' equations written out, one pair at a time; and small items for tests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def trigram(
     weight: Callable[[str], float],
     gap: float = 1.0,
 ) -> float:
-    """Eq. 21, with `weight` the root of a word's lambda on either side."""
+    """Eq. 21, with `weight` the square root of a word's lambda on both sides."""
     total = 0.0
     for w, m in matches(tuple(s), gap).items():
         for v, n in matches(tuple(t), gap).items():
@@ -50,7 +50,7 @@ def trigram(
 def gram(
     first: Sequence, second: Sequence, pair: Callable[[Sequence[str], Sequence[str]], float]
 ) -> np.ndarray:
-    """Responses summed over pairs of captions, over the geometric mean of both items' own."""
+    """Sum responses over pairs of captions, divided by the geometric mean of both items' self-responses."""
 
     @cache
     def alike(s: tuple[str, ...], t: tuple[str, ...]) -> float:

@@ -1,4 +1,4 @@
-"""A stand-in for Java that speaks METEOR's protocol, with scores that are told by hand."""
+"""A stand-in for Java with METEOR's protocol, and scores that can be checked by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from phrasebox.metrics.meteor import _places
 
-#: Statistics of a pair: the most words of the candidate that a reference has, and the candidate's number
-#: of words. A score is their quotient; the corpus's is that of the sums, as METEOR does with its own.
+#: Statistics of a pair: the largest number of the candidate's words in a reference, and the candidate's
+#: number of words. A score is their quotient; the corpus's is that of the sums, as in METEOR.
 STAND_IN = """#!{python}
 import json, sys
 print("loading tables", file=sys.stderr)
@@ -31,7 +31,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """JAVA_HOME and METEOR_JAR name stand-ins; gives the file in which the first notes its arguments."""
+    """Set JAVA_HOME and METEOR_JAR to stand-ins; return the file to which the first writes its arguments."""
     java = tmp_path / "java home" / "bin" / "java"
     java.parent.mkdir(parents=True)
     log = tmp_path / "arguments.json"

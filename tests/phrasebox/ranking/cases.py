@@ -1,4 +1,4 @@
-"""Random rankings with judgments, as arrays for us and as dictionaries for the oracles."""
+"""Random rankings with judgments, as arrays for our code and as dictionaries for the references."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from phrasebox.metrics.judgments import Judged, judged
 
 @dataclass(frozen=True)
 class Cases:
-    """Every query is a case. `lists` hold items in trec_eval's order: score falling, id falling."""
+    """Every query is a case. `lists` hold items in trec_eval's order: decreasing score, decreasing id."""
 
     judgments: Judged
     scores: np.ndarray
@@ -22,7 +22,7 @@ class Cases:
     @property
     def lists(self) -> np.ndarray:
         order = np.argsort(np.where(self.retrieved, -self.scores, np.inf), axis=1, kind="stable")
-        # The higher id comes first where scores tie; ids are zero-padded, so they sort as numbers do.
+        # The higher id comes first for tied scores; ids are zero-padded, so they sort like numbers.
         flipped = np.argsort(np.where(self.retrieved, -self.scores, np.inf)[:, ::-1], axis=1, kind="stable")
         order = self.scores.shape[1] - 1 - flipped
         return np.where(np.take_along_axis(self.retrieved, order, axis=1), order, -1)
@@ -33,8 +33,8 @@ class Cases:
 
 
 def cases(seed: int, queries: int, *, levels: int = 0, all_retrieved: bool = False) -> Cases:
-    """`levels` different scores (0: no two are equal), 1 to 30 items, grades -1 to 3; each query's
-    shares of retrieved, judged and relevant items are drawn, 0 and 1 among them."""
+    """Draw cases with `levels` different scores (0: all differ), 1 to 30 items, and grades from -1 to 3; each
+    query's shares of retrieved, judged and relevant items are random, including 0 and 1."""
     rng = np.random.default_rng(seed)
     items = int(rng.integers(1, 31))
     shape = (queries, items)
@@ -46,9 +46,9 @@ def cases(seed: int, queries: int, *, levels: int = 0, all_retrieved: bool = Fal
     grades = np.where(rng.random(shape) < shares[1], rng.integers(1, 4, shape), 0)
     grades = np.where(rng.random(shape) < 0.15, -1, grades)
     retrieved = np.ones(shape, bool) if all_retrieved else rng.random(shape) < shares[2]
-    # The oracles do not report a query without results or without judgments.
+    # The references do not report a query without results or without judgments.
     retrieved[~retrieved.any(axis=1), 0] = True
-    # trec_eval's code reads outside its arrays where all judgments of a query are -1.
+    # trec_eval's code reads outside its arrays if all judgments of a query are -1.
     bare = ~(seen & (grades >= 0)).any(axis=1)
     seen[bare, 0], grades[bare, 0] = True, 0
     query, item = np.nonzero(seen)

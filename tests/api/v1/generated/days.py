@@ -1,7 +1,7 @@
-"""An annotator's half hour and a researcher's afternoon, by a client that openapi-python-client made.
+"""An annotator's half hour and a researcher's afternoon, with a client made by openapi-python-client.
 
-`python days.py SERVER ANNOTATOR_TOKEN RESEARCHER_TOKEN RUN_FILE`; `made` is the generated package. Prints
-what was done, as JSON.
+`python days.py SERVER ANNOTATOR_TOKEN RESEARCHER_TOKEN RUN_FILE`; `made` is the generated package. Prints the
+results as JSON.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ UNTESTED = {"trust": {"qualification": False}}
 
 
 def parsed(call: Any, **more: Any) -> Any:
-    """What a call was answered, as the client reads it."""
+    """Return a call's response as the client parses it."""
     answer = call.sync_detailed(**more)
     assert 200 <= answer.status_code < 300, (call.__name__, answer.status_code, answer.content)
     assert answer.parsed is not None or answer.status_code == 204, (call.__name__, answer.content)
@@ -54,7 +54,7 @@ def parsed(call: Any, **more: Any) -> Any:
 
 
 def answer_to(task: Any) -> dict[str, Any]:
-    """An answer, by the kind of the task, which is a class of its own."""
+    """Return an answer, by the kind of the task; each kind is a class."""
     match task:
         case m.CorefLinkTask():
             assert len(task.mentions) == 2
@@ -89,7 +89,7 @@ def answer_to(task: Any) -> dict[str, Any]:
 
 
 def half_hour(client: Any) -> list[str]:
-    """Every kind is taken, kept, answered; one is given back, one reported, one answer changed."""
+    """Take, renew and answer every kind; return one task, report one, change one answer."""
     done = []
     assert parsed(worker_consent, client=client, name="captions").needed is False
     words = parsed(worker_spelling, client=client, body=m.WorkerSpellingTextRequest(text="Two dgos run."))
@@ -118,7 +118,7 @@ def half_hour(client: Any) -> list[str]:
 
 
 def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
-    """Runs are imported and compared, a campaign and a batch opened, a system ranks, all is exported."""
+    """Import and compare runs, open a campaign and a batch, rank with a system, export everything."""
 
     def finished(job: Any) -> Any:
         while (now := parsed(show_job, client=client, job=job.number)).state in ("queued", "running"):
@@ -213,7 +213,7 @@ def afternoon(client: Any, run_file: Path) -> dict[str, Any]:
 
 
 def main(server: str, annotator: str, researcher: str, run_file: str) -> None:
-    """Both, and what they came to."""
+    """Run both, and print their results."""
     worker = AuthenticatedClient(base_url=server, token=annotator, prefix="Token", timeout=60)
     caller = AuthenticatedClient(base_url=server, token=researcher, timeout=60)
     print(json.dumps({"kinds": half_hour(worker), **afternoon(caller, Path(run_file))}))

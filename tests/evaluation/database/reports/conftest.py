@@ -1,4 +1,4 @@
-"""A good and a bad system in both directions, qrels, and reports built of them without being drawn."""
+"""A good and a bad system in both directions, qrels, and reports of them without figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ImportRuns = Callable[..., list[str]]
 
 @pytest.fixture
 def add_runs(corpus: str, tmp_path: Path) -> ImportRuns:
-    """Add a system's scores as two runs, one a direction."""
+    """Import a system's scores as two runs, one per direction."""
 
     def brought(name: str, scores: Any, system: str = "") -> list[str]:
         file = matrix_file(tmp_path, name, scores, IMAGES, CAPTIONS)
@@ -50,20 +50,20 @@ def add_runs(corpus: str, tmp_path: Path) -> ImportRuns:
 
 @pytest.fixture
 def runs(add_runs: ImportRuns) -> list[str]:
-    """`good` ranks originals first, the other last."""
+    """`good` ranks originals first, the other system last."""
     return [*add_runs("good", np.eye(3)), *add_runs("bad", -np.eye(3) + np.arange(3) / 10, ODD)]
 
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take longer than all else, and are drawn where they are what a test is about."""
+    """Do not draw figures, which take most of the time; tests of figures draw them."""
     monkeypatch.setattr(building, "as_svg", lambda plot: f"<svg>{plot.key}</svg>")
     monkeypatch.setattr(building, "as_pdf", lambda plot: plot.key.encode())
 
 
 @pytest.fixture
 def drawn_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the figures, that of judgments alone is drawn; each kind is, in tests.evaluation.figures."""
+    """Draw only the figure of judgments; tests.evaluation.figures draws each kind."""
     svg, pdf = building.as_svg, building.as_pdf
     monkeypatch.setattr(
         building, "as_svg", lambda plot: svg(plot) if plot.kind == "judgments" else f"<svg>{plot.key}</svg>"
@@ -75,7 +75,7 @@ def drawn_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def drawn() -> None:
-    """Every figure is drawn."""
+    """Draw every figure."""
 
 
 def request_of(runs: list[str], **also: Any) -> ReportRequest:

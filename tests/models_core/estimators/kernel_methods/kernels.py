@@ -1,4 +1,4 @@
-"""Kernels of pairs that share something: made from a few common topics, so that they correlate."""
+"""Kernels of correlated pairs, made from a few common topics."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Kernels(NamedTuple):
-    """Training kernels (n, n) and those of held-out pairs with the training pairs, (new, n)."""
+    """Training kernels (n, n), and kernels of held-out pairs with the training pairs, (new, n)."""
 
     x: np.ndarray
     y: np.ndarray
@@ -15,7 +15,7 @@ class Kernels(NamedTuple):
 
 
 def kernels(pairs: int, new: int = 20, *, topics: int = 8, features: int = 40, seed: int = 0) -> Kernels:
-    """Radial kernels of two noisy views; of full rank unless pairs are repeated."""
+    """Return radial kernels of two noisy views; of full rank unless pairs are repeated."""
     rng = np.random.default_rng(seed)
     common = rng.standard_normal((pairs + new, topics))
     sides = []

@@ -1,7 +1,7 @@
 """A few steps of each neural training, for `test_processes`: alone, or started by torchrun.
 
-python -m tests.models_core.estimators.neural.in_processes FILE
-torchrun --nproc-per-node 2 -m tests.models_core.estimators.neural.in_processes FILE
+python -m tests.models_core.estimators.neural.in_processes FILE torchrun --nproc-per-node 2 -m
+tests.models_core.estimators.neural.in_processes FILE
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from models_core.estimators.neural.settings import AlignmentSettings, CaptionerS
 from models_core.processes import joined_processes
 from tests.models_core.estimators.neural.sentences import named_pictures, scenes
 
-#: With batches of 13 of 60 pairs the last has 8, and parts are unequal.
+#: With batches of 13 of 60 pairs the last has 8, and the parts of the processes differ in size.
 ALIGNED = AlignmentSettings(size=9, word_size=5, rates=(0.001,), dropout=0.0, batch=13, epochs=10)
 WRITES = CaptionerSettings(size=9, word_size=5, rates=(0.003,), dropout=0.0, batch=13, epochs=10)
 
 
 def curves() -> dict[str, list[float]]:
-    """The losses of 50 steps of each, in double precision, and the sum of the weights at the end."""
+    """Return the losses of 50 steps of each, in double precision, and the final sum of the weights."""
     cpu, result = torch.device("cpu"), {}
     pairs = TrainingPairs.of(scenes(30, captions=2)[0])
     pictures = CaptionedImages.of(named_pictures(30, captions=2)[0])

@@ -1,4 +1,4 @@
-"""Images of a few regions with sentences that name what is in them."""
+"""Images of a few regions with sentences that name their content."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ LINK = ("captions", "images")
 
 
 def scenes(images=20, *, captions=2, things=8, numbers=6, noise=0.1, seed=0, held_out=0):
-    """A dataset of `images`, and another of `held_out` ones with a caption each, or None.
+    """Return a dataset of `images`, and another of `held_out` ones with a caption each, or None.
 
-    An image shows two to four of the `things`, a region each. A caption names them all in any order, among
-    words that say nothing.
+    An image shows two to four of the `things`, one per region. A caption names them all in any order, among
+    uninformative words.
     """
     rng = np.random.default_rng(seed)
     looks = rng.standard_normal((things, numbers))
@@ -33,14 +33,14 @@ def scenes(images=20, *, captions=2, things=8, numbers=6, noise=0.1, seed=0, hel
 
 
 def rows_of(item):
-    """Items with these rows."""
+    """Return items with these rows."""
     width = next((len(row) for rows in item for row in rows), 1)
     values = np.concatenate([np.reshape(rows, (-1, width)) for rows in item]).astype(np.float32)
     return RaggedRows.of_counts(values, [len(rows) for rows in item])
 
 
 def numbers_of(item, vocabulary, vectors=None):
-    """Sentences of these numbers of words."""
+    """Return sentences of these word numbers."""
     rows = RaggedRows.of_counts(
         np.concatenate([np.asarray(e, np.int64) for e in item]), [len(e) for e in item]
     )
@@ -48,7 +48,7 @@ def numbers_of(item, vocabulary, vectors=None):
 
 
 def edges_as_numbers(item, vocabulary, relations, vectors=None):
-    """Sentences of these edges: a relation, the word depended on, the word."""
+    """Return sentences of these edges: relation, head, word."""
     rows = RaggedRows.of_counts(
         np.concatenate([np.asarray(e, np.int64).reshape(-1, 3) for e in item]), [len(e) for e in item]
     )
@@ -56,7 +56,8 @@ def edges_as_numbers(item, vocabulary, relations, vectors=None):
 
 
 def in_edges(data, relations=3):
-    """The same data, where each word depends on the one before, by a relation that says nothing."""
+    """Return the same data, in which each word depends on the previous one, with an uninformative
+    relation."""
     words = data.captions
     item = []
     for index in range(len(words)):
@@ -70,7 +71,7 @@ def in_edges(data, relations=3):
 
 
 def named_pictures(images=20, *, captions=2, things=5, numbers=6, noise=0.1, seed=0, held_out=0):
-    """A dataset of `images` as vectors, and another of `held_out` ones with a caption each, or None.
+    """Return a dataset of `images` as vectors, and another of `held_out` ones with a caption each, or None.
 
     An image shows two of the `things`, and its vector is their sum; a caption names them in the order of
     their numbers, between two words that all captions have.

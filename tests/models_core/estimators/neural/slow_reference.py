@@ -1,4 +1,4 @@
-"""The alignment written a second time, a word and a pair at a time, without torch."""
+"""A second implementation of the alignment, one word and one pair at a time, without torch."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def region(weights, numbers):
 
 
 def edges(weights, numbers):
-    """A row for each edge, by the matrix of its relation."""
+    """Return a row for each edge, by the matrix of its relation."""
     return [
         relu(
             weights["edge_weights"][relation]
@@ -54,7 +54,7 @@ def score(regions, words, objective):
 
 
 def ranking_loss(scores, image_of):
-    """Eq. 9 without what is not wrong."""
+    """Eq. 9, positive terms only."""
     total = 0.0
     for k in range(len(image_of)):
         for index in range(len(image_of)):
@@ -65,7 +65,7 @@ def ranking_loss(scores, image_of):
 
 
 def multiple_instance_loss(regions, words, image_of):
-    """The term beside eq. 7: `regions` and `words` are embedded, a list for each pair."""
+    """The additional term of eq. 7: `regions` and `words` are embedded, a list for each pair."""
     losses: dict[bool, list[float]] = {True: [], False: []}
     for k, own_region in enumerate(regions):
         for pair, word in enumerate(words):

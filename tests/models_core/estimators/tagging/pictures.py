@@ -1,4 +1,4 @@
-"""Images as vectors, with the ranked tags of what they show."""
+"""Images as vectors, with ranked tags of their content."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from tests.models_core.estimators.neural.sentences import LINK
 
 
 def tagged_pictures(images=20, *, things=8, numbers=10, noise=0.1, seed=0, held_out=0):
-    """A dataset of `images`, and another of `held_out` ones, or None.
+    """Return a dataset of `images`, and another of `held_out` ones, or None.
 
-    An image shows two to four of the `things`, the first of them the most often; its tags name them, the one
-    that looks largest first. Things have vectors of 6 numbers.
+    An image shows two to four of the `things`, most often the first ones; its tags name them, the largest
+    first. Things have vectors of 6 numbers.
     """
     rng = np.random.default_rng(seed)
     looks, vectors = rng.standard_normal((things, numbers)), rng.standard_normal((things, 6))
@@ -30,7 +30,7 @@ def tagged_pictures(images=20, *, things=8, numbers=10, noise=0.1, seed=0, held_
 
 
 def tags_of(item, vocabulary, vectors=None):
-    """Images with these numbers of tags."""
+    """Return images with these tag numbers."""
     rows = RaggedRows.of_counts(
         np.concatenate([np.asarray(value, np.int64) for value in item]), [len(value) for value in item]
     )

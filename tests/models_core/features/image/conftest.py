@@ -1,4 +1,4 @@
-"""Pictures of two kinds, drawn here, so that words can tell them apart."""
+"""Two kinds of drawn pictures, which visual words can distinguish."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ SMALL = CodebookSettings(longer_side=64, pictures=6, points=300, words=(8, 10, 1
 
 
 def draw(path: Path, kind: str, seed: int, size: tuple[int, int] = (80, 60)) -> Path:
-    """Red stripes, or blue noise, as a PNG."""
+    """Draw red stripes, or blue noise, as a PNG."""
     rng = np.random.default_rng(seed)
     field = np.zeros((size[1], size[0], 3))
     if kind == "stripes":

@@ -1,4 +1,4 @@
-"""Small networks as ONNX files: one whose numbers are known, and SqueezeNet from its arrays."""
+"""Small networks as ONNX files: one with known outputs, and SqueezeNet from its arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def saved(nodes, inputs, outputs, weights, file: Path) -> Path:
 
 
 def colours(file: Path, *, side: int = 8, batch: int | str = "n") -> Path:
-    """Gives the picture itself as `maps`, and the mean of each colour as `means`."""
+    """Write a network that returns the picture itself as `maps`, and the mean of each colour as `means`."""
     nodes = [
         helper.make_node("Identity", ["x"], ["maps"]),
         helper.make_node("ReduceMean", ["x"], ["means"], axes=[2, 3], keepdims=0),
@@ -34,7 +34,7 @@ def colours(file: Path, *, side: int = 8, batch: int | str = "n") -> Path:
 
 
 def squeezenet(arrays: Path, file: Path) -> Path:
-    """SqueezeNet 1.0 up to `fire9`, its last maps before the classes."""
+    """Write SqueezeNet 1.0 up to `fire9`, its last maps before the classes."""
     held = np.load(arrays)
     nodes, weights = [], {}
 

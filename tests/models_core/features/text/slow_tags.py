@@ -1,4 +1,4 @@
-"""The equations of ranked tags as they are printed, to hold the product to."""
+"""The equations of ranked tags as printed, for comparison with the product."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from models_core.features.text.lemmas import NOUN, Word
 
 
 def read_slowly(captions: list[tuple[Word, ...]], alpha: Fraction) -> dict[str, Fraction]:
-    """Equations 7 to 9 as they are printed, in fractions, a word at a time."""
+    """Equations 7 to 9 as printed, in fractions, a word at a time."""
     bare = [[word for word in caption if any(map(str.isalnum, word.lemma))] for caption in captions]
     nouns = {word.lemma for caption in bare for word in caption if word.part == NOUN}
     scores = {}

@@ -15,11 +15,11 @@ class Small(torch.nn.Module):
         self.fc: torch.nn.Module = torch.nn.Linear(4, 5)
 
     def forward(self, squares: torch.Tensor) -> torch.Tensor:
-        """Scores of classes, shape (pictures, 5), or what the classifier takes where it is off."""
+        """Return scores of classes, shape (pictures, 5), or the classifier's input if it is removed."""
         tensor: torch.Tensor = self.fc(torch.relu(self.norm(self.conv1(squares))).mean(dim=(2, 3)))
         return tensor
 
     def reset_classifier(self, classes: int) -> None:
-        """As timm's networks have it."""
+        """Same signature as timm's networks."""
         assert classes == 0
         self.fc = torch.nn.Identity()

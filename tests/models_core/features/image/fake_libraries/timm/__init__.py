@@ -1,4 +1,4 @@
-"""timm's functions that are asked for."""
+"""The functions of timm that are used."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +7,7 @@ from tests.models_core.features.image.fake_libraries.small import Small
 
 
 def create_model(name: str, pretrained: bool) -> Small:
-    """As timm has it; nothing may be downloaded."""
+    """Same signature as timm's; nothing may be downloaded."""
     assert not pretrained
     if name != "small":
         raise RuntimeError(f"Unknown model ({name})")

@@ -1,4 +1,4 @@
-"""torchvision's functions that are asked for."""
+"""The functions of torchvision that are used."""
 
 from types import SimpleNamespace
 from typing import Any
