@@ -64,9 +64,10 @@ LEFT_REASONS = frozenset(
 
 #: Notes on things that were taken: pictures were rotated by their EXIF data, or are too small for questions;
 #: images have no picture; sizes and boxes were those of the picture before its rotation, and were rotated
-#: with it.
+#: with it; boxes without a size were taken as those of the rotated picture.
 TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME = "turned", "too_small", "no_picture", "raw_frame"
-SHEET_NOTES = frozenset({TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME})
+UPRIGHT_FRAME = "upright_frame"
+SHEET_NOTES = frozenset({TURNED, TOO_SMALL, PICTURELESS, RAW_FRAME, UPRIGHT_FRAME})
 
 #: Maximum number of examples for each reason on a sheet.
 EXAMPLES = 5

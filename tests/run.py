@@ -65,7 +65,8 @@ def main() -> int:
 
     # Without this each process that a test starts would compile our code again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    subprocess.run([sys.executable, "-m", "compileall", "-q", *PACKAGES], cwd=REPOSITORY, check=False)
+    for compiler in (("compileall", "-q", *PACKAGES), ("tests.rewritten",)):
+        subprocess.run([sys.executable, "-m", *compiler], cwd=REPOSITORY, check=False)
     missing = prepare.prepare()
     if missing and options.nothing_left_out:
         print("Nothing may be left out, so nothing was run.")

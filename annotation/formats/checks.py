@@ -37,13 +37,14 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def checked_records(
     records: Iterable[LocatedRecord], *, source: Path, expected: str
 ) -> Iterator[ImageRecord]:
-    """Yield valid records: no image occurs twice, and there is at least one.
+    """Yield valid records: no image or picture occurs twice, and there is at least one.
 
     A record without an id gets one from its file name. `expected` describes the format, for a source without
     records. Only the names are kept in memory. Invalid records are skipped if there is a listener
     (`base.problems_reported_to`).
     """
     seen: set[str] = set()
+    shown: dict[Path | None, str] = {}
     ids = ImageIds()
     for record, file, line in records:
         try:
@@ -62,11 +63,21 @@ def checked_records(
                     line=line,
                     expected="each image once",
                 )
+            elif other := shown.get(record.picture):
+                raise FormatError(
+                    f"the picture of image {short_repr(other)} appears a second time, as that of image "
+                    f"{short_repr(record.id)}, {short_repr(record.filename)}",
+                    file=file,
+                    line=line,
+                    expected="each picture once",
+                )
         except FormatError as error:
             error.pictures = () if record.picture is None else (str(record.picture),)
             report_problem(error, captions=len(record.captions))
             continue
         seen.add(checked.id)
+        if checked.picture is not None:
+            shown[checked.picture] = checked.id
         yield checked
     if not seen:
         nothing = FormatError("holds no images", file=source, expected=expected)

@@ -11,7 +11,7 @@ from itertools import chain as concatenated
 from pathlib import Path
 from typing import Any
 
-from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written
+from annotation.formats.base import ALL_CONTENTS, FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields
 from annotation.formats.names import Pictures
@@ -173,17 +173,21 @@ def _located(path: Path, images: Path | None) -> Iterator[LocatedRecord]:
             for caption in tables["captions"].of(id)
         )
         layer = _layer(tables, id, captions) if row.flag("covered") else None
-        record = ImageRecord(
-            id=id,
-            filename=filename,
-            captions=captions,
-            split=row.text("split"),
-            width=row.integer("width"),
-            height=row.integer("height"),
-            picture=pictures.find(filename),
-            layer=layer,
-            external_id=row.text("external_id"),
-        )
+        try:
+            record = ImageRecord(
+                id=id,
+                filename=filename,
+                captions=captions,
+                split=row.text("split"),
+                width=row.integer("width"),
+                height=row.integer("height"),
+                picture=pictures.find(filename),
+                layer=layer,
+                external_id=row.text("external_id"),
+            )
+        except FormatError as error:
+            report_problem(error, captions=len(captions))
+            continue
         yield record, files[0], None
     for table in tables.values():
         table.check_end()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageOps
+from PIL import WebPImagePlugin as _webp  # noqa: F401
 
 from annotation.images.metadata import Malformed, without_metadata
 from phrasebox.errors import PhraseboxError
@@ -29,6 +30,9 @@ _ORIENTATION = 0x0112
 #: The EXIF orientations that are not upright.
 _TURNED = range(2, 9)
 _QUALITY = 80
+
+# Decoders are imported once, before readers are forked: each would take longer for that than for pictures.
+Image.preinit()
 
 # Pillow warns at its own size; ours is lower and raises an error.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)

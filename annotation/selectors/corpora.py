@@ -11,6 +11,7 @@ from annotation.common.operations import FieldError, Help, Named, StoredKind
 from annotation.common.plain_text import with_known
 from annotation.common.roles import ANNOTATOR, ROLES, WHOLE_SERVER, Scope
 from annotation.models import Account, Campaign, Corpus, Identity, Image, Layer
+from phrasebox.balance import UPRIGHT_FRAME, current_tally
 from phrasebox.errors import PhraseboxError
 from phrasebox.names import ImageNames, ImageNaming
 from phrasebox.registry import UnknownName
@@ -36,6 +37,14 @@ def names_of_images(corpus: Corpus) -> ImageNames:
     """Return the images of a corpus by their names, in order; items are ids of rows."""
     rows = corpus.images.order_by("position").values_list("pk", "key", "filename", "external_id")
     return ImageNames(map(ImageNaming._make, rows))
+
+
+def note_turned(corpus: Corpus, boxed: Collection[int]) -> None:
+    """Say on the balance sheet that EXIF turned pictures of these images: their boxes come without sizes, and
+    are taken as of the upright pictures."""
+    turned = corpus.images.filter(orientation__gt=1).values_list("pk", "filename")
+    names = [filename for pk, filename in turned if pk in boxed]
+    current_tally().note(UPRIGHT_FRAME, len(names), *names)
 
 
 def layer_named(corpus: Corpus, name: str | None = None) -> Layer | None:

@@ -1,4 +1,4 @@
-"""Who may call the API of tasks: by a token or a session, as an annotator."""
+"""Who may call the API of tasks: annotators, with a token or a session."""
 
 from __future__ import annotations
 

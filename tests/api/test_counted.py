@@ -1,4 +1,5 @@
-"""The questions that are only counted, through the API: told, and answered outright or by a page's form."""
+"""Questions whose votes are only counted, through the API: requested, and answered directly or with a page's
+form."""
 
 from __future__ import annotations
 

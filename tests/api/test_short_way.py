@@ -1,4 +1,4 @@
-"""Calls of workers pass by the layers that pages need, and are answered as if they had not."""
+"""Calls of workers skip the middleware that pages need; the responses are the same."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ CSRF = "c" * 32
 TAKE: dict[str, Any] = {"path": "/api/tasks/next", "data": {"campaign": "quay", "kind": "coref_link"}}
 GOOD: dict[str, Any] = {**TAKE, "cookies": {"csrf": CSRF}, "headers": {"X-CSRFToken": CSRF}}
 
-#: The addresses of a project that forgot to say who may call.
+#: The addresses of a project without a check of the caller.
 urlpatterns = [path("api/tasks/open", lambda request: HttpResponse("seen"))]
 
 
 def answered(session: str, way: list[str], request: dict[str, Any]) -> Any:
-    """Status, headers and body of one answer, and the cookies it sets."""
+    """Return status, headers and body of a response, and the cookies that it sets."""
     with override_settings(MIDDLEWARE=way):
         client = Client(enforce_csrf_checks=True, raise_request_exception=False)
         cookies: dict[str, str] = dict(request.get("cookies", {}))
@@ -37,7 +37,7 @@ def answered(session: str, way: list[str], request: dict[str, Any]) -> Any:
         more = {name: request[name] for name in ("headers", "secure") if name in request}
         result = send(request["path"], request.get("data", {}), content_type="application/json", **more)
     headers = {name: value for name, value in result.items() if name != "X-Request-ID"}
-    # A fresh CSRF cookie, and the token in a page, are a matter of chance.
+    # A new CSRF cookie, and the token in a page, are random.
     stored = {name: {**of, "expires": bool(of["expires"])} for name, of in result.cookies.items()}
     text = result.content if "json" in headers["Content-Type"] else b""
     return result.status_code, headers, text, stored

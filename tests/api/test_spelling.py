@@ -1,4 +1,4 @@
-"""Words that look misspelt, as the page of captions asks for them."""
+"""Misspelt words, as requested by the page of captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API of a worker's tasks: taken, answered, returned; and every way to ask for it wrongly."""
+"""The API of a worker's tasks: take, answer, return; and every kind of invalid request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a backup: whole or not at all, and refused where it is anything else."""
+"""The file of a backup: complete or not written, and refused if it is anything else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def backup(tmp_path: Path) -> Path:
 
 
 def written_archive(target: Path, source: Path) -> Path:
-    """A backup of FILES."""
+    """Write a backup of FILES."""
     with archive.write_backup(target, {"made_at": "now"}) as writer:
         for name, content in FILES.items():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def written_archive(target: Path, source: Path) -> Path:
 
 
 def unpacked(backup: Path, into: Path) -> dict[str, bytes]:
-    """What a backup holds, by name."""
+    """Return the content of a backup, by name."""
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir()
     with archive.open_backup(backup) as reader:
@@ -71,7 +71,7 @@ def test_a_byte_that_changed_anywhere_is_refused_in_one_line_or_changes_nothing(
     for at in range(0, members[-1].offset_data + members[-1].size, 47):
         backup.write_bytes(whole[:at] + bytes([whole[at] ^ 0x21]) + whole[at + 1 :])
         try:
-            # Between members is nothing but zeros to fill a block.
+            # Only zeros that fill a block are between members.
             assert unpacked(backup, tmp_path / "out") == FILES and not any(at in part for part in used), at
         except BackupError as error:
             assert str(error).startswith(f"{backup}: ") and "\n" not in str(error)

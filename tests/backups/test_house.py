@@ -1,4 +1,4 @@
-"""What backups rely on in the rest of the product: every folder and every signature is known to them."""
+"""What backups require of the rest of the product: they know every folder and every signature."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_image_has_the_programs_of_the_servers_version():
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pg_dump of two versions, and none on PATH."""
+    """pg_dump of two versions, neither on PATH."""
     for version in (15, 17):
         program = tmp_path / str(version) / "pg_dump"
         program.parent.mkdir()

@@ -1,4 +1,5 @@
-"""docs/upgrading.md is held to what 1.0.0 stored and was called (tests/backups/promise.py made it)."""
+"""The promises of docs/upgrading.md hold for the data and names of 1.0.0 (made by
+tests/backups/promise.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ def stored(name: str) -> Any:
 
 
 def lost(before: Any, now: Any, where: str = "") -> list[str]:
-    """Where `now` lacks a field that an answer had, or has another kind of value there."""
+    """Return the places where `now` lacks a field, or has another kind of value."""
     if isinstance(before, dict) and isinstance(now, dict):
         gone = [f"{where}.{key}" for key in before if key not in now]
         return gone + [
@@ -34,7 +35,7 @@ def test_a_backup_of_1_0_0_is_restored_and_gives_the_same(tmp_path: Path) -> Non
     before, now = stored(promise.OBSERVED), promise.restored(promise.PROMISE / promise.BACKUP, tmp_path)
     assert now["exports"] == before["exports"]
     assert now["rankings"] == before["rankings"]
-    # What a restore and looking at it add is no part of the promise.
+    # Rows that a restore and its inspection add are not compared.
     added = {"annotation.AuditEntry", "annotation.PeriodicRun"}
     assert {name: now["rows"].get(name) for name in before["rows"] if name not in added} == {
         name: count for name, count in before["rows"].items() if name not in added

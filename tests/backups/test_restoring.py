@@ -1,4 +1,4 @@
-"""Backup, wipe, restore, on the database of the tests."""
+"""Back up, wipe and restore, on the tests' database."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """A campaign with answers, and pictures; a system, a report and a source lie beside them."""
+    """A campaign with answers, and pictures; also a system, a report and a source."""
     listed = [
         replace(record, picture=a_picture(tmp_path / "shown" / f"{record.id}.png", colour, (500, 375)))
         for record, colour in zip(some_images(3), ("navy", "olive", "red"), strict=True)
@@ -86,19 +86,19 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def taken() -> dict[str, bytes]:
-    """The files of DATA_DIR that a backup is to hold."""
+    """Return the files of DATA_DIR that a backup must contain."""
     return {name: path.read_bytes() for name, path in contents.files()}
 
 
 def rows() -> dict[str, Any]:
-    """Every row of the product and of Django's own, but for what a backup and a restore add to the record."""
+    """Return all rows of the product and of Django, except the audit entries that backup and restore add."""
     excluded = (AuditEntry, PeriodicRun)
     models = [model for model in apps.get_models(include_auto_created=True) if model not in excluded]
     return {model._meta.label: sorted(map(repr, model._default_manager.values())) for model in models}
 
 
 def exports(folder: Path) -> dict[str, bytes]:
-    """What people take away: the dataset with its pictures, and every answer."""
+    """Return the exports: the dataset with its pictures, and every answer."""
     shutil.rmtree(folder, ignore_errors=True)
     export_dataset(corpus="quay", format="jsonl", out=folder / "dataset", layer="import", with_pictures=True)
     call_command("export_answers", "quay", "--out", str(folder / "answers.jsonl"), stdout=StringIO())
@@ -106,7 +106,7 @@ def exports(folder: Path) -> dict[str, bytes]:
 
 
 def wipe() -> None:
-    """A machine on which `migrate` was run, and nothing else."""
+    """Reset to a machine on which only `migrate` was run."""
     emptying.empty()
     shutil.rmtree(root())
 
@@ -124,13 +124,13 @@ def test_after_a_wipe_exports_are_equal_byte_for_byte_and_somebody_who_was_erase
     Client().force_login(ben[0])
     pseudonyms.erase_worker(worker=anna[1])
     before, files, text = exports(tmp_path / "out"), taken(), rows()
-    # What somebody was writing when they were killed.
+    # Files that a killed process left incomplete.
     for name in ("pictures/ab/.a.jpg.part", "systems/.s.new/weights.bin"):
         write(name)
     done = making.backup(tmp_path / "b.tar")
     assert (done.files, done.missing, done.unknown) == (len(files), 0, ["what"])
     assert done.migrations[0] in database.applied() and done.database == connection.vendor
-    # Erased after the backup was made: the list was kept, the rest is lost.
+    # Erased after the backup was made: the list is kept, the rest is lost.
     pseudonyms.erase_worker(worker=ben[1])
     stored = pseudonyms.erasures_file().read_bytes()
     wipe()
@@ -189,7 +189,7 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
         restoring.restore_backup(backup)
     assert Corpus.objects.get().name == "other" and (root() / "systems/other/weights.bin").is_file()
     with connection.cursor() as cursor:
-        # Of a version of the product that is newer than the backup.
+        # From a version of the product that is newer than the backup.
         cursor.execute(
             "CREATE TABLE annotation_newer (id integer, of bigint REFERENCES annotation_corpus (id))"
         )
@@ -198,7 +198,7 @@ def test_what_stands_is_given_up_only_when_that_is_asked_for(backup: Path, tmp_p
         restoring.restore_backup(backup, replace=True)
         assert [corpus.name for corpus in Corpus.objects.all()] == ["quay"] and taken() == files
         assert "annotation_newer" not in connection.introspection.table_names()
-        # A copy of SQLite's is the whole file; in PostgreSQL what is not ours is not touched.
+        # SQLite's copy is the whole file; in PostgreSQL other tables are not touched.
         others = connection.vendor == "postgresql"
         assert ("somebody_elses" in connection.introspection.table_names()) == others
     finally:
@@ -231,7 +231,7 @@ def test_pictures_that_were_withdrawn_after_the_backup_go_again_and_both_lists_b
     withdraw_picture(image=second)
     stored = withdrawn.withdrawn_file().read_bytes()
     wipe()
-    # The list was kept, and names the second alone: the backup's names the first.
+    # The list was kept, and contains only the second name: the backup's contains the first.
     write("withdrawn.txt").write_bytes(stored.removeprefix(listed))
     restored = restoring.restore_backup(tmp_path / "b.tar")
     assert (restored.withdrawn, restored.missing) == (1, 0)
@@ -299,7 +299,7 @@ def test_a_damaged_backup_changes_nothing(backup: Path):
 
 
 def unchanged(backup: Path, why: str) -> None:
-    """The backup is refused, in one line, and all that stood stands."""
+    """Check that the backup is refused, in one line, and that nothing has changed."""
     before, files = rows(), tree(root())
     with pytest.raises(CommandError, match=why) as error:
         call_command("restore", str(backup), "--replace")
@@ -318,7 +318,7 @@ def test_where_the_database_cannot_be_replaced_the_folders_come_back(backup: Pat
     whole = kind.replace
 
     def damaged(self: database.Database, file: Path) -> None:
-        # The real way, with a copy that ends early.
+        # The real way, with a truncated copy.
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
         whole(self, file)
 
@@ -349,7 +349,7 @@ def test_a_disk_that_is_full_while_the_database_is_written_leaves_the_old_one(ba
     before, files = rows(), tree(root())
     with tarfile.open(backup) as tar:
         size = tar.getmember(database.Sqlite.member).size
-    # What is unpacked has room; SQLite's log of the same pages, a little larger, has not.
+    # There is room to unpack, but not for SQLite's log of the same pages, which is slightly larger.
     with room_for(size), pytest.raises(BackupError, match="the database .* cannot be replaced: "):
         restoring.restore_backup(backup, replace=True)
     assert rows() == before and tree(root()) == files and not (root() / RESTORING).exists()
@@ -379,7 +379,7 @@ def test_where_something_fails_afterwards_nothing_starts_until_it_is_run_again(b
         pass
 
 
-#: Restores, and dies at the n-th rename, as in a power cut: nothing is tidied up.
+#: Restores, and dies at the n-th rename, as in a power cut: without any cleanup.
 CUT = """
 import os, sys
 import django
@@ -408,7 +408,7 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
     )
     assert done.returncode == 9, done.stderr
     assert (root() / RESTORING / BEFORE).exists()
-    # The last rename comes when all is done but the tidying up.
+    # The last rename comes when everything except the cleanup is done.
     assert (Corpus.objects.get().source == "newer") == (renames < 8)
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
@@ -419,7 +419,7 @@ def test_after_a_power_cut_the_same_restore_is_run_to_its_end(backup: Path, tmp_
 
 
 def cut_short_then_run_again(backup: Path, files: dict[str, bytes]) -> None:
-    """Nothing starts, until the restore has been run to its end."""
+    """Check that nothing starts until the restore has been completed."""
     with pytest.raises(Busy, match="was cut short"), at_work():
         pass
     restoring.restore_backup(backup, replace=True)
@@ -487,7 +487,7 @@ def test_who_writes_all_the_time_is_not_waited_for_without_end(backup: Path, mon
     before, files = rows(), tree(root())
     writing = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
     writing.execute("BEGIN IMMEDIATE")
-    # A process that would wait for ever gets on here.
+    # Unblocks a process that would wait for ever.
     later = threading.Timer(5, writing.rollback)
     later.start()
     try:

@@ -1,4 +1,4 @@
-"""Every page that an address leads to: it keeps to all rules of axe, and fits at any width."""
+"""Every page with an address: it passes axe, and fits at any width."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.browser.looks import for_everybody
 from tests.web import world as people
 from tests.web.test_roles import ROWS, Arguments, built, name_of
 
-#: Dear: some hundred pages, each in all looks; `PAGES` of the other files are looked at in every run.
+#: Slow: some hundred pages, each in all looks; every run checks the `PAGES` of the other files.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 LANGUAGES = ("en", "de")
 
 
 def addresses(world: dict[str, Any], account: Account) -> dict[str, str]:
-    """Route -> address of every page that can be opened."""
+    """Return route -> address of every page that can be opened."""
     draft = keeping.begin_draft(owner=account, corpus=world["corpus"])
     upload = uploads.begin_upload(account=account, name="mine", files=[("a.zip", 4)])
     values: dict[str, list[Any]] = {
@@ -37,7 +37,7 @@ def addresses(world: dict[str, Any], account: Account) -> dict[str, str]:
     for route in ROWS:
         if " " in route or name_of(route).startswith(("api_", "v1_")):
             continue
-        with suppress(NoReverseMatch):  # of what the world has none
+        with suppress(NoReverseMatch):  # the world has no such object
             by_name[route] = arguments.address(route)
     by_name |= {
         f"draft_step {step}": arguments.address("draft_step", args=[draft.pk, step]) for step in fields.STEPS
@@ -46,8 +46,8 @@ def addresses(world: dict[str, Any], account: Account) -> dict[str, str]:
 
 
 def pages(client: Client, result: dict[str, str]) -> dict[str, str]:
-    """Those of the addresses that answer with a page of ours. Pages of results want more than the world has:
-    test_evaluation_pages.py looks at them."""
+    """Return the addresses that respond with an HTML page. Pages of results need more data:
+    test_evaluation_pages.py checks them."""
     by_name = {}
     for route, address in result.items():
         answer = client.get(address)
@@ -77,7 +77,7 @@ def test_every_page_is_for_everybody(open_page: Open, language: str) -> None:
 
 
 def _complaint(page: Page) -> str:
-    """What is not as it should be; one page after the other is looked at, whatever the first one lacks."""
+    """Return the problems of a page, so that all pages are checked even if one fails."""
     try:
         for_everybody(page)
     except AssertionError as error:

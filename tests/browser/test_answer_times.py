@@ -1,4 +1,4 @@
-"""How many answers today, what they earn and how long they take: what a page says of it while one works."""
+"""Today's answers, their pay and their duration, as shown on a page during work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The box editor beside the picture: its rows, its words, its tools; and how it goes away."""
+"""The box editor beside the picture: its rows, texts and tools; and how it closes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.web.world import SIZE
 
 @pytest.fixture
 def second(transactional_db: None, tmp_path: Path, open_page: Open) -> tuple[Page, Box]:
-    """The page that asks for a box beside an accepted one, and that one."""
+    """The page that asks for a box beside an accepted one, and that box."""
     accepted = ask_for_a_second_box(desk.campaign(tmp_path / "drawn"))
     page = open_page()
     at(page, q.BOX_DRAWING)
@@ -171,7 +171,7 @@ def test_task_after_task_has_its_own_editor_without_another_page(
             moved_on(page, held)
             wait_for_task(page)
     answered(page, q.BOX_DRAWING, 3)
-    # The last two may go side by side.
+    # The last two may be sent at the same time.
     rows = Judgment.objects.filter(worker__pseudonym="w-ann").order_by("xmin")
     assert [[row.xmin, row.ymin, row.xmax, row.ymax] for row in rows] == drawn
     assert {row.way for row in rows} == {"drag"}

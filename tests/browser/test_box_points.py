@@ -1,4 +1,4 @@
-"""Drawing by four extreme points: the tight box at once, point by point, and back again."""
+"""Drawing with four extreme points: the tight box at once, point by point, and undo."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def editor(work: World, open_page: Open) -> Page:
 
 
 def marks(page: Page) -> int:
-    """Points that are shown over the picture."""
+    """Return the number of points shown over the picture."""
     return page.locator(".points .light").count()
 
 
 def expect_text(page: Page, text: str) -> None:
-    """What a screen reader is told of the box."""
+    """Check the text about the box for screen readers."""
     expect(page.locator("[data-spoken]")).to_have_text(text)
 
 
@@ -80,7 +80,7 @@ def test_undo_takes_back_one_point_and_redo_puts_it_there_again(editor: Page):
 def test_the_points_of_an_unfinished_box_are_there_after_a_reload(editor: Page):
     for point in POINTS[:3]:
         click(editor, *point)
-    # Drafts are kept as a page is left, at the latest.
+    # Drafts are stored at the latest when a page is left.
     editor.reload()
     wait_for_task(editor)
     expect(editor.locator(".points .light")).to_have_count(3)
@@ -175,7 +175,7 @@ def test_fingers_set_points_with_a_loupe_beside_them(work: World, open_page: Ope
         fingers.up()
         expect(loupe).to_be_hidden()
     comes_to(page, TIGHT)
-    page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
+    page.wait_for_timeout(1000)  # an immediate tap would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()
     answered(page, q.BOX_DRAWING, 1)
     assert stored_box() == (TIGHT, "extreme")

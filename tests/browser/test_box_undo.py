@@ -1,4 +1,4 @@
-"""Undo and redo in the box editor: whatever was done, one comes back to the very same state."""
+"""Undo and redo in the box editor: after any action, undo restores exactly the same state."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_undo_and_redo_return_to_the_same_states(editor: Page):
     for point in ((90, 82), (62, 110), (100, 160), (130, 99)):
         click(editor, *point)
         done()
-    drag(editor, (300, 60), (400, 160))  # in this way of drawing, a point
+    drag(editor, (300, 60), (400, 160))  # a point in this mode of drawing
     done()
     editor.keyboard.press("Delete")
     done()
@@ -73,7 +73,7 @@ def test_undo_and_redo_return_to_the_same_states(editor: Page):
         assert state(editor) == was
     undo, redo = (editor.get_by_role("button", name=name) for name in ("Undo", "Redo"))
     expect(undo).to_have_attribute("aria-disabled", "true")
-    undo.click(force=True)  # a button that says it is disabled, and can be reached all the same
+    undo.click(force=True)  # a button that is marked as disabled, but can still be focused
     assert state(editor) == states[0]
     for again in states[1:]:
         redo.click()

@@ -1,4 +1,4 @@
-"""The box editor under zoom and pan: what is drawn is stored to the pixel, whatever part is seen."""
+"""The box editor with zoom and pan: the stored box is exact to the pixel, whatever part is visible."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def near(result: tuple[float, float], expected: tuple[float, float], by: float =
 # To the pixel
 
 
-#: How often the picture is magnified, and how dense the screen is: each of both once, all in the slow run.
+#: The magnification of the picture, and the density of the screen: each value once, all in the slow run.
 SCREENS = [
     (0.5, 2),
     (1, 1),
@@ -102,14 +102,14 @@ def test_a_finger_draws_to_the_pixel(work: World, open_page: Open, times: float,
     left, top = (round(value) for value in under(page, *point_of_frame(page, 0.2, 0.2)))
     Fingers(page).drag((left, top), (left + 70, top + 60))
     comes_to(page, [left + 1, top + 1, left + 70, top + 60])
-    page.wait_for_timeout(1000)  # a tap right behind would be taken for half of a double tap
+    page.wait_for_timeout(1000)  # an immediate tap would be taken for half of a double tap
     page.get_by_role("button", name="Send this box").tap()
     answered(page, q.BOX_DRAWING, 1)
     assert stored_box() == ([left + 1, top + 1, left + 70, top + 60], "drag")
 
 
 def point_of_frame(page: Page, u: float, v: float) -> tuple[float, float]:
-    """A point of the window, told as shares of the frame."""
+    """Return a point of the window from shares of the frame."""
     frame = page.locator("[data-frame]").bounding_box()
     assert frame is not None
     return frame["x"] + u * frame["width"], frame["y"] + v * frame["height"]

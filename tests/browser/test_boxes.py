@@ -1,4 +1,4 @@
-"""The box editor: to the pixel at any zoom, by pointer, keys, fields and finger."""
+"""The box editor: exact to the pixel at any zoom, with pointer, keys, fields and finger."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.queue.world import World
 from tests.sizes import by_default
 from tests.web import desk
 
-#: Beside those of the tests of zooming.
+#: In addition to those of the tests of zooming.
 SCREENS: list[dict[str, Any]] = [
     {"width": 853, "height": 533, "device_scale_factor": 1.5},  # a browser zoomed to 150 %
     {"width": 390, "height": 844, "device_scale_factor": 3},

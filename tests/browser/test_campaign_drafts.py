@@ -1,4 +1,4 @@
-"""A campaign opened step by step in a browser: marked with mouse and keys, and every page passes axe."""
+"""A campaign opened step by step in a browser, with mouse and keys; every page passes axe."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.browser.looks import assert_accessible, overflow
 
 pytestmark = [
     pytest.mark.usefixtures("scenes"),
-    # Some twenty pages, each looked at by axe at two widths; web/test_campaign_drafts.py is by requests.
+    # Some twenty pages, each checked by axe at two widths; web/test_campaign_drafts.py uses requests.
     pytest.mark.slow,
 ]
 
 
 def good(page: Page) -> None:
-    """Every rule of axe, and nothing wider than a phone or a screen."""
+    """Check that the page passes axe, and fits on a phone and a screen."""
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert overflow(page) == 0, (page.url, width)
@@ -37,7 +37,7 @@ def test_a_researcher_opens_a_campaign_by_the_steps(open_page: Open) -> None:
         good(page)
         if title == "Pay":
             page.get_by_label("drawing", exact=True).fill("0.29")
-            # 29 seconds an answer: what an hour comes to is said while one types.
+            # 29 seconds per answer: the pay per hour is shown while the user types.
             expect(page.locator('output[for="pay.per_item.box_drawing"] b')).to_have_text("36.00")
         page.get_by_role("button", name="Next").last.click()
     good(page)

@@ -1,4 +1,4 @@
-"""A sentence written about a picture, looked at for misspelt words before it is sent; and the test before."""
+"""A sentence about a picture, checked for misspelt words before it is sent; and the entry test."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ MISSPELT = "Two peopel walk with two doggs."
 
 @pytest.fixture
 def work(transactional_db: None, tmp_path: Path) -> Campaign:
-    spelling.load_dictionary()  # as the server has it from its start
+    spelling.load_dictionary()  # as in a server, from its start
     return counted_desk.campaign(tmp_path / "drawn", "captions", images=4)
 
 
 def opened(page: Page) -> int:
-    """Wait until one may write and send; which assignment that is."""
+    """Wait until the user can write and send; return the assignment."""
     at(page, CAPTION_WRITING)
     wait_for_task(page)
     return in_hand(page)
@@ -179,7 +179,7 @@ def test_words_are_looked_at_while_one_writes_and_the_focus_stays(work: Campaign
     expect(page.locator("[data-spelling]")).to_have_text(re.compile("Words to look at: 1"))
     assert page.locator(".odd .word").all_text_contents() == ["peopel"]
     expect(field(page)).to_be_focused()
-    # The word that somebody is in the middle of is not looked at.
+    # The word that is being typed is not checked.
     assert not any("peopel wal" in text for text in questions)
     page.keyboard.type("k with two dogs. ")
     for _ in range(len("Two peopel walk with two dogs. ") - len("Two peop")):

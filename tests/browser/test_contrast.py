@@ -1,4 +1,4 @@
-"""Words that are too faint are found by our script, and are those that axe finds."""
+"""Our script finds words with too little contrast, the same as axe."""
 
 from __future__ import annotations
 

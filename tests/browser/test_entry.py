@@ -1,4 +1,4 @@
-"""Coming in, in a browser: accounts, links, crowd platforms; every page for everybody."""
+"""Registration in a browser: accounts, links, crowd platforms; every page is accessible."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_an_invitation_leads_to_the_first_question_by_keyboard_alone(work: World
     expect(page.locator("[data-task]")).to_be_visible()
 
 
-@pytest.mark.slow  # by default an invitation is taken by keyboard, above
+@pytest.mark.slow  # the default run accepts an invitation by keyboard, above
 def test_an_invitation_with_a_name_of_ones_own(work: World, open_page: Open):
     page = open_page(1280)
     address = link(work, uses=1)
@@ -174,7 +174,7 @@ def test_a_researcher_invites_by_a_page_for_everybody(work: World, open_page: Op
 
 
 def reach(page: Page, name: str) -> None:
-    """Press the button or link with this name, with Tab and Enter alone."""
+    """Press the button or link with this name, with Tab and Enter only."""
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.innerText?.trim().startsWith(" + repr(name) + ")"):
@@ -188,7 +188,7 @@ def reach(page: Page, name: str) -> None:
 
 
 def read_and_begin(page: Page) -> None:
-    """Agree, choose the first task, read its instructions, and wait for its question."""
+    """Consent, choose the first task, read its instructions, and wait for its question."""
     expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
     for_everybody(page)
     page.get_by_role("button", name="I agree").click()

@@ -1,4 +1,4 @@
-"""Pages of coming in that one seldom meets: no e-mail, tried too often, nothing to do; all for everybody."""
+"""Rare pages of registration: no e-mail, too many attempts, nothing to do; all are accessible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.crowd import platform
 from tests.queue.world import World
 from tests.web import desk
 
-#: Where the browser of these tests comes from.
+#: The address of these tests' browser.
 HERE = "127.0.0.1"
 
 
@@ -30,7 +30,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 
 
 def used_up(limit: Limit, who: str) -> None:
-    """Let somebody have tried as often as they may."""
+    """Use up all attempts of an address or account."""
     Attempts.objects.create(key=Try(limit, who).key, count=limit.most, since=database.now())
 
 

@@ -1,4 +1,4 @@
-"""The pages of evaluation in a browser: for everybody, at any width, in both schemes."""
+"""The pages of evaluation in a browser: accessible, at any width, in both schemes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.sizes import THOROUGH
 from tests.web import world as people
 
 IMAGES = 6
-#: Every page, and every state of one that looks different. QUERY is an image that asks.
+#: Every page, and every state of one that looks different. QUERY is an image that is a query.
 PAGES = (
     "/evaluation/",
     "/evaluation/systems/clip/",
@@ -68,7 +68,7 @@ PAGES = (
     "/evaluation/new-report/?qrels=crowd:1",
     "/evaluation/reports/spring/",
 )
-#: Figures drawn once for all tests: the same report is the same bytes.
+#: Figures drawn once for all tests: the same report has the same bytes.
 DRAWN: dict[str, str] = {}
 
 
@@ -79,7 +79,7 @@ def drawn(plot: Plot) -> str:
 
 
 def embeddings(folder: Path, name: str, noise: float, rng: np.random.Generator) -> Path:
-    """A file of vectors, in which captions lie about as near to their images as `noise` says."""
+    """Write a file of vectors, in which the distance of captions from their images depends on `noise`."""
     images = [f"scene-{number}.png" for number in range(IMAGES)]
     vectors = np.eye(IMAGES) + noise * rng.standard_normal((IMAGES, IMAGES))
     held: dict[str, Any] = {
@@ -94,9 +94,9 @@ def embeddings(folder: Path, name: str, noise: float, rng: np.random.Generator) 
 
 @pytest.fixture
 def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    """Six pictures, two systems that ranked them, a crowd's judgments, and a training that waits."""
+    """Six pictures, two systems that ranked them, a crowd's judgments, and a queued training."""
     settings.DATA_DIR = tmp_path / "data"
-    cache.clear()  # figures kept from another test would answer for this one's rows
+    cache.clear()  # figures stored by another test would be used for this one's rows
     corpus = people.corpus(tmp_path / "drawn", IMAGES)
     images = [f"scene-{number}.png" for number in range(IMAGES)]
     rng = np.random.default_rng(0)
@@ -144,7 +144,7 @@ def judged(transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest
 
 
 def _tagged(corpus: Corpus) -> None:
-    """Tags that system "clip" found, with figures."""
+    """Add tags found by the system "clip", with figures."""
     figures = {"value": 0.5, "low": 0.25, "high": 0.75}
     tag_set = TagSet.objects.create(
         corpus=corpus,
@@ -172,7 +172,7 @@ def _tagged(corpus: Corpus) -> None:
 
 
 def _localized(corpus: Corpus) -> None:
-    """A layer with boxes, and where a system finds its mentions: in every second image, and beside it."""
+    """Add a layer with boxes, and a system's localizations of its mentions, shifted in every second image."""
     records = []
     for image in corpus.images.order_by("position"):
         words = tuple(image.captions.get(number=0).text.split())
@@ -196,7 +196,7 @@ def _localized(corpus: Corpus) -> None:
 
 
 def addresses(corpus: Corpus) -> list[str]:
-    """The pages, with the query that they ask about."""
+    """Return the pages, with their query."""
     image = corpus.images.get(filename="scene-2.png")
     ids = {"QUERY": str(image.pk), "CAPTION": str(image.captions.get(number=2).pk), "CORPUS": corpus.name}
     names = []
@@ -234,12 +234,12 @@ def test_a_system_is_looked_into_from_the_list_to_a_query(judged: Corpus, open_p
 
 
 def work_done() -> None:
-    """What a worker would do with the jobs that wait."""
+    """Run the queued jobs, as a worker would."""
     for job in Job.objects.filter(state=Job.QUEUED).order_by("pk"):
         assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
 
 
-@pytest.mark.slow  # by default the same forms by requests, in `evaluation/web`
+@pytest.mark.slow  # the default run has the same forms by requests, in `evaluation/web`
 def test_two_files_of_embeddings_become_a_table_for_a_paper_by_page_alone(
     transactional_db: None, tmp_path: Path, settings, monkeypatch: pytest.MonkeyPatch, open_page: Open
 ):

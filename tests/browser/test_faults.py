@@ -1,5 +1,5 @@
-"""What goes wrong between a browser and us, made for real: every answer arrives once, or the page says what
-happened and what to do."""
+"""Real faults between a browser and the server: every answer arrives once, or the page says what happened and
+what to do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tests.web import desk, world
 
 ANSWERS = "**/api/assignments/*/answer"
 LINK = desk.address(q.COREF_LINK)
-#: How many answers the browser keeps.
+#: Number of answers stored in the browser.
 COUNT_PENDING = """() => Object.entries(localStorage).filter(([key]) => key.startsWith("phrasebox:pending:"))
     .reduce((sum, [, entries]) => sum + JSON.parse(entries).length, 0)"""
 
@@ -54,7 +54,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 
 @pytest.fixture
 def page(work: World, open_page: Open) -> Page:
-    """ann at a link question, the next one in hand, where something will fail."""
+    """ann at a link question, with the next one fetched, before something fails."""
     page = open_page(faults=True)
     ready(page)
     return page
@@ -62,7 +62,7 @@ def page(work: World, open_page: Open) -> Page:
 
 @pytest.fixture
 def unhurried(work: World, open_page: Open) -> Page:
-    """The same, where no answer goes before it is let go, and none is tried again by itself."""
+    """The same, but no answer is sent before it is released, and none is repeated automatically."""
     page = open_page(faults=True)
     take_time(page)
     ready(page)
@@ -80,12 +80,12 @@ def says(page: Page, text: str) -> None:
 
 
 def count_pending(page: Page) -> int:
-    """How many answers the browser keeps."""
+    """Return the number of answers stored in the browser."""
     return page.evaluate(COUNT_PENDING)
 
 
 def try_now(page: Page, *held: int) -> None:
-    """Press the button until the answers have arrived: the page tries again by itself too, and has no such
+    """Press the button until the answers have arrived: the page also repeats automatically, and has no such
     button meanwhile."""
 
     def tried() -> bool:
@@ -97,7 +97,7 @@ def try_now(page: Page, *held: int) -> None:
 
 
 def arrive(page: Page, *held: int) -> None:
-    """Wait until the answers to these are stored, each once, and the browser keeps nothing more."""
+    """Wait until the answers to these assignments are stored, each once, and the browser stores no more."""
     eventually(page, lambda: set(_answered()) >= set(held))
     page.wait_for_function(f"() => ({COUNT_PENDING})() === 0")
     assert Counter(_answered()) == Counter(held)
@@ -168,7 +168,7 @@ def test_what_the_server_cannot_take_waits_and_the_rest_goes_on(
     assert_accessible(page)
     both_in_hand(page)
     second = answer_next(page)
-    # Both go out at once, and the first must have come back before the server takes it.
+    # Both are sent at once, and the first response must precede the second's arrival.
     with page.expect_response(lambda had: f"/{first}/" in had.url and had.status == 500):
         let_go(page)
     eventually(page, lambda: _answered() == [second])
@@ -405,7 +405,7 @@ def test_what_is_kept_is_sent_from_the_list_of_tasks_too(unhurried: Page):
     expect(page.locator("[data-notices]")).to_be_empty()
 
 
-@pytest.mark.slow  # by default the network is lost, beside this, and a server starts in `house/test_serve`
+@pytest.mark.slow  # the default run has lost networks here, and a start in `house/test_serve`
 def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
     work: World, tmp_path: Path, open_page: Open
 ):
@@ -435,7 +435,7 @@ def test_a_server_that_was_stopped_and_started_again_gets_every_answer(
 
 
 def database_address() -> str:
-    """Where the tests' database is, for another process."""
+    """Return the address of the tests' database, for another process."""
     value = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{value['NAME']}"

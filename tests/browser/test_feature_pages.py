@@ -23,7 +23,7 @@ RECIPE = 'extends = "BoW5"\nname = "bow5-vectors"\n[image]\nkernel = "linear"\np
 
 @pytest.fixture
 def ada(transactional_db: None, tmp_path: Path, settings, open_page: Open) -> Page:
-    """A researcher at a corpus without pictures, with a recipe of hers on the server."""
+    """A researcher at a corpus without pictures, with her own recipe on the server."""
     settings.DATA_DIR = tmp_path / "data"
     cache.clear()
     records = [
@@ -44,7 +44,7 @@ def ada(transactional_db: None, tmp_path: Path, settings, open_page: Open) -> Pa
     return page
 
 
-@pytest.mark.slow  # by default the same forms by requests, in `evaluation/web`
+@pytest.mark.slow  # the default run has the same forms by requests, in `evaluation/web`
 def test_features_are_imported_learned_from_and_compared_with_bow5_by_page_alone(ada: Page, tmp_path: Path):
     ada.get_by_role("link", name="Features", exact=True).click()
     expect(ada.get_by_text("There are no feature sets yet.")).to_be_visible()

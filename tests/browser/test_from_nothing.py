@@ -1,4 +1,4 @@
-"""From an empty database to answers of every kind, as people go: every step by a page, save the import."""
+"""From an empty database to answers of every kind: every step on a page, except the import."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from tests.browser.test_practice import EDGES, gold, ready
 from tests.web import world as people
 
 PASSWORD = "the harbour at six"
-#: Who answers what. Each practises these kinds alone, and nobody is asked about their own box.
+#: The kinds of each annotator: each practises only these, and nobody is asked about their own box.
 ANN = (q.COREF_LINK, q.BOX_REQUIREMENT, q.BOX_DRAWING)
 BOB = (q.CHAIN_VERIFICATION, q.BOX_QUALITY, q.BOX_COVERAGE)
-#: The choice that everybody makes at work: the same, all the same, a box, this box, good, all have a box.
+#: The choice that everybody makes: the same, all the same, a box, this box, good, all have a box.
 ALWAYS = "1"
 
 
 def imported(folder: Path, name: str, *captions: str) -> None:
-    """A corpus of one picture with its captions, by the command."""
+    """Import a corpus of one picture with its captions, by the command."""
     folder.mkdir()
     people.draw(folder / "park.png", 1)
     file = folder / "captions.token.txt"
@@ -41,7 +41,7 @@ def imported(folder: Path, name: str, *captions: str) -> None:
 
 
 def make_account(page: Page, address: str, name: str) -> None:
-    """Choose a name and a password where a link of staff leads."""
+    """Choose a name and a password on the page of an invitation."""
     page.goto(address)
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
@@ -51,7 +51,8 @@ def make_account(page: Page, address: str, name: str) -> None:
 
 
 def begin(page: Page, kind: str) -> None:
-    """From the list of tasks to a kind's first question: instructions, and practice with right answers."""
+    """Go from the list of tasks to a kind's first question: instructions, and practice with correct
+    answers."""
     page.goto(reverse("tasks"))
     page.get_by_role("link", name=str(TASK_TYPES.get(kind).title), exact=True).click()
     page.get_by_role("button", name="I have read this: practise").click()
@@ -69,7 +70,7 @@ def begin(page: Page, kind: str) -> None:
 
 
 def key_of(page: Page, answer: str) -> str:
-    """The key that gives an answer, as its button shows."""
+    """Return the key of an answer, as its button shows."""
     return page.locator(f"[name=answer][value={answer}]").get_attribute("data-key") or ""
 
 
@@ -83,7 +84,7 @@ def type_box(page: Page, edges: Sequence[int]) -> None:
 
 
 def work(page: Page, kind: str) -> None:
-    """Answer what there is of a kind, until its page says that there is nothing."""
+    """Answer all tasks of a kind, until its page says that there are none."""
     while page.locator("[data-answer]").count():
         wait_for_task(page)
         read(page)
@@ -102,7 +103,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
 ):
     """It costs more than a test may, for the practice of every kind; nothing else goes the whole way."""
     settings.DATA_DIR = tmp_path / "data"
-    # The first account, by the link that the server prints.
+    # The first account, with the link that the server prints.
     boss = open_page()
     make_account(boss, reverse("first_account", args=[first.token()]), "boss")
 
@@ -122,7 +123,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     grant = RoleGrant.objects.get(account__username="ada")
     assert (grant.role, grant.corpus) == ("researcher", Corpus.objects.get(name="photos"))
 
-    # She opens a campaign with the settings as they come.
+    # She opens a campaign with the default settings.
     ada.get_by_role("link", name="Campaigns").click()
     ada.get_by_role("link", name="Open a campaign").click()
     ada.get_by_role("link", name="On one page, with the settings as TOML").click()
@@ -137,7 +138,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     ada.get_by_role("button", name="Create a link").click()
     link = ada.locator(".link .code").inner_text()
 
-    # Two annotators come by it, and answer by turns.
+    # Two annotators join with it, and answer by turns.
     ann, bob = open_page(), open_page()
     for page in (ann, bob):
         page.goto(link)
@@ -156,7 +157,7 @@ def test_from_an_empty_database_staff_set_up_a_campaign_and_two_annotators_answe
     )
     assert drew and judged and not drew & judged
 
-    # Two are too few to finish: "complete" takes two who did not draw the box.
+    # Two are too few to finish: "complete" requires two who did not draw the box.
     left = Task.objects.filter(state=Task.OPEN, role=q.VOTE)
     assert {*left.values_list("kind", flat=True)} == {q.BOX_COVERAGE}
     ada.reload()

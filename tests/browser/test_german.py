@@ -1,4 +1,4 @@
-"""An annotator who reads German: chosen at the foot of the page, kept, and whole at every width."""
+"""An annotator who reads German: selected at the foot of the page, stored, and complete at every width."""
 
 from __future__ import annotations
 
@@ -116,13 +116,13 @@ def test_a_counted_question_in_german_fits_and_is_for_everybody(
 
 
 def open_question(page: Page, kind: str) -> None:
-    """Wait for a question of `kind`, which asks ann for no consent."""
+    """Wait for a question of `kind`, without consent."""
     at(page, kind)
     page.wait_for_function(WORKING)
 
 
 def all_open_fits(page: Page) -> None:
-    """Open what is folded, and see that the page is for everybody, at every width."""
+    """Unfold everything, and check that the page is accessible at every width."""
     open_sheet(page, "Anleitung")
     fits(page)
     close_sheet(page)
@@ -132,10 +132,10 @@ def all_open_fits(page: Page) -> None:
     for_everybody(page)
 
 
-@pytest.mark.slow  # by default `test_regions_are_described_by_german_words`
+@pytest.mark.slow  # the default run has `test_regions_are_described_by_german_words`
 def test_a_sentence_is_written_by_german_words(transactional_db: None, tmp_path: Path, open_page: Open):
     counted_desk.campaign(tmp_path / "drawn", "captions", images=2)
-    spelling.load_dictionary()  # as the server has it from its start
+    spelling.load_dictionary()  # as in a server, from its start
     page = open_page(**PHONE)
     open_question(page, CAPTION_WRITING)
     expect(page.get_by_role("heading", level=1)).to_have_text("Beschreiben Sie dieses Bild in einem Satz.")

@@ -1,4 +1,4 @@
-"""One sentence and four grades: by mouse, by keys, by finger, without scripts."""
+"""One sentence and four grades: with mouse, keys, finger, and without scripts."""
 
 from __future__ import annotations
 

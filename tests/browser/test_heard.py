@@ -1,4 +1,4 @@
-"""What one who listens hears, and where the keyboard's focus goes."""
+"""What screen readers announce, and where the keyboard's focus goes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.browser.conftest import Open
 from tests.queue.world import World
 from tests.web import desk
 
-#: Writes down what is put into the live region that stands on the page now.
+#: Records what is put into the live region of the current page.
 LISTEN = """() => {
   window.heard = [];
   const note = (changes) => changes.forEach((change) =>
@@ -152,7 +152,7 @@ def test_escape_gives_up_a_box_in_the_making_before_it_closes_the_help(work: Wor
     desk.open_questions_for(work, q.BOX_DRAWING, 2)
     page = open_page()
     at_a_question(page, q.BOX_DRAWING)
-    # On the next task, whose editor came after the page's own keys.
+    # On the next task, whose editor was loaded after the page's own keys.
     moved_on(page, answer_next(page, "No box"))
     wait_for_task(page)
     how = page.locator(".box-keys")

@@ -1,4 +1,4 @@
-"""The image inspector under mouse, keyboard and finger."""
+"""The image inspector with mouse, keyboard and finger."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def row(page: Page, number: int) -> Locator:
 
 
 def assert_only_lit(page: Page, number: int) -> None:
-    """Chain `number` is lit in picture, captions and list, and whatever has no part in it is not."""
+    """Check that chain `number` is highlighted in picture, captions and list, and nothing else."""
     parts = page.locator("[data-light] [data-chains]").evaluate_all(
         "parts => parts.map(p => [p.dataset.chains, p.classList.contains('is-lit')])"
     )
@@ -114,7 +114,7 @@ def test_the_keyboard_alone_lights_keeps_and_lets_go(inspector: Page):
 def test_arrows_go_to_the_other_images_but_not_out_of_a_field(inspector: Page):
     inspector.keyboard.press("ArrowRight")
     expect(inspector.get_by_role("heading", level=1)).to_have_text("scene-2")
-    inspector.wait_for_load_state("load")  # its script works only then
+    inspector.wait_for_load_state("load")  # only then its script works
     inspector.keyboard.press("ArrowRight")
     inspector.keyboard.press("ArrowLeft")
     expect(inspector.get_by_role("heading", level=1)).to_have_text("scene-1")
@@ -170,7 +170,7 @@ def measured(part: Locator) -> FloatRect:
 
 
 def corner_of_a_picture(picture: Path, shape: tuple[int, int]) -> None:
-    """The corpus `shapes`: one image of that shape, its lower right quarter in a box."""
+    """Import the corpus `shapes`: one image of that shape, its lower right quarter in a box."""
     world.Pillow.new("RGB", shape, "#888").save(picture)
     mention = world.mention(0, "a corner", "a corner", "other")
     quarter = Box(shape[0] // 2 + 1, shape[1] // 2 + 1, *shape)

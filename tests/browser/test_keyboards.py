@@ -1,4 +1,4 @@
-"""Keys of other keyboards than the US one, and times by the reader's clock."""
+"""Keys of keyboards other than the US one, and times in the reader's time zone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.browser.conftest import Open, sign_in
 from tests.queue.world import World
 from tests.web import desk
 
-#: Place -> what is printed there, where that is not as on a US keyboard.
+#: Position -> what is printed there, if it differs from a US keyboard.
 LAYOUTS = {
     "AZERTY": {
         "KeyQ": "a",
@@ -32,7 +32,7 @@ LAYOUTS = {
 }
 LETTERS = {f"Key{letter}": letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
-#: What presses mean: key, place, whether with Shift, and the first of `known` that counts.
+#: Meaning of presses: key, position, whether with Shift, and the first of `known` that counts.
 MEANT = """async (presses) => {
   const { meant } = await import("/static/annotation/layout.js");
   return presses.map(([key, code, shiftKey, known]) => {
@@ -55,7 +55,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 
 
 def press(page: Page, key: str, code: str) -> None:
-    """Press a key as a keyboard of another layout does."""
+    """Press a key as on a keyboard of another layout."""
     page.evaluate(
         "([key, code]) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', "
         "{ key, code, bubbles: true, cancelable: true }))",
@@ -83,7 +83,7 @@ def test_a_press_means_what_is_printed_and_else_where_it_is(scenes: Corpus, open
         ([",", "Slash", True, task], "?"),
         (["Enter", "Enter", False, ["enter"]], "enter"),
         (["ü", "BracketLeft", False, task], None),
-        (["p", "", False, task], "p"),  # a keyboard on a screen has no places
+        (["p", "", False, task], "p"),  # a keyboard on a screen has no positions
     ]
     assert page.evaluate(MEANT, [press for press, _ in presses]) == [name for _, name in presses]
     letters = [["R", False], ["W", False], ["W", True]]

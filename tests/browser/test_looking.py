@@ -1,4 +1,4 @@
-"""Looking closer at a picture, at instructions beside the question, and at a caption that is clipped."""
+"""Zoom into a picture, instructions beside the question, and a clipped caption."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 
 
 def picture(page: Page) -> dict[str, float]:
-    """Where the picture lies, in shares of its frame: its left, its top, how wide it is."""
+    """Return the picture's position in shares of its frame: its left, its top, its width."""
     return page.evaluate("""() => {
         const [inner, outer] = ["[data-picture]", "[data-frame]"].map((name) =>
             document.querySelector(name).getBoundingClientRect());
@@ -79,7 +79,7 @@ def test_a_picture_is_looked_at_by_wheel_mouse_keys_and_buttons(work: World, ope
     assert picture(page)["left"] < seen
     page.get_by_role("button", name="show the whole picture").click()
     assert zoomed(page) == 1
-    # None of it was an answer, and the next question comes whole.
+    # None of it was an answer, and the next question is shown completely.
     assert in_hand(page) == held
     page.keyboard.press("+")
     moved_on(page, answer_next(page))
@@ -111,7 +111,7 @@ def test_the_box_in_question_fills_the_frame_until_one_says_otherwise(work: Worl
     page.keyboard.press("f")
     expect(fills).to_have_attribute("aria-pressed", "true")
     assert zoomed(page) > 1
-    # All of the box is seen, with something around it.
+    # The whole box is visible, with a margin.
     assert page.evaluate("""() => {
         const inner = document.querySelector(".outline.hue-2").getBoundingClientRect();
         const outer = document.querySelector("[data-frame]").getBoundingClientRect();

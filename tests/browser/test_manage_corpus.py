@@ -1,4 +1,4 @@
-"""The pages that take a corpus or a picture away, in a browser."""
+"""The pages that delete a corpus or withdraw a picture, in a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.web import world
 
 @pytest.fixture
 def scenes(transactional_db: None, tmp_path: Path, settings) -> Corpus:
-    """Three images in a DATA_DIR of their own: what is withdrawn there stays so."""
+    """Three images in a separate DATA_DIR: withdrawals there are permanent."""
     settings.DATA_DIR = tmp_path / "data"
     world.account("ada", "researcher")
     return world.corpus(tmp_path / "drawn")

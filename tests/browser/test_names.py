@@ -1,4 +1,4 @@
-"""The accessibility trees of twenty pages: headings, regions, fields and buttons, each by its name.
+"""The accessibility trees of twenty pages: headings, regions, fields and buttons, by name.
 
 The snapshots are in `names/`, a file for each page, as Playwright writes them. What differs from run to run
 (numbers, dates, random names) is "…" there. After an intended change:
@@ -22,7 +22,7 @@ from tests.web.test_roles import built
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 NAMES = Path(__file__).parent / "names"
-#: Of each part of the site the page that is used most, and the forms that change most.
+#: The most used page of each part of the site, and the forms that change most.
 ROUTES = (
     "home",
     "tasks",
@@ -45,7 +45,7 @@ ROUTES = (
     "evaluation:systems",
     "evaluation:new_batch",
 )
-#: Times, pseudonyms, other random names and numbers, save the level of a heading: each is "…".
+#: Times, pseudonyms, other random names and numbers, except the level of a heading: each is "…".
 _VARIES = re.compile(
     r"(?:\b[A-Z][a-z]{2,8}\.? \d{1,2}, \d{4},?|\d+/\d+/\d{4})(?: (?:[\d:]+ [ap]\.m\.|noon|midnight))?"
     r"|\bw-[0-9a-z]{8,}\b|\b[0-9a-f]{6,}\b|(?<!level=)\b\d+(?:[.,:]\d+)*"
@@ -53,7 +53,7 @@ _VARIES = re.compile(
 
 
 def names_of(snapshot: str) -> str:
-    """A snapshot without what differs from run to run."""
+    """Return a snapshot without what differs from run to run."""
     lines = [line for line in snapshot.splitlines() if "/url:" not in line]
     return _VARIES.sub("…", "\n".join(lines)) + "\n"
 

@@ -1,4 +1,4 @@
-"""From pictures and captions to alignments in the inspector and to captions of pictures, by page alone."""
+"""From pictures and captions to alignments in the inspector and to captions of pictures, on pages only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ dropout = 0.1
 
 @pytest.fixture
 def ada(transactional_db: None, tmp_path: Path, settings: Any, open_page: Open) -> Page:
-    """A researcher at a corpus of pictures whose halves have a colour each, with recipes and a network."""
+    """A researcher at a corpus of pictures with one colour per half, with recipes and a network."""
     settings.DATA_DIR = tmp_path / "data"
     cache.clear()
     rng, drawn = np.random.default_rng(0), tmp_path / "drawn"
@@ -71,7 +71,7 @@ def ada(transactional_db: None, tmp_path: Path, settings: Any, open_page: Open) 
 
 
 def described(page: Page, name: str, method: str) -> None:
-    """Features of whole pictures, or of regions, by the form of the page *Features*."""
+    """Make features of whole pictures, or of regions, with the form of the page *Features*."""
     page.goto("/evaluation/features/")
     form = page.locator("section", has=page.get_by_role("heading", name="Compute features by a network"))
     form.get_by_label("Name", exact=True).fill(name)
@@ -82,7 +82,7 @@ def described(page: Page, name: str, method: str) -> None:
 
 
 def trained(page: Page, name: str, recipe: str, label: str, features: str) -> None:
-    """A system by the form of the page *Train a system*."""
+    """Train a system with the form of the page *Train a system*."""
     page.goto("/evaluation/train/")
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Recipe").select_option(recipe)

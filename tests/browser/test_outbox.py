@@ -1,4 +1,4 @@
-"""From question to question: answers wait in the browser for a moment, can be taken back, and arrive once."""
+"""From question to question: answers wait in the browser for a moment, can be undone, and arrive once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.queue.world import TRUSTING, World
 from tests.web import desk
 
 UNDO = "Undo last answer"
-#: Holds back what is sent, so that the next task is asked for before an answer is there.
+#: Delays requests, so that the next task is requested before an answer arrives.
 SLOW_TO_ARRIVE = """{
   const real = window.fetch;
   window.fetch = async (address, options) => {
@@ -41,7 +41,7 @@ SLOW_TO_ARRIVE = """{
     return real(address, options);
   };
 }"""
-#: Holds back what comes, so that an answer is given while the next task is asked for.
+#: Delays responses, so that an answer is given while the next task is requested.
 SLOW_TO_COME = """{
   const real = window.fetch;
   window.fetch = async (address, options) => {
@@ -50,7 +50,7 @@ SLOW_TO_COME = """{
     return response;
   };
 }"""
-#: Whether the page noted that somebody is there less than half a minute ago.
+#: Whether the page recorded a user's presence less than half a minute ago.
 SAW_THE_POINTER = "() => Date.now() - JSON.parse(localStorage.getItem('phrasebox:at-work')).last < 30_000"
 
 
@@ -61,7 +61,7 @@ def work(transactional_db: None, tmp_path: Path) -> World:
 
 @pytest.fixture
 def page(work: World, open_page: Open) -> Page:
-    """ann at a link question, the next one in hand, in no hurry."""
+    """ann at a link question, with the next one fetched; no answer is sent by time."""
     page = open_page()
     take_time(page)
     at(page, q.COREF_LINK)
@@ -322,6 +322,6 @@ _places = [(60 + 7 * n, 60 + 5 * n) for n in range(40)]
 
 
 def _elsewhere() -> tuple[int, int]:
-    """Another place each time: a pointer that stays is nobody at work."""
+    """Return another position each time: a pointer that does not move is not a user at work."""
     _places.append(_places.pop(0))
     return _places[0]

@@ -1,12 +1,11 @@
-"""Pending answers and their sender under every kind of bad luck: no answer is lost, none is stored twice."""
+"""Pending answers and their sender under random faults: no answer is lost, none is stored twice."""
 
 from __future__ import annotations
 
 from tests.browser.conftest import Open
 
-#: Runs in a page: pending answers and their sender with a clock and a server of their own. Each play gives
-#: answers, takes some back, loses requests before and after they arrive, and
-#: ends when nothing is kept any more.
+#: Runs in a page: pending answers and their sender with a simulated clock and server. Each play gives
+#: answers, undoes some, loses requests before and after they arrive, and ends when no answer is pending.
 PLAYS = """async (plays) => {
   const { PendingAnswers, HOLD } = await import("/static/annotation/tasks/pending_answers.js");
   const { Sender } = await import("/static/annotation/tasks/sender.js");

@@ -1,4 +1,4 @@
-"""The pages as somebody meets them: sign in, browse, look closely."""
+"""The pages of a visit: sign in, browse, view details."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_one_signs_in_and_finds_an_image(scenes: Corpus, open_page: Open):
     expect(page).to_have_title("Sign in · Phrasebox")
 
 
-@pytest.mark.slow  # by default the same pages of all images
+@pytest.mark.slow  # the default run has the same pages of all images
 def test_a_page_of_chosen_images_and_a_chain_of_another_layer_fit(scenes: Corpus, open_page: Open):
     page = open_page()
     sign_in(page)
@@ -131,8 +131,7 @@ def test_browsers_can_read_the_pattern_of_every_field(browser: Browser):
     widgets = [field.widget for form in forms for field in form.fields.values()]
     patterns = sorted({widget.attrs["pattern"] for widget in widgets if "pattern" in widget.attrs})
     page = browser.new_page()
-    # As HTML has it; a pattern that is none checks nothing, without a word to the person who fills in the
-    # field.
+    # As defined by HTML; an invalid pattern checks nothing, without a message to the user.
     unread = "all => all.filter(each => { try { new RegExp(`^(?:${each})$`, 'v') } catch { return true } })"
     assert patterns and page.evaluate(unread, patterns) == []
     page.close()

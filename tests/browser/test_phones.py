@@ -1,4 +1,4 @@
-"""On a phone the main places are on every page, and the current tab is in sight; home shows first steps."""
+"""On a phone every page links the main sections, and the current tab is visible; home shows first steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from annotation.models import Campaign, Corpus
 from tests.browser.conftest import Open, sign_in
 from tests.browser.looks import for_everybody
 
-#: Of a row of links, whether the current one is within its frame.
+#: Whether the current link of a row is within the row's frame.
 IN_SIGHT = """row => {
   const link = row.querySelector('[aria-current]').getBoundingClientRect();
   const frame = row.getBoundingClientRect();
@@ -23,7 +23,7 @@ def test_the_current_tab_and_place_are_in_sight_on_a_phone(scenes: Corpus, open_
     expect(page.get_by_role("heading", name="Your first steps")).to_be_visible()
     for_everybody(page)
     page.set_viewport_size({"width": 320, "height": 640})
-    # The last tabs of each kind, which begin out of sight.
+    # The last tabs of each kind, which are initially out of sight.
     for address, rows in (("/campaigns/quay/jobs/", 2), ("/evaluation/reports/", 2), ("/corpora/scenes/", 1)):
         page.goto(address)
         result = page.locator(".tabs, .places")

@@ -1,4 +1,4 @@
-"""Phrases are marked by keyboard, by mouse and by touch, and the page is for everybody."""
+"""Phrases are marked with keyboard, mouse and touch, and the page is accessible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.web import world
 
 @pytest.fixture
 def park(transactional_db: None, tmp_path: Path, settings) -> Corpus:
-    """Two images, about whose phrases nothing is known."""
+    """Two images without phrases."""
     settings.DATA_DIR = tmp_path / "data"
     world.account("ada", "researcher")
     (tmp_path / "drawn").mkdir()
@@ -52,20 +52,20 @@ def test_phrases_are_marked_by_mouse_and_by_keyboard(park: Corpus, open_page: Op
     sign_in(page, "ada", then="/corpora/park/images/scene-0/phrases/")
     # "A couple walks two dogs in the park ." and two others.
     assert written(page)[:3] == ["0:0-2", "0:3-5", "0:6-8"]
-    word(page, "dogs").click()  # a phrase that is chosen goes
+    word(page, "dogs").click()  # a click on a selected phrase removes it
     expect(word(page, "two")).to_have_attribute("aria-pressed", "false")
     word(page, "walks").click()
     word(page, "dogs").click()
     expect(page.get_by_role("status").last).to_have_text("Phrase marked: walks two dogs")
     assert written(page)[:3] == ["0:0-2", "0:2-5", "0:6-8"]
-    word(page, "A").drag_to(word(page, "two"))  # in place of those that it overlaps
+    word(page, "A").drag_to(word(page, "two"))  # replaces those that it overlaps
     assert written(page)[:2] == ["0:0-4", "0:6-8"]
     page.get_by_role("button", name="Undo").click()
     assert written(page)[:3] == ["0:0-2", "0:2-5", "0:6-8"]
     for_everybody(page)
     word(page, "A").focus()
     page.keyboard.press("Delete")
-    for key in ("ArrowRight", "Enter", "Enter"):  # "couple" alone
+    for key in ("ArrowRight", "Enter", "Enter"):  # "couple" only
         page.keyboard.press(key)
     assert written(page)[0] == "0:1-2"
     page.keyboard.press("Enter")

@@ -32,13 +32,13 @@ def begin(page: Page, kind: str, number: int = 1) -> None:
 
 
 def ready(page: Page) -> None:
-    """Wait until the page's script works, which shows the switch of the keys."""
+    """Wait until the page's script works: it then shows the switch of the keys."""
     page.wait_for_load_state("load")
     expect(page.locator("[data-keys]")).to_have_js_property("hidden", False)
 
 
 def verdict(page: Page) -> str:
-    """What the page says to the answer, once it does."""
+    """Return the page's response to the answer, once it is shown."""
     heading = page.locator(".verdict h2")
     expect(heading).to_be_focused()
     return heading.inner_text()
@@ -85,7 +85,7 @@ def test_all_of_it_goes_by_keys_alone_and_ends_at_the_work(open_page: Open, tmp_
     assert not Judgment.objects.exists()
 
 
-@pytest.mark.slow  # by default boxes are practised in `test_practice_ways`
+@pytest.mark.slow  # the default run practises boxes in `test_practice_ways`
 def test_a_box_is_drawn_by_mouse_and_compared_with_the_right_one(open_page: Open, tmp_path: Path):
     desk.campaign(tmp_path / "drawn")
     page = open_page()

@@ -1,4 +1,4 @@
-"""Every kind of question practised by keyboard alone, by mouse alone, and by touch."""
+"""Every kind of question practised with the keyboard only, the mouse only, and touch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.sizes import THOROUGH
 from tests.web import world
 
 SENTENCE = "A boy throws a frisbee for his dog."
-#: What is practised: every kind's first item, and the first that asks for a sentence.
+#: The practised items: every kind's first item, and the first that asks for a sentence.
 TO_WRITE = next(n for n, item in enumerate(PRACTICE.get(CAPTION_WRITING).items, 1) if item.models)
 WALKED = [
     *((tasks, kind, 1) for tasks in all_tasks() for kind in kinds_of_tasks(tasks)),
@@ -39,7 +39,7 @@ WALKED = [
 
 
 class Hands(ABC):
-    """How somebody answers; `item` is what is shown. Places are in the pixels of its picture."""
+    """A way of answering; `item` is the shown item. Points are in the pixels of its picture."""
 
     page_options: dict[str, Any] = {}
 
@@ -47,7 +47,7 @@ class Hands(ABC):
         self.page = page
 
     def at(self, item: PracticeItem, index: Point) -> Point:
-        """Where a place of the picture lies in the window."""
+        """Return the position in the window of a point of the picture."""
         frame, image = self.page.locator("[data-frame]").bounding_box(), practice_scene(item.scene).image
         assert frame and image.width and image.height
         return (
@@ -77,7 +77,7 @@ FOLDED_HERE = "field => field.closest('details:not([open])')?.contains(document.
 
 
 class Keys(Hands):
-    """No pointer at all: single keys, Tab, Enter."""
+    """No pointer: single keys, Tab, Enter."""
 
     def press(self, button: Locator) -> None:
         key = button.get_attribute("data-key") or "Enter"
@@ -85,7 +85,7 @@ class Keys(Hands):
 
     def draw(self, item: PracticeItem, corners: Corners) -> None:
         if self.page.locator("[data-regions]").count():
-            # Further than those that are there: no two regions are the same.
+            # Further than the existing ones: no two regions may be equal.
             for _ in range(1 + self.page.locator(".border").count()):
                 self.page.keyboard.press("ArrowRight")
             self.page.keyboard.press("Enter")
@@ -108,7 +108,7 @@ class Keys(Hands):
 
 
 class Mouse(Hands):
-    """Clicks and drags; words are typed where one clicked."""
+    """Clicks and drags; words are typed after a click."""
 
     def press(self, button: Locator) -> None:
         button.click()
@@ -138,7 +138,7 @@ class Touch(Hands):
         for share in (0.5, 1.0):
             index = (xmin - 1 + (xmax - xmin + 1) * share, ymin - 1 + (ymax - ymin + 1) * share)
             fingers.move(self.at(item, index))
-            # A finger that leaves in full swing flings.
+            # A fast release flings.
             self.page.wait_for_timeout(100)
         fingers.up()
 
@@ -149,7 +149,7 @@ class Touch(Hands):
 
 
 def answer(hands: Hands, kind: str, item: PracticeItem) -> None:
-    """Answer what is shown, rightly."""
+    """Answer the shown item correctly."""
     page = hands.page
     if kind == q.BOX_DRAWING:
         expect(page.locator("[data-frame].is-drawn-on")).to_be_visible()
@@ -176,7 +176,7 @@ def answer(hands: Hands, kind: str, item: PracticeItem) -> None:
 
 @pytest.fixture
 def campaigns(transactional_db: None) -> None:
-    """A campaign of each sort, of its name, in which ann may practise."""
+    """A campaign of each sort, named after it, in which ann may practise."""
     corpus = a_corpus("all", [an_image("one", "A dog runs .", layered=False)])
     for tasks in all_tasks():
         reference = settings_of({}).as_dict()

@@ -1,7 +1,7 @@
-"""The README followed to the letter: what it says to type, to choose, to press.
+"""Follow the README exactly: its commands, choices and keys.
 
 The slow run does so on a clean checkout, in the demonstration that `make demo` makes there, and in a smaller
-one that the tests' own server shows. By default the names to choose are looked for in the product.
+one on the tests' own server. The default run looks for the named links in the product.
 """
 
 from __future__ import annotations
@@ -32,67 +32,67 @@ from tests.house.product import REPOSITORY
 from tests.services import free_port, until_it_answers
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-#: Clicks, keys and fields that a newcomer needs at most.
+#: Maximum number of clicks, keys and fields of a newcomer.
 MOST_ACTIONS = 40
-#: Answers of theirs until a chain is finished, at most: some questions are asked only to get to know them.
+#: Maximum number of their answers until a chain is finished: some questions only serve to assess them.
 MOST_ANSWERS = 25
 #: Seconds that the demonstration takes on a slow and busy machine.
 PATIENCE = 400
-#: The demonstration's sizes, made smaller: enough for systems to differ as they do in the whole.
+#: Reduced sizes of the demonstration: enough for systems to differ as in the full one.
 SMALL = {"IMAGES": 100, "STUDY_IMAGES": 2, "WORKERS": 8, "MIX": "careful=8", "PEOPLE_DONE": 4}
 
 
 def section(title: str) -> str:
-    """What the README says under a heading."""
+    """Return the README's text under a heading."""
     match = re.search(rf"^###? {title}\n(.*?)(?=^###? )", README, re.M | re.S)
     assert match, f"the README has no part {title!r}"
     return match[1]
 
 
 def commands(title: str) -> list[str]:
-    """What is to be typed in that part, without the remarks."""
+    """Return the commands of that part, without comments."""
     blocks = re.findall(r"^```sh\n(.*?)^```", section(title), re.M | re.S)
     return [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
 
 
 def steps(title: str) -> list[str]:
-    """The numbered steps of that part."""
+    """Return the numbered steps of that part."""
     return re.findall(r"^\d+\. (.*?)(?=^\d+\. |\Z)", section(title), re.M | re.S)
 
 
 def chosen(step: str) -> list[str]:
-    """The links and buttons that a step names."""
+    """Return the links and buttons that a step names."""
     return [" ".join(name.split()) for name in re.findall(r"\*\*(.+?)\*\*", step, re.S)]
 
 
 @dataclass
 class Demonstration:
-    """A demonstration that is served: where, what it has printed, and how to call its commands."""
+    """A running demonstration: its address, its output, and a function that calls its commands."""
 
     address: str
     printed: str
     manage: Callable[..., str]
 
     def boxed(self) -> int:
-        """Chains with all their boxes, by the command that the README names."""
+        """Return the number of chains with all their boxes, by the command that the README names."""
         message = self.manage("campaign_status", "people", "--json")
         return int(json.loads(message.splitlines()[-1])["progress"]["chains"]["BOXED"])
 
 
 def bare(folder: Path) -> dict[str, str]:
-    """The environment of somebody who has set nothing."""
+    """Return an environment without settings."""
     return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
 
 
 def check_out(folder: Path) -> None:
-    """The last commit, as a clone has it, and the packages, as if `make` had just installed them."""
+    """Check out the last commit, with packages as if `make` had just installed them."""
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=REPOSITORY, capture_output=True, check=True)
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
     installed = folder / ".venv"
     installed.mkdir()
     for entry in Path(sys.prefix).iterdir():
-        if entry.name not in ("runtime", "development"):  # `make` notes there what it has installed
+        if entry.name not in ("runtime", "development"):  # `make` records its installations there
             (installed / entry.name).symlink_to(entry)
     (installed / "runtime").touch()
 
@@ -101,10 +101,10 @@ def check_out(folder: Path) -> None:
 def small(
     django_db_reset_sequences: None, live_server, tmp_path: Path, settings, monkeypatch
 ) -> Demonstration:
-    """The demonstration of half of the images, made in this process, on the tests' own server.
+    """The demonstration with half of the images, made in this process, on the tests' own server.
 
     A simulated play depends on row ids: with others, one or two questions "Is a box missing?" were left, and
-    once in a whole run it was not offered at all. So ids begin with 1, as in a new database.
+    once in a whole run there was none at all. So ids begin with 1, as in a new database.
     """
     settings.DATA_DIR = tmp_path / "data"
     for name, value in SMALL.items():
@@ -114,7 +114,7 @@ def small(
 
     def manage(command: str, *arguments: str) -> str:
         text = io.StringIO()
-        cache.clear()  # a command has a process of its own, and what it keeps is not what the server keeps
+        cache.clear()  # a command is a separate process, with a cache of its own
         call_command(command, *arguments, stdout=text)
         cache.clear()
         return text.getvalue()
@@ -124,7 +124,7 @@ def small(
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Iterator[Demonstration]:
-    """The README's first command, until it serves; at the port that it lets one choose."""
+    """The README's first command, until it serves; at the port that it lets the user choose."""
     folder, port = tmp_path / "checkout", free_port()
     folder.mkdir()
     check_out(folder)
@@ -162,7 +162,7 @@ def checkout(tmp_path: Path) -> Iterator[Demonstration]:
 
 
 class Newcomer:
-    """Somebody at the page who has nothing but the README, and how much they had to do."""
+    """A user at the page who only has the README, and the number of their actions."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -173,7 +173,7 @@ class Newcomer:
         self.actions += 1
 
     def choose(self, name: str) -> None:
-        """Click the link or button that bears this name; a list says behind it what it is about."""
+        """Click the link or button with this name; a list also shows a description after it."""
         named = re.compile(rf"^{re.escape(name)}( ?:.*)?$")
         region = self.page.get_by_role("link", name=named).or_(self.page.get_by_role("button", name=named))
         try:
@@ -185,7 +185,7 @@ class Newcomer:
         self.actions += 1
 
     def press(self, key: str) -> None:
-        """Press a key when the question has been read; wait for the next one."""
+        """Press a key when the question could be read; wait for the next one."""
         self.page.wait_for_function(WORKING)
         self.page.locator("[data-picture]").evaluate("picture => picture.decode().then(() => null)")
         self.page.wait_for_timeout(300)
@@ -216,7 +216,7 @@ def test_what_the_readme_says_to_choose_is_called_so_in_the_product() -> None:
     assert len(names) > 10 and {name for name in names if name not in words} == set()
 
 
-@pytest.mark.slow  # by default its names are looked for; `tests/demonstration` makes what they lead to
+@pytest.mark.slow  # the default run looks for its names; `tests/demonstration` makes the linked objects
 def test_what_the_readme_says_to_choose_and_to_press_leads_through_a_small_demonstration(
     small: Demonstration, open_page: Open
 ) -> None:
@@ -224,7 +224,7 @@ def test_what_the_readme_says_to_choose_and_to_press_leads_through_a_small_demon
 
 
 def goes_by_the_readme(demonstration: Demonstration, page: Page) -> None:
-    """Does what the README's numbered steps say, and sees what they promise."""
+    """Follow the README's numbered steps, and check their promises."""
     opening = section("First clicks")
     agreeing, beginning, answering, looking = steps("As an annotator")
     account = re.search(r"Sign in as '(\w+)',? (?:with the )?password (\S+)", demonstration.printed)
@@ -259,7 +259,7 @@ def goes_by_the_readme(demonstration: Demonstration, page: Page) -> None:
 
 
 def manages(newcomer: Newcomer) -> None:
-    """Looks at the campaign as its manager, and finds what each step promises."""
+    """View the campaign as its manager, and check each step's promise."""
     page = newcomer.page
     campaign, workers, setting = steps("As a manager")
     for name in chosen(campaign):
@@ -276,7 +276,7 @@ def manages(newcomer: Newcomer) -> None:
 
 
 def compares(newcomer: Newcomer) -> None:
-    """Goes through the evaluation by what the README says, and sees figures that differ as they should."""
+    """Follow the README's steps on evaluation, and check that figures differ as they should."""
     page = newcomer.page
     judged, comparing, reported, waiting = steps("As a researcher")
     for name in chosen(judged):

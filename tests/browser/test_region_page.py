@@ -1,4 +1,4 @@
-"""Boxes with a few words each: by mouse, by keys alone, by finger, without scripts."""
+"""Boxes with a few words each: with mouse, keys only, finger, and without scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.browser.looks import for_everybody
 from tests.web import counted_desk
 
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
-#: Where regions are dragged, what each then holds, and shows. The third lies within the first.
+#: Where regions are dragged, their words, and their content. The third lies within the first.
 PLACES = [((60, 80), (130, 330)), ((150, 90), (220, 330)), ((75, 85), (115, 130)), ((250, 240), (330, 320))]
 WORDS = ["person in green", "person in yellow", "round head", "purple dog"]
 BOXES = [[x1 + 1, y1 + 1, x2, y2] for (x1, y1), (x2, y2) in PLACES]
@@ -30,7 +30,7 @@ def work(transactional_db: None, tmp_path: Path) -> Campaign:
 
 
 def opened(page: Page) -> int:
-    """Wait until one may draw and send; which assignment that is."""
+    """Wait until the user can draw and send; return the assignment."""
     at(page, REGION_DESCRIPTION)
     wait_for_task(page)
     return in_hand(page)
@@ -262,7 +262,7 @@ def test_the_page_is_for_everybody(work: Campaign, open_page: Open):
     for_everybody(page)
 
 
-@pytest.mark.slow  # by default those of a first box, in `test_box_points`
+@pytest.mark.slow  # the default run has those of a first box, in `test_box_points`
 def test_half_set_points_of_a_second_region_are_there_after_a_reload(work: Campaign, open_page: Open):
     page = open_page()
     opened(page)

@@ -1,4 +1,4 @@
-"""A page of pictures with sentences to tick: by mouse, by keys, by finger, without scripts."""
+"""A page of pictures with sentences to tick: with mouse, keys, finger, and without scripts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def opened(page: Page) -> None:
 
 
 def ready(page: Page) -> None:
-    """Wait until every picture can be seen and answers count."""
+    """Wait until every picture is visible and answers count."""
     page.wait_for_function(WORKING)
     page.evaluate(
         "Promise.all([...document.querySelectorAll('.larger img')].map(i => i.decode())).then(() => null)"
@@ -49,7 +49,7 @@ def sentence(page: Page, number: int, index: int) -> Locator:
 
 
 def stored_ticks() -> Ticks:
-    """Which sentences ann's stored answer ticks, by picture and place as she saw them."""
+    """Return the sentences that ann's stored answer ticks, by picture and position as shown."""
     content = Judgment.objects.get(worker__pseudonym="w-ann").content
     assert content is not None
     rows = [item["yes"] for item in content["blocks"]]

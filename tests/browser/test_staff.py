@@ -1,4 +1,4 @@
-"""The pages of campaigns as staff meet them: at a glance, ruling with a mouse, waiting for a job."""
+"""The pages of campaigns for staff: overview, rulings with a mouse, waiting for a job."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def walks(transactional_db: None, tmp_path: Path) -> World:
 
 
 def chain(number: int, world: World) -> dict[str, object]:
-    """The stored chain with this number of the second image."""
+    """Return the stored chain with this number of the second image."""
     row = OpenImage.objects.get(campaign=world.campaign, image__key="scene-1")
     result: dict[str, object] = row.state["chains"][number - 1]
     return result
@@ -140,7 +140,7 @@ def test_the_first_account_is_made_by_the_link_that_the_server_printed(
 
 
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Drag over the picture between two places, told as shares of it."""
+    """Drag over the picture between two points, as shares of it."""
     at = page.locator(".sheet").bounding_box()
     assert at is not None
     for i, (x, y) in enumerate((start, end)):
@@ -167,7 +167,7 @@ def test_a_reviewer_goes_from_the_queue_to_boxes_that_they_draw(walks: World, op
     drag(page, (0.1, 0.2), (0.3, 0.6))
     page.get_by_role("button", name="Add the drawn box").click()
     drag(page, (0.5, 0.2), (0.9, 0.6))
-    # The second is not added by hand, and goes along.
+    # The second is not added by hand, and is submitted too.
     page.get_by_role("button", name="Save boxes").click()
     expect(page.get_by_role("status")).to_contain_text("Ruling saved. Another chain")
     assert Ruling.objects.get().content["mentions"] == [PARK]

@@ -1,4 +1,4 @@
-"""A picture with ten tags to tick: by keys, by mouse, by finger, by ear, without scripts."""
+"""A picture with ten tags to tick: with keys, mouse, finger, screen reader, and without scripts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def opened(page: Page) -> None:
 
 
 def stored_tags() -> set[str]:
-    """The tags that ann's stored answer ticks, as she saw them."""
+    """Return the tags that ann's stored answer ticks, as shown."""
     content = Judgment.objects.get(worker__pseudonym="w-ann").content
     assert content is not None
     (block,) = content["blocks"]
@@ -62,7 +62,7 @@ def stored_tags() -> set[str]:
 
 
 def key_of(page: Page, tag: str) -> str:
-    """The key that stands beside a tag: tags stand in another order for each worker."""
+    """Return the key shown beside a tag: the order of tags differs by worker."""
     return page.locator(".tick").filter(has_text=tag).locator("kbd").inner_text()
 
 
@@ -73,7 +73,7 @@ def by_keys(page: Page) -> None:
         page.keyboard.press(key_of(page, tag))
     error = key_of(page, "crowd")
     page.keyboard.press(error)
-    page.keyboard.press(error)  # the same key takes it back
+    page.keyboard.press(error)  # the same key undoes it
     page.keyboard.press("Enter")
 
 
@@ -93,7 +93,7 @@ def by_finger(page: Page) -> None:
 
 
 def by_ear(page: Page) -> None:
-    """As one who listens: by roles and names alone, and the keyboard that a screen reader sends."""
+    """Use roles and names only, and the keys that a screen reader sends."""
     expect(page.get_by_role("heading", level=1, name="Which tags fit the picture?")).to_be_attached()
     group = page.get_by_role("group", name="The picture")
     expect(group.get_by_role("link", name="The picture, larger")).to_be_attached()
@@ -121,7 +121,7 @@ def test_tags_are_ticked_by_every_means(
     page = open_page(**device)
     opened(page)
     held = in_hand(page)
-    # A page of one picture leads nowhere but to the next task.
+    # A page of one picture has no other next page than the next task.
     expect(page.get_by_role("button", name="Next")).to_be_hidden()
     answer(page)
     moved_on(page, held)
@@ -158,7 +158,7 @@ def test_the_page_is_for_everybody(work: Campaign, open_page: Open, width: int) 
     page = open_page(width)
     opened(page)
     for_everybody(page)
-    # All that is needed is in sight at once.
+    # Everything needed is visible at once.
     page.set_viewport_size({"width": width, "height": 844})
     expect(page.get_by_role("button", name="Send these tags")).to_be_in_viewport()
     for tag in TAGS:

@@ -1,5 +1,5 @@
-"""What an annotator may meet on the way, for everybody and at every size; and what a page does with an
-answer that comes twice, late, or not at all."""
+"""Every state of a task page, accessible and at every size; and how a page handles an answer that is sent
+twice, late, or not at all."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def status_of(page: Page, text: str) -> None:
     expect(page.get_by_role("status")).to_contain_text(text)
 
 
-# For everybody
+# Accessibility
 
 
-#: The kinds whose pages differ most come first; the others are laid out as one of these.
+#: The kinds whose pages differ most come first; the others have the layout of one of these.
 LAID_OUT = (q.BOX_DRAWING, q.COREF_LINK, q.BOX_REQUIREMENT)
 
 
@@ -177,7 +177,7 @@ def test_pages_that_say_no_are_for_everybody(work: World, open_page: Open):
     for_everybody(page)
 
 
-# One answer a page
+# One answer per page
 
 
 def test_a_double_click_is_one_answer(work: World, open_page: Open):
@@ -186,7 +186,7 @@ def test_a_double_click_is_one_answer(work: World, open_page: Open):
     wait_for_task(page)
     both_in_hand(page)
     held = in_hand(page)
-    # However slow the machine, both clicks come before anybody can have read the next question.
+    # On any machine, both clicks come before the next question can be read.
     page.evaluate("{ const at = performance.now(); performance.now = () => at; }")
     page.get_by_role("button", name="Different").dblclick()
     moved_on(page, held)
@@ -310,7 +310,7 @@ def test_the_heartbeat_keeps_what_is_in_hand_and_the_answer_to_what_is_gone_is_s
     before = max(mine.values_list("expires_at", flat=True))
 
     def active(index: int) -> None:
-        """Do something, and let the time of a heartbeat come."""
+        """Perform an action, and advance to the time of a heartbeat."""
         page.mouse.move(index, index)
         page.clock.fast_forward("00:15")
 

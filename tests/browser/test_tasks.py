@@ -1,4 +1,4 @@
-"""An annotator at work: every question by mouse, by keys, by finger, and without scripts."""
+"""An annotator at work: every question with mouse, keys, finger, and without scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.queue.world import World
 from tests.sizes import by_default
 from tests.web import desk
 
-#: What the first and the second choice of each question say.
+#: The texts of the first and the second choice of each question.
 CHOICES = {
     q.COREF_LINK: ("The same", "Different"),
     q.CHAIN_VERIFICATION: ("All the same", "Not all"),
@@ -26,7 +26,7 @@ CHOICES = {
     q.BOX_QUALITY: ("Good", "Bad"),
     q.BOX_COVERAGE: ("All have a box", "A box is missing"),
 }
-#: What the second choice is in the protocol.
+#: The second choice in the protocol.
 SECOND = {
     q.COREF_LINK: "no",
     q.CHAIN_VERIFICATION: "false",
@@ -76,7 +76,7 @@ MEANS: dict[str, tuple[Callable[[Page, str], None], dict[str, Any]]] = {
     "tab and enter": (by_tab_and_enter, {}),
     "touch": (by_finger, PHONE),
 }
-#: Each kind by one of the four, which take turns; by all in the slow run.
+#: Each kind with one of the four ways, in turns; with all in the slow run.
 TRIED = [
     pytest.param(
         kind,

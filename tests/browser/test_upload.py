@@ -1,5 +1,5 @@
-"""A corpus by page in a browser: a zip of forty pictures is chosen, sent, looked at, and imported without
-what is wrong; a cut line is waited for; files can be dropped."""
+"""A corpus uploaded in a browser: a zip of forty pictures is selected, sent, checked, and imported without
+errors; an interrupted connection resumes; files can be dropped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def packed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ada(transactional_db: None, tmp_path: Path, settings, open_page: Open, monkeypatch) -> Page:
-    """A researcher where a corpus is added; parts are small, so that there are some."""
+    """A researcher on the page that adds a corpus; parts are small, so that there are several."""
     settings.DATA_DIR = tmp_path / "data"
     monkeypatch.setattr(uploads, "PART_BYTES", 5_000)
     people.account("ada", "researcher")
@@ -38,7 +38,7 @@ def ada(transactional_db: None, tmp_path: Path, settings, open_page: Open, monke
 
 
 def done(kind: str) -> None:
-    """Do the job that the page asked for."""
+    """Run the job that the page requested."""
     assert jobs.run_queued_job(Job.objects.get(kind=kind, state=Job.QUEUED).pk) == Job.DONE
 
 
@@ -48,7 +48,7 @@ def test_forty_pictures_in_a_zip_become_a_corpus_without_the_three_that_are_wron
     expect(ada.get_by_role("button", name="Send and check")).to_be_disabled()
     ada.locator("#files").set_input_files(packed)
     expect(ada.get_by_text("Files: 1, ")).to_be_visible()
-    # The second part is lost once, and sent again by itself.
+    # The second part is lost once, and sent again automatically.
     lost: list[str] = []
 
     def lose_one(route: Route) -> None:
@@ -70,7 +70,7 @@ def test_forty_pictures_in_a_zip_become_a_corpus_without_the_three_that_are_wron
     for name in ("p07.jpg", "p21.jpg"):
         row = problems.get_by_role("row").filter(has_text=name)
         expect(row.filter(has_text="corrupt picture")).to_be_visible()
-    # That no caption is of a picture is confirmed.
+    # Pictures without captions must be confirmed.
     expect(ada.get_by_text("1 without a caption (")).to_contain_text("p39.jpg")
     expect(ada.locator(".preview > li")).to_have_count(20)
     ada.get_by_label("Ignore 1 unused thing").check()
@@ -158,13 +158,13 @@ def test_files_that_are_dropped_are_sent_like_those_that_are_chosen(ada: Page):
 
 
 def _offset(request: Request) -> int:
-    """Where the part begins that a request sends; -1 where it sends none."""
+    """Return the offset of the part that a request sends; -1 if it sends none."""
     match = re.search(rb'name="offset"\s+(\d+)', request.post_data_buffer or b"")
     return int(match[1]) if match else -1
 
 
 def _continued(route: Route, *, below: int) -> None:
-    """Let a part through that begins before `below`."""
+    """Let parts through that begin before `below`."""
     if _offset(route.request) >= below:
         route.abort()
     else:

@@ -1,13 +1,12 @@
-"""From an empty database to the LaTeX of a report, by page alone: the whole product, as a lab would use it.
+"""From an empty database to the LaTeX of a report, on pages only: the whole product, as a lab would use it.
 
-PostgreSQL, Redis, the web server, Celery's worker and its clock are processes of their own
-(`tests/complete.py`): nothing here touches a database, and whatever is known was read off a page or out of
-a file that a page gave.
+PostgreSQL, Redis, the web server, Celery's worker and its clock are separate processes (`tests/complete.py`):
+the test uses no database, and reads everything from a page or a downloaded file.
 
     python -m pytest tests/browser/test_walk.py --screenshots FOLDER
 
-leaves pictures of the pages in a folder. They show real photographs where those are there: what goes into the
-docs is taken with `REAL_DATA_DIR=none`, from generated pictures.
+stores screenshots in a folder. They show real photographs if available: screenshots for the docs are taken
+with `REAL_DATA_DIR=none`, from generated pictures.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ from tests.browser.test_practice import gold, ready
 from tests.complete import CompleteProduct
 from tests.walking import PASSWORD, SOUND, captioned_pictures, own_first, packed, ranked, sound
 
-#: Images that the campaign asks about.
+#: Number of images of the campaign.
 IMAGES = 2
-#: What an answer earns by the draft's own suggestion, and a page of a batch by ours.
+#: Pay of an answer by the draft's suggestion, and of a page of a batch by ours.
 EARNS = {q.BOX_DRAWING: Decimal("0.10")}
 USUALLY, A_PAGE = Decimal("0.02"), Decimal("0.25")
-#: Settings of the batch: it pays, and people whom we know need no practice.
+#: Settings of the batch: it pays, and trusted annotators need no practice.
 BATCH_SETTINGS = f"""
 [pay]
 basis = "item"
@@ -51,22 +50,22 @@ relevance = {A_PAGE}
 [trust]
 qualification = false
 """
-#: Where a box is drawn, as shares of the picture.
+#: Corners of the drawn box, as shares of the picture.
 FROM, TO = (0.2, 0.2), (0.7, 0.8)
-#: Seconds that a researcher may need for all of it.
+#: Seconds that a researcher may need in total.
 WHOLE_WALK = 15 * 60
-#: Loads what the page would load once it is scrolled to, too.
+#: Loads also what the page would load after scrolling.
 ALL_PICTURES = """Promise.all([...document.images].map(each => {
     each.loading = "eager";
     return each.decode().catch(() => null);
 })).then(() => null)"""
-#: What is answered to a question that shows the page.
+#: Returns the answer to the question on the page.
 Choose = Callable[[Page], str]
 
 
 @dataclass
 class Walk:
-    """What the walk has by now: who is at which page, what was answered, and where pictures of pages go."""
+    """The state of the walk: users and their pages, answers, and the folder of screenshots."""
 
     product: CompleteProduct
     open_page: Open
@@ -78,7 +77,7 @@ class Walk:
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def person(self, name: str) -> Page:
-        """A page of somebody's own; what they do there is counted."""
+        """Open a page of a new user, whose actions are counted."""
         page = self.open_page(alone=True)
         self.people[name] = self.pages[page] = Effort()
         self.people[name].watch(page)
@@ -86,15 +85,15 @@ class Walk:
 
     @property
     def minutes(self) -> float:
-        """How long everything takes, if nobody works beside another."""
+        """Return the total time in minutes, if nobody works in parallel."""
         return sum(effort.seconds for effort in self.people.values()) / 60
 
     def answered(self, page: Page, kind: str, number: int = 1) -> None:
-        """So many questions of a kind were looked at and answered at somebody's page."""
+        """Record that `number` questions of a kind were viewed and answered on a page."""
         self.pages[page].answers[kind] += number
 
     def picture(self, page: Page, name: str) -> None:
-        """A picture of the whole page, once all that it shows is there."""
+        """Take a screenshot of the whole page, once everything is loaded."""
         page.wait_for_load_state("load")
         page.evaluate(ALL_PICTURES)
         page.screenshot(path=self.pictures / f"{next(self.numbers):02}-{name}.png", full_page=True)
@@ -130,12 +129,12 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_page_alon
     report(walk, ada)
     text = ", ".join(f"{name} {effort.seconds / 60:.1f} min" for name, effort in walk.people.items())
     print(f"A person would take: {text}; all together, one after the other, {walk.minutes:.1f} min")
-    # The person who opens campaigns and compares systems needs less than a quarter of an hour.
+    # The researcher who opens campaigns and compares systems needs less than a quarter of an hour.
     assert walk.people["ada"].seconds < WHOLE_WALK, text
 
 
 def people(walk: Walk) -> tuple[Page, Page]:
-    """The first account by the link that the server printed, and a researcher by an invitation."""
+    """Make the first account with the link that the server printed, and a researcher with an invitation."""
     boss = walk.person("boss")
     boss.goto(walk.product.first_account)
     walk.picture(boss, "first-account")
@@ -147,7 +146,7 @@ def people(walk: Walk) -> tuple[Page, Page]:
 
 
 def invited(walk: Walk, boss: Page, name: str, role: str, scope: str) -> Page:
-    """Somebody comes by an invitation that the admin sends, for a corpus or the server (""); their page."""
+    """Accept an admin's invitation, for a corpus or the server (""); return the user's page."""
     boss.get_by_role("link", name="People", exact=True).click()
     boss.get_by_role("link", name="Roles and invitations").click()
     form = boss.get_by_role("form", name="Invite somebody")
@@ -165,7 +164,7 @@ def invited(walk: Walk, boss: Page, name: str, role: str, scope: str) -> Page:
 
 
 def confirms(page: Page, done: Locator) -> None:
-    """Give the password, where the page asks for it again, until the act is `done`."""
+    """Enter the password if the page asks for it, until the action is `done`."""
     field = page.get_by_label("Your password")
     expect(done.or_(field).first).to_be_visible()
     if field.is_visible():
@@ -175,7 +174,7 @@ def confirms(page: Page, done: Locator) -> None:
 
 
 def corpus_of(walk: Walk, ada: Page, archive: Path) -> None:
-    """Forty pictures are sent; what is wrong with three is listed, and the others are imported."""
+    """Send forty pictures; problems of three are listed, and the others are imported."""
     ada.get_by_role("link", name="Add a corpus").click()
     ada.get_by_label("Name of the corpus").fill("pictures")
     ada.locator("#files").set_input_files(archive)
@@ -193,7 +192,7 @@ def corpus_of(walk: Walk, ada: Page, archive: Path) -> None:
 
 
 def open_a_campaign(walk: Walk, ada: Page) -> None:
-    """The seven steps of a draft, with a test marked on the grid."""
+    """Complete the seven steps of a draft, with a test marked on the grid."""
     ada.get_by_role("link", name="Campaigns", exact=True).click()
     ada.get_by_role("link", name="Open a campaign").click()
     ada.get_by_role("button", name="Begin").click()
@@ -221,7 +220,7 @@ def open_a_campaign(walk: Walk, ada: Page) -> None:
     walk.picture(ada, "ready")
     ada.get_by_role("button", name="Open the campaign").click()
     expect(ada.get_by_role("row").filter(has_text="Opening a campaign")).to_contain_text("done")
-    # What the page says of the campaign comes along, without a reload.
+    # The page shows the campaign's state without a reload.
     expect(ada.locator(".heading .state")).to_have_text("open")
 
 
@@ -231,13 +230,13 @@ def at_step(page: Page, title: str) -> None:
 
 
 def go_on(page: Page, title: str) -> None:
-    """Leave a step of the draft for the next, which has this title."""
+    """Go from a step of the draft to the next, which has this title."""
     page.get_by_role("button", name="Next").last.click()
     at_step(page, title)
 
 
 def marks(walk: Walk, ada: Page, kind: str, name: str, same: str, different: str) -> None:
-    """Answer the real question on the grid of a kind, by the last word of what each phrase says."""
+    """Mark correct answers on the grid of a kind, by the last word of each phrase."""
     ada.locator(f"a[href*='/mark/{kind}/?purpose=qualification']").click()
     at_step(ada, f"Mark: {name}")
     cards = ada.locator(".mark-card").all()
@@ -252,13 +251,13 @@ def marks(walk: Walk, ada: Page, kind: str, name: str, same: str, different: str
 
 
 def one_thing(phrases: Locator) -> bool:
-    """Whether all phrases end with the same word: what everybody here goes by."""
+    """Return whether all phrases end with the same word: this test's rule for the same thing."""
     words = [re.findall(r"\w+", phrase.lower()) for phrase in phrases.all_inner_texts()]
     return len({word[-1] for word in words}) == 1
 
 
 def invites(ada: Page, campaign: str, *workers: Page) -> None:
-    """A link that lets people in; those who are there already join with their account."""
+    """Invite with a link; existing accounts join with it."""
     ada.get_by_role("link", name="Recruiting").first.click()
     ada.get_by_role("button", name="Create a link").click()
     address = ada.locator(".link .code").first.inner_text()
@@ -267,7 +266,7 @@ def invites(ada: Page, campaign: str, *workers: Page) -> None:
 
 
 def joins(page: Page, address: str, campaign: str) -> str:
-    """Come by a campaign's link, or join it with the account that one has; under which pseudonym."""
+    """Register with a campaign's link, or join with an existing account; return the pseudonym."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"work on “{campaign}”")
     new = page.get_by_role("button", name="I agree: begin at once")
@@ -281,7 +280,7 @@ def joins(page: Page, address: str, campaign: str) -> str:
 
 
 def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
-    """Two people answer all six questions, while the dashboard moves by itself."""
+    """Two annotators answer all six kinds of questions, while the dashboard updates itself."""
     ada.get_by_role("link", name="Overview").click()
     metadata = ada.locator(".key-figures")
     expect(metadata).to_contain_text(f"0 of {IMAGES}")
@@ -295,7 +294,8 @@ def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
     values: list[str] = []
 
     def verified(page: Page) -> str:
-        """The truth in the test; in the work the first chain is refused, so that a reviewer has to rule."""
+        """Answer correctly in the test; in the tasks refuse the first chain, so that a reviewer must
+        decide."""
         if page.locator("[data-task][data-at-once]").count() or values:
             return "true" if values or one_thing(_phrases(page)) else "false"
         values.append(page.url)
@@ -323,7 +323,7 @@ def works(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
 
 
 def always(answer: str) -> Choose:
-    """The same answer to every question."""
+    """Give the same answer to every question."""
     return lambda page: answer
 
 
@@ -332,7 +332,7 @@ def _phrases(page: Page) -> Locator:
 
 
 def earned(answers: Counter[str]) -> Decimal:
-    """What so many answers of each kind earn."""
+    """Return the pay of the answers, by their number of each kind."""
     return sum((EARNS.get(kind, USUALLY) * number for kind, number in answers.items()), Decimal(0))
 
 
@@ -342,14 +342,15 @@ def open_task(page: Page, kind: str) -> None:
 
 
 def takes_the_test(page: Page, kind: str) -> None:
-    """From the list of tasks to the first question of the test."""
+    """Go from the list of tasks to the first question of the test."""
     open_task(page, kind)
     page.get_by_role("button", name="Take the test").click()
     page.get_by_role("button", name="I have read this: begin").click()
 
 
 def practises(page: Page, kind: str) -> None:
-    """From the list of tasks to a kind's first question: instructions, and practice with right answers."""
+    """Go from the list of tasks to a kind's first question: instructions, and practice with correct
+    answers."""
     open_task(page, kind)
     page.get_by_role("button", name="I have read this: practise").click()
     items = PRACTICE.get(kind).items
@@ -368,8 +369,8 @@ def practises(page: Page, kind: str) -> None:
 
 
 def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
-    """Answer what there is of a kind, the test first, until its page says that there is nothing; what was not
-    of the test is counted."""
+    """Answer all tasks of a kind, the test first, until its page says that there are none; count the answers
+    outside the test."""
     page.wait_for_url(f"**/tasks/people/{kind}/")
     while page.locator("[data-answer]").count():
         wait_for_task(page)
@@ -384,7 +385,7 @@ def work(walk: Walk, page: Page, kind: str, choose: Choose) -> None:
         expect(page.locator(f"[data-assignment='{held}']")).to_have_count(0)
         walk.answers[kind] += not of_test
         walk.answered(page, kind)
-    # Leaving the page sends the answer that it still holds back for undoing.
+    # Leaving the page sends the answer that it delays for undo.
     page.goto("/tasks/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Your tasks")
 
@@ -404,7 +405,7 @@ def drags(page: Page) -> None:
 
 
 def rules(walk: Walk, boss: Page) -> None:
-    """A reviewer, invited for the corpus, settles the chain that a worker refused."""
+    """Let a reviewer, invited for the corpus, decide the chain that a worker refused."""
     rev = invited(walk, boss, "rev", "reviewer", "pictures")
     rev.get_by_role("link", name="Campaigns").click()
     rev.get_by_role("link", name="Review 1 chain").click()
@@ -417,7 +418,7 @@ def rules(walk: Walk, boss: Page) -> None:
 
 
 def suspends_and_pays(walk: Walk, ada: Page, bob: Page) -> None:
-    """A worker gets no more tasks, is told why, and gets what is due."""
+    """Suspend a worker, who gets no more tasks, sees the reason, and is paid what is due."""
     name = bob.locator(".me .who").inner_text()
     due = earned(Counter({kind: walk.answers[kind] for kind in BOBS}))
     ada.get_by_role("link", name="Workers", exact=True).click()
@@ -441,12 +442,12 @@ def suspends_and_pays(walk: Walk, ada: Page, bob: Page) -> None:
     walk.picture(ada, "payments")
 
 
-#: Whose kinds they are that bob answers; all others are ann's.
+#: The kinds that bob answers; ann answers the others.
 BOBS = (q.CHAIN_VERIFICATION, q.BOX_QUALITY, q.BOX_COVERAGE)
 
 
 def exports(walk: Walk, ada: Page) -> None:
-    """The layer as it is, with a datasheet that tells what the walk did."""
+    """Export the current layer, with a datasheet about the walk."""
     ada.get_by_role("link", name="Jobs and exports").click()
     ada.get_by_label("Format").select_option("entities")
     ada.get_by_label("Unfinished images").select_option("include")
@@ -470,7 +471,7 @@ def exports(walk: Walk, ada: Page) -> None:
 
 
 def downloaded(page: Page, link: Locator) -> bytes:
-    """What a link of the page gives, once it is there."""
+    """Return the file of a link, once it is available."""
     with page.expect_download() as coming:
         link.first.click()
     result: Download = coming.value
@@ -478,7 +479,7 @@ def downloaded(page: Page, link: Locator) -> bytes:
 
 
 def systems(walk: Walk, ada: Page, images: list[str]) -> None:
-    """Two runs that were made elsewhere, and a system that is trained here and ranks."""
+    """Import two external runs, and train a system here, which ranks."""
     ada.get_by_role("link", name="Evaluation").first.click()
     for name, noise in (("near", 0.5), ("far", 1.5)):
         file = walk.folder / f"{name}.trec"
@@ -499,7 +500,7 @@ def systems(walk: Walk, ada: Page, images: list[str]) -> None:
     ada.get_by_label("Recipe").select_option("NN5-F1")
     ada.get_by_label("Or a fold for testing").fill("1/5")
     ada.get_by_role("button", name="Train", exact=True).click()
-    # The list has it as soon as the job is done, and leads there.
+    # The list contains it as soon as the job is done, and links to it.
     ada.locator("#listed").get_by_role("link", name="learned", exact=True).click()
     form = ada.locator("form").filter(has=ada.get_by_role("button", name="Rank", exact=True))
     form.get_by_label("Captions").select_option("first caption")
@@ -510,7 +511,7 @@ def systems(walk: Walk, ada: Page, images: list[str]) -> None:
 
 
 def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
-    """People judge what the three runs found and nobody knows, and it is frozen."""
+    """Let people judge the unknown pairs of the three runs, and freeze the result."""
     ada.get_by_role("link", name="Batches").click()
     ada.get_by_role("link", name="Build a batch").click()
     ada.get_by_role("button", name="Choose runs").click()
@@ -548,13 +549,13 @@ def batch(walk: Walk, ada: Page, ann: Page, bob: Page) -> None:
 
 
 def figure(locator: Locator, name: str) -> Locator:
-    """The figure of that name."""
+    """Return the figure of that name."""
     named = locator.page.locator("dt", has_text=re.compile(rf"^{name}$"))
     return locator.locator("div").filter(has=named).locator(".figure")
 
 
 def judges(walk: Walk, page: Page) -> int:
-    """Tick the first sentence of every page and send it, until there is none; how many there were."""
+    """Tick the first sentence of every page and send it; return the number of pages."""
     payload = 0
     while page.locator("[data-answer]").count():
         page.wait_for_function(WORKING)
@@ -573,7 +574,7 @@ def judges(walk: Walk, page: Page) -> int:
 
 
 def report(walk: Walk, ada: Page) -> None:
-    """The runs compared, with the better one first, and the table as LaTeX."""
+    """Compare the runs, with the better one first, and download the table as LaTeX."""
     ada.get_by_role("link", name="Build a report").click()
     ada.get_by_label("Name", exact=True).fill("spring")
     ada.get_by_role("button", name="Build the report").click()

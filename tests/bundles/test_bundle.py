@@ -1,4 +1,4 @@
-"""A campaign as a bundle: its own script follows it, and nobody is found in it."""
+"""A campaign as a bundle: its own script can replay it, and nobody can be identified in it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rows_of(folder: Path, name: str) -> Rows:
 
 
 def checked(folder: Path) -> list[str]:
-    """What the bundle's own script says, in a process that knows nothing of ours."""
+    """Return the result of the bundle's own script, in a process without this project's code."""
     run = [sys.executable, "-I", str(folder / "check.py")]
     done = subprocess.run(run, capture_output=True, text=True, check=False, cwd="/")
     assert done.stderr == "" and done.returncode == (0 if ": 0 contradictions" in done.stdout else 1)
@@ -54,7 +54,7 @@ def checked(folder: Path) -> list[str]:
 
 
 class Eventful(Play):
-    """A campaign with withdrawals, rulings in force and taken back, reports, merges, and a model."""
+    """A campaign with withdrawals, rulings in force and withdrawn, reports, merges, and a model."""
 
     def __init__(self, images: int) -> None:
         records = [*some_images(2), *(pictured(number) for number in range(images - 2))]
@@ -69,7 +69,7 @@ class Eventful(Play):
             campaigns.close_campaign(campaign=self.campaign)
 
     def answer_for(self, most: int) -> int:
-        """Let people and the model annotator answer in turn, at most so often; how often they did."""
+        """Let people and the model annotator answer in turn, up to `most` answers; return their number."""
         answered = 0
         while answered < most:
             turns(self.world)
@@ -90,11 +90,11 @@ class Eventful(Play):
         rulings.make_ruling(image=second.pk, ruling=KeepApart(*apart))
 
     def review(self) -> int:
-        """A reviewer who knows the truth rules on what waits for them; how many rulings that took."""
+        """Let a reviewer who knows the truth decide everything in review; return the number of rulings."""
         reviewed = 0
         for row in OpenImage.objects.filter(campaign=self.campaign, complete=False):
             while needed := rulings_of(state_of(row), self.world.truths[row.image_id]):
-                # One at a time: what it changes may need other ones.
+                # One at a time: its effects may require other ones.
                 rulings.make_ruling(image=row.pk, ruling=needed[0])
                 reviewed += 1
         return reviewed
@@ -111,7 +111,7 @@ def test_the_script_follows_a_campaign_of_everything_to_its_dataset(tmp_path: Pa
     _is_as_exported(campaign, out, tmp_path)
     answers = rows_of(out, "answers")
     _nobody_is_found(campaign, out, answers)
-    # What happened is in it.
+    # The bundle contains all events.
     assert {row["by"] for row in answers} == {"person", "model"}
     assert any(row["withdrawn"] for row in answers) and rows_of(out, "proposals")
     assert {row["withdrawn"] for row in rows_of(out, "rulings")} == {True, False}
@@ -123,7 +123,7 @@ def test_the_script_follows_a_campaign_of_everything_to_its_dataset(tmp_path: Pa
 
 
 def _is_as_exported(campaign: Campaign, out: Path, folder: Path) -> None:
-    """The dataset of the bundle is the export of the campaign's layer."""
+    """Check that the dataset of the bundle is the export of the campaign's layer."""
     export_dataset(
         corpus=campaign.corpus.name,
         layer=campaign.name,
@@ -136,7 +136,8 @@ def _is_as_exported(campaign: Campaign, out: Path, folder: Path) -> None:
 
 
 def _nobody_is_found(campaign: Campaign, out: Path, answers: Rows) -> None:
-    """No pseudonym, no id that is made of one, no time of the day; and ids and keys fit together."""
+    """Check that there are no pseudonyms, ids derived from them, or times of day; and that ids and keys are
+    consistent."""
     judgments = Judgment.objects.filter(campaign=campaign)
     secrets = set(Worker.objects.filter(kind=Worker.PERSON).values_list("pseudonym", flat=True))
     secrets |= set(judgments.values_list("name", flat=True))

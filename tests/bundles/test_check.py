@@ -1,4 +1,4 @@
-"""The script of a bundle follows an image from its answers as the fold does, and names what was changed."""
+"""The script of a bundle replays an image from its answers as the fold does, and reports changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODEL = "grounder"
 
 
 class Story:
-    """An image about which everything happens: answers, reports, withdrawals, rulings, models' boxes."""
+    """An image with every kind of event: answers, reports, withdrawals, rulings, models' boxes."""
 
     def __init__(self, mentions: list[Mention], protocol: ImageSettings, seed: int, steps: int = 80) -> None:
         self.mentions, self.protocol, self.random = mentions, protocol, Random(seed)
@@ -66,7 +66,7 @@ class Story:
         if worker != MODEL and self.random.random() < 0.08:
             self.add(question, worker, flag="offensive")
             return
-        # Few boxes, so that they meet and merge.
+        # Few boxes, so that they overlap and merge.
         x, y = self.random.choice([(1, 1), (2, 1), (50, 20)])
         box = Box(x, y, x + 30, y + 40 + self.random.randrange(2)) if fields == "drawn" else None
         role = DOUBLE_CHECK if worker != MODEL and self.random.random() < 0.05 else VOTE
@@ -109,7 +109,7 @@ class Story:
         return Resume(self.random.choice(chains))
 
     def rows(self) -> tuple[BundleRow, dict[str, list[BundleRow]], BundleRow, BundleRow | None]:
-        """What the bundle has of it: the image, its rows, the settings, and its line of the dataset."""
+        """Return the bundle's data of it: the image, its rows, the settings, and its line of the dataset."""
         numbers = {judgment.id: number for number, judgment in enumerate(self.judgments, 1)}
         counting = [judgment for judgment in self.judgments if not judgment.withdrawn]
         rows, state = chain_rows(self.fold(), counting, numbers)
@@ -136,7 +136,7 @@ def _answer(judgment: Judgment, numbers: dict[str, int]) -> BundleRow:
 
 
 def _layer(layer: LayerRecord) -> BundleRow:
-    """A layer as corpus.jsonl has it."""
+    """Return a layer in the format of corpus.jsonl."""
     return {
         "chains": [{"id": c.id, "mentions": [asdict(m) for m in c.mentions]} for c in layer.chains],
         "objects": [
@@ -151,7 +151,7 @@ def _layer(layer: LayerRecord) -> BundleRow:
 def flips(
     rows: dict[str, list[BundleRow]], random: Random, number: int
 ) -> Iterator[tuple[BundleRow, BundleRow]]:
-    """Answers, each with another one in its place: another word, another box, another report."""
+    """Yield answers, each with a changed one: another word, another box, another report."""
     for answer in random.choices(rows["answers"], k=number) if rows["answers"] else ():
         if answer["flag"]:
             other = next(flag for flag in FLAGS if flag != answer["flag"])

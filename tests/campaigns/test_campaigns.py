@@ -1,4 +1,4 @@
-"""A campaign from corpus to layer, answered by a simulated crowd and read back from the database."""
+"""A campaign from corpus to layer, answered by a simulated crowd and read from the database."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data_dir(tmp_path: Path, settings) -> Path:
 
 
 def scenes(count: int):
-    """Images whose gold is a fixed point of merging, chains called 1, 2, ... throughout."""
+    """Return images whose gold is a fixed point of merging, with chains named 1, 2, ... throughout."""
     number = 1
     for i in range(count):
         mentions = photograph(i)
@@ -61,7 +61,7 @@ def corpus(count: int, *, layered: bool = True) -> Corpus:
 
 
 def by_content(layer: LayerRecord) -> tuple:
-    """A layer without the names of its chains."""
+    """Return a layer without the names of its chains."""
     names = {chain.id: chain.mentions[0].id for chain in layer.chains}
     named = renamed(layer, names)
     chains = [(c, named.boxes_of(c.id), _kind(named, c.id)) for c in named.chains]
@@ -293,7 +293,7 @@ def test_trust_is_a_setting_of_the_campaign():
 
 
 def asked(campaign: Campaign) -> list[str]:
-    """The keys of the images that a campaign has opened."""
+    """Return the keys of the images that a campaign has opened."""
     opened = OpenImage.objects.filter(campaign=campaign).order_by("pk")
     return list(opened.values_list("image__key", flat=True))
 

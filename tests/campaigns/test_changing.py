@@ -1,4 +1,4 @@
-"""Settings changed after a campaign was opened: what changes from when on, and what cannot change."""
+"""Settings changed after a campaign was opened: which changes apply from when, and which are refused."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.django_db
 
 
 def change(campaign: Campaign, **settings: Any) -> campaigns.SettingsChange:
-    """Change some settings of a campaign, tables as wholes."""
+    """Change some settings of a campaign; tables are replaced as a whole."""
     campaign.refresh_from_db()
     return change_campaign_settings(campaign=campaign, settings={**campaign.settings, **settings})
 
@@ -112,7 +112,7 @@ def test_counted_questions_are_asked_again_of_the_same_pairs(tasks: str):
     kind = campaign.kinds[0]
     pairs = _pairs(campaign)
     done = change(campaign, answers={kind: 7})
-    # A page stands with its first image.
+    # A page depends on its first image.
     assert done.reopened == (1 if tasks == "relevance" else 3) and _pairs(campaign) == pairs
     assert set(Task.objects.filter(campaign=campaign).values_list("needed", flat=True)) == {7}
     assert {question[2] for row in OpenImage.objects.all() for question in row.questions} == {7}
@@ -129,7 +129,7 @@ def test_what_was_withdrawn_does_not_come_back_with_other_settings(tasks: str, s
     withdraw_picture(image=gone)
     request = _asked_about(campaign)
     change(campaign, **({"link_votes": 3} if tasks == "entities" else {"answers": {campaign.kinds[0]: 7}}))
-    if tasks != "relevance":  # the three images were on one page, which went as a whole
+    if tasks != "relevance":  # the three images were on one page, which was removed as a whole
         assert _asked_about(campaign) == request != set()
     assert gone.pk not in _asked_about(campaign)
     others = set(campaign.corpus.images.values_list("pk", flat=True)) - {gone.pk}
@@ -138,7 +138,7 @@ def test_what_was_withdrawn_does_not_come_back_with_other_settings(tasks: str, s
 
 
 def _asked_about(campaign: Campaign) -> set[int]:
-    """The images that open tasks show."""
+    """Return the images of open tasks."""
     items = Item.objects.filter(task__campaign=campaign, task__state=Task.OPEN)
     return {
         content.get("image", image) for image, content in items.values_list("task__image__image", "content")
@@ -164,7 +164,7 @@ def test_pages_are_laid_out_again_with_the_pairs_and_fillers_that_they_had():
 
 
 def _pairs(campaign: Campaign) -> list[tuple[int, tuple[int, ...], int]]:
-    """(image, caption, role) of every entry, sorted."""
+    """Return (image, caption, role) of every entry, sorted."""
     names = []
     for item in Item.objects.filter(task__campaign=campaign).select_related("task__image"):
         content = item.content

@@ -1,4 +1,4 @@
-"""Seconds of an answer: measured where people were, published elsewhere."""
+"""Seconds per answer: measured if people have answered, else published values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def answered(campaign: Campaign, pseudonym: str, number: int, seconds: float, role: str = "vote") -> None:
-    """Some answers of one worker, each of so many seconds."""
+    """Add `number` answers of one worker, with these seconds each."""
     worker, _ = Worker.objects.get_or_create(pseudonym=pseudonym)
     at = timezone.now()
     control, _ = Control.objects.get_or_create(
@@ -71,7 +71,7 @@ def test_answers_of_five_workers_are_a_mean_with_its_interval():
         answered(created, f"w-{name}", 20, seconds)
     result = answer_times_of(researcher("ada"), (q.COREF_LINK,))[q.COREF_LINK]
     assert result.measured and result.seconds == pytest.approx(5.0)
-    # Residuals of 20 seconds on either side, of two of five workers: over 100 answers, and by Student's
+    # Residuals of 20 seconds on both sides, of two of five workers: over 100 answers, and by Student's
     # distribution with four degrees of freedom.
     error = (2 * 20**2 * 5 / 4) ** 0.5 / 100
     assert result.most - result.seconds == pytest.approx(2.776 * error, rel=1e-3)

@@ -1,4 +1,4 @@
-"""An estimate beside what comes of it: intervals by brute force, images that gold does not cover."""
+"""Estimates compared with results: intervals by brute force, images without gold."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_intervals_hold_the_sum_over_the_images_as_often_as_they_say(apart: bool
 
 
 def half_covered(number: int) -> Any:
-    """A corpus whose layer covers every other image."""
+    """Import a corpus whose layer covers every other image."""
     corpus = a_corpus("streets", some_images(number))
     LayerImage.objects.filter(image__position__in=range(1, number, 2)).delete()
     return corpus

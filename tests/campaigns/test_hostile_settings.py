@@ -1,4 +1,4 @@
-"""Settings that TOML can say and no row can hold are refused, and name the culprit."""
+"""Settings that TOML can represent but no row can store are refused, with their name."""
 
 from __future__ import annotations
 

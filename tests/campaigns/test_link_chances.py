@@ -1,4 +1,4 @@
-"""A campaign learns which links are likely: from its finished images, or from a layer that is there."""
+"""A campaign estimates the probability of links: from its finished images, or from an existing layer."""
 
 from __future__ import annotations
 

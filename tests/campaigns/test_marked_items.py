@@ -1,4 +1,4 @@
-"""Marks of items of a test: a wrong box that is plainly wrong, and marks that two tabs keep at once."""
+"""Marks of test items: a clearly wrong box, and marks stored by two tabs at once."""
 
 from __future__ import annotations
 

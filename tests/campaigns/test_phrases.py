@@ -1,4 +1,4 @@
-"""Phrases marked by hand: what campaigns then ask about, and when they cannot be marked."""
+"""Phrases marked by hand: which questions campaigns then ask, and when phrases cannot be marked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def opened(corpus: Corpus, name: str = "quay", *, images: int | None = None) -> 
 
 
 def questions_of(name: str = "quay") -> dict[str, list[list[int]]]:
-    """Image -> the places that a campaign asks about."""
+    """Return image -> the positions that a campaign asks about."""
     rows = OpenImage.objects.filter(campaign__name=name).values_list("image__key", "mentions")
     return {key: [mention[:3] for mention in mentions] for key, mentions in rows}
 

@@ -1,4 +1,4 @@
-"""Images that are opened a portion at a time: so many unfinished ones are asked about at once."""
+"""Images opened in portions: a limited number of unfinished ones is open at once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def opened(images: int = 10, *, at_once: int = 4, first: int | None = None) -> C
 
 
 def tagged() -> Campaign:
-    """A campaign over 6 of 12 images that have a tag, of which 2 are asked about at once."""
+    """A campaign over 6 of 12 images with a tag, at most 2 open at once."""
     corpus = a_corpus("streets", some_images(20))
     some = corpus.images.order_by("position").values_list("key", flat=True)[:12]
     save_tags(corpus=corpus, images=[(key, [("dog", 0.5)]) for key in some], unit="nouns", alpha=0.5)
@@ -75,7 +75,7 @@ def finish(campaign: Campaign, number: int) -> None:
 
 
 def turns(campaign: Campaign, finished: Sequence[int]) -> list[int]:
-    """How many images are opened, each time that so many were finished."""
+    """Return how many images are opened each time after `finished` images were finished."""
     names = []
     for number in finished:
         finish(campaign, number)

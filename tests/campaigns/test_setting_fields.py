@@ -1,4 +1,4 @@
-"""Every setting refuses what it cannot hold, by name, however it is given; TOML and rows bring it back."""
+"""Every setting refuses invalid values, with its name, in any form; TOML and rows preserve it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from annotation.protocol.merging import MergeRules
 from annotation.protocol.state import ImageSettings, SavingSettings
 from models_core.checked_fields import field_rules
 
-#: The tables that have fields, by the name that a TOML file gives them.
+#: The tables of fields, by their name in a TOML file.
 RECORDS: dict[str, Any] = {
     "": ImageSettings,
     "limits": BoxLimits,
@@ -37,7 +37,7 @@ FROM_ONE = (0, *COUNT)
 SHARE = (-0.01, 1.01, True, "0.5", None, float("nan"))
 TIME = (0, -1, MOST * 2, float("inf"), True, "1")
 MONEY = (-0.01, 1e300, float("inf"), float("nan"), True, "1")
-#: What each setting refuses; and at the end of each line a value that it takes, other than the default.
+#: Invalid values of each setting; and at the end of each line a valid value other than the default.
 INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
     "order": (("by_luck", 1, None, ["likely_first"]), "as_printed"),
     "link_votes": ((*FROM_ONE, 2), 3),
@@ -106,7 +106,7 @@ INVALID: dict[str, tuple[tuple[Any, ...], Any]] = {
     "model_annotator.bar": (SHARE, 0.7),
     "model_annotator.check_first": ((1, "no", None), False),
 }
-#: Where a limit is that of two settings, the other one may be named.
+#: If a limit involves two settings, the message may name the other one.
 PARTNERS = {
     "trust.window": "trust.verdict_known",
     "trust.drawing_window": "trust.drawing_known",
@@ -116,7 +116,7 @@ PARTNERS = {
 
 
 def settings_with(name: str, value: Any) -> dict[str, Any]:
-    """Plain settings with this one, called as in `CampaignSettings.flat`."""
+    """Return default settings with this one, named as in `CampaignSettings.flat`."""
     table, _, key = name.rpartition(".")
     return {table: {key: value}} if table else {key: value}
 

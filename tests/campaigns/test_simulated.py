@@ -1,4 +1,4 @@
-"""Campaigns that simulated workers answer: marked for good, and kept apart from people's work and pay."""
+"""Campaigns with simulated workers: marked permanently, and separate from people's work and pay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAID = {**TRUSTING, "pay": {"basis": "item"}}
 
 @pytest.fixture
 def simulated(db) -> World:
-    """Two images that a crowd of four has answered."""
+    """Two images answered by a crowd of four."""
     world = World(some_images(2), settings=PAID, workers=0)
     run_campaign_crowd(campaign=world.campaign, plan=CrowdPlan(mix={"perfect": 4}, seed=1, patience=0))
     world.campaign.refresh_from_db()
@@ -118,7 +118,7 @@ def test_simulated_answers_go_out_only_where_they_are_asked_for_as_such(simulate
         answer = ada.post("/api/v1/campaigns/quay/exports", body, content_type="application/json")
         assert answer.status_code == status
     press(ada, jobs_page, "Export", format="jsonl", unfinished="include", simulated="on")
-    (job,) = Job.objects.all()  # the same was asked for by both
+    (job,) = Job.objects.all()  # both requested the same
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert job_numbered(job.pk).result["path"].endswith(f"jsonl-simulated-{job.pk}.zip")
     for address in ("campaigns/quay/judgments.arrow", "corpora/quay/layers/quay/mentions.arrow"):

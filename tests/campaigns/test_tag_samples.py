@@ -1,4 +1,4 @@
-"""Images drawn by their tags for a campaign: equal shares of strata, the same again, and no tag unknown."""
+"""Images selected by their tags for a campaign: equal shares of strata, reproducible, and no unknown tag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model annotator learns from: chains with their boxes, of images that are complete or under way."""
+"""Training data of a model annotator: chains with their boxes, of complete or unfinished images."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_chains_with_boxes_of_images_under_way_are_learned_from(tmp_path, se
                 for mention in chain.mentions
                 for box in chain.boxes
             }
-            # Boxes of one thing are merged where an image is complete.
+            # Boxes of one thing are merged if an image is complete.
             assert trained == known or (row.complete and {m for m, _ in trained} == {m for m, _ in known})
             under_way += bool(trained) and not row.complete
             excluded += sum(bool(chain.boxes) and not has_its_boxes(chain) for chain in state.chains)
@@ -91,7 +91,7 @@ def test_images_without_a_box_or_a_picture_count_as_none(tmp_path, settings):
     world.work()
     assert training_records.count_training_images(world.campaign) == 3
     row, another, _ = OpenImage.objects.filter(campaign=world.campaign)
-    # As where its captions speak of nothing: it was complete when it was opened.
+    # As for captions without mentions: it was complete when it was opened.
     OpenImage.objects.filter(pk=row.pk).update(chain_stages={})
     assert training_records.count_training_images(world.campaign) == 2
     Image.objects.filter(pk=another.image_id).update(picture="")

@@ -1,4 +1,4 @@
-"""A forgotten password, too many attempts, and what somebody sees and governs of what is stored of them."""
+"""Forgotten passwords, too many attempts, and what users see and control of their stored data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def link(letter: Any) -> str:
 
 
 def ask(address: str = "ada@example.org", **headers: Any) -> Any:
-    """Somebody asks for a letter, and the job is done that sends it."""
+    """Request a reset e-mail, and run the job that sends it."""
     answer = Client(**headers).post(reverse("reset"), {"email": address})
     for job in Job.objects.filter(state=Job.QUEUED, kind="send_letter"):
         assert jobs.run_queued_job(job.pk) == Job.DONE
@@ -101,12 +101,12 @@ def test_whether_an_account_has_an_address_is_not_told(ada: Account):
 
 def test_asking_for_an_e_mail_is_the_same_work_whether_an_account_has_the_address(ada: Account):
     lines: list[list[str]] = []
-    ask("somebody@example.org")  # what is counted of this machine is there from now on
+    ask("somebody@example.org")  # from now on the attempts of this address are counted
     for address, mail_count in (("nobody@example.org", 0), ("ada@example.org", 1)):
         Job.objects.all().delete()
         with CaptureQueriesContext(connection) as queries:
             Client().post(reverse("reset"), {"email": address})
-        # In the order of digests, that is in any.
+        # Sorted by digests, that is, in any order.
         lines.append(
             sorted(
                 re.sub(r"'[^']*'|\d+", "", captured_query["sql"])
@@ -209,7 +209,7 @@ def test_nobody_is_locked_out_of_a_browser_in_which_they_signed_in(ada: Account,
     other_client = Client()
     other_client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD})
     other_client.post(reverse("sign_out"))
-    for number in range(30):  # somebody guesses on, at the same address and at others, as often as they may
+    for number in range(30):  # continued guesses, at the same address and at others, as often as allowed
         later(1000 * number)
         sign_in("ada", "wrong")
         sign_in("ada", "wrong", REMOTE_ADDR=f"192.0.2.{number}")
@@ -445,7 +445,7 @@ def test_guessing_at_the_old_password_is_as_slow_as_at_the_sign_in(ada: Account)
         form_data = {"old_password": old, "new_password1": new, "new_password2": new}
         return client.post(reverse("password_change"), form_data)
 
-    # A new password that is too short is no guess at the old one.
+    # A new password that is too short does not count as a guess of the old one.
     assert [change(people.PASSWORD, "short").status_code for _n in range(6)] == [200] * 6
     assert [change(f"guess {n}").status_code for n in range(6)] == [200] * 5 + [429]
     response = change(people.PASSWORD)

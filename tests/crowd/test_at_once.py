@@ -1,4 +1,4 @@
-"""Many at the same moment: places of a link, attempts, a participant's two windows. Real threads and rows."""
+"""Simultaneous requests: places of a link, attempts, a participant's two windows. Real threads and rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MANY = 6
 
 
 def at_once(act: Callable[[], object]) -> list[object]:
-    """What `act` returned, in MANY threads that begin together."""
+    """Return the results of `act` in MANY threads that begin together."""
     barrier = Barrier(MANY)
 
     def run(_number: int) -> object:

@@ -1,8 +1,7 @@
-"""Attack scripts: somebody who knows the ids of a participant, and is not them.
+"""Attack scripts: an attacker who knows the ids of a participant.
 
-Each is tried on every way in which a server may be set up: nothing that confirms who comes, webhooks, the
-API, signed links. What somebody can do who knows all three ids, where links are not signed, stands in
-docs/entry.md.
+Each is tried with every configuration of a server: no confirmation, webhooks, the API, signed links.
+docs/entry.md describes what an attacker can do who knows all three ids, if links are not signed.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ WEBHOOKS = pytest.mark.parametrize("way", [WEBHOOK], indirect=True)
 
 @pytest.fixture
 def itself(monkeypatch: pytest.MonkeyPatch) -> Iterator[platform.Server]:
-    """Prolific's API, which knows the submissions of the two who really take part."""
+    """Prolific's API, which knows the submissions of the two real participants."""
     with platform.prolific_itself() as server:
         server.knows(FIRST, ANN)
         server.knows(SECOND, BOB)
@@ -61,7 +60,7 @@ def itself(monkeypatch: pytest.MonkeyPatch) -> Iterator[platform.Server]:
 
 @pytest.fixture(params=[NOTHING, WEBHOOK, API, LINKS])
 def way(request: pytest.FixtureRequest, settings: Any, itself: platform.Server) -> str:
-    """How the server is set up; Ann is known to it by an earlier study."""
+    """The server's configuration; it knows Ann from an earlier study."""
     settings.PROLIFIC_JWKS = platform.KEY_SET
     settings.PROLIFIC_WEBHOOK_SECRET = platform.SECRET if request.param == WEBHOOK else ""
     settings.PROLIFIC_API_TOKEN = platform.API_TOKEN if request.param == API else ""
@@ -72,7 +71,7 @@ def way(request: pytest.FixtureRequest, settings: Any, itself: platform.Server) 
 
 @pytest.fixture
 def ann(way: str) -> tuple[World, Client]:
-    """Ann, who came as herself, and has answered and agreed."""
+    """Ann herself, after consent and answers."""
     world = World(some_images(6))
     instructions.publish_text(campaign=world.campaign, kind=instructions.CONSENT, text="")
     platform.prolific_study(world)
@@ -84,7 +83,7 @@ def ann(way: str) -> tuple[World, Client]:
 
 
 def attack(way: str, who: str = ANN, submission: str = INVENTED) -> Client | None:
-    """Somebody with an address that they wrote themselves; None if they are not even let in."""
+    """Try an address that the attacker wrote; return None if it is refused."""
     client = Client()
     answer = client.get(platform.address(who, submission))
     if way == LINKS:
@@ -126,7 +125,7 @@ def test_an_invented_submission_changes_and_erases_nothing(ann: tuple[World, Cli
     if client is None:
         return
     for item in (client, ann[1]):
-        # Not even where the session is the participant's own: an address is no password.
+        # Not even if the session is the participant's own: an address is not a password.
         for route, fields in (
             ("account_mail", {"email": "eve@example.org"}),
             ("erase_me", {"sure": "yes", "texts": "yes"}),
@@ -162,7 +161,7 @@ def test_an_invented_submission_gets_no_code(ann: tuple[World, Client], way: str
     page = words(client.get(reverse("visit")))
     finished = client.post(reverse("finish_visit"), follow=False)
     if way == NOTHING:
-        # Where nothing can confirm anybody, codes come as they always did, and the page of the study says so.
+        # If nothing can confirm participants, codes are shown as before, and the page of the study says so.
         assert visit(INVENTED).verification == "unverified" and "C0MPLETE" in page
         return
     assert "C0MPLETE" not in page and "You get your code once the platform has confirmed you" in page
@@ -241,7 +240,7 @@ def test_the_webhook_puts_out_who_claims_anothers_submission(ann: tuple[World, C
     assert visit(SECOND, ANN).verification == "refused" and visit(SECOND, BOB).verification == "confirmed"
     assert thief.get(reverse("visit"))["Location"].startswith(reverse("sign_in"))
     assert bob.get(reverse("visit")).status_code == 200
-    # For good: whatever is told later.
+    # Permanently, whatever is reported later.
     report_state("ACTIVE", SECOND, ANN)
     assert visit(SECOND, ANN).verification == "refused"
     assert Client().get(platform.address(ANN, SECOND)).status_code == 403
@@ -284,7 +283,7 @@ def test_a_forged_webhook_confirms_nobody(ann: tuple[World, Client], way: str, f
 
 
 def forged(case: str) -> str:
-    """A link that Prolific did not sign, or not for this."""
+    """Return a link that Prolific did not sign, or not for this study."""
     now = int(time.time())
     mine = {"PROLIFIC_PID": BOB, "STUDY_ID": platform.STUDY, "SESSION_ID": SECOND}
     public = platform.THEIRS.public_key().public_bytes(
@@ -294,7 +293,7 @@ def forged(case: str) -> str:
     return {
         "another key": lambda: platform.token(key=platform.FORGED),
         "no signature": lambda: jwt.encode(claims, "", algorithm="none", headers={"kid": "theirs"}),
-        # The public key as if it were a shared secret: by hand, as libraries refuse to.
+        # The public key used as a shared secret: by hand, as libraries refuse to.
         "their public key as a secret": lambda: by_secret(claims, public),
         "expired": lambda: platform.token(exp=now - 60),
         "not yet": lambda: platform.token(nbf=now + 600),
@@ -427,7 +426,7 @@ def test_who_looks_at_their_page_makes_us_ask(work: World, settings: Any, itself
     assert visit().verification == "confirmed"
 
 
-# Who is who, once it is told
+# Identities, once reported
 
 
 @WEBHOOKS
@@ -454,7 +453,7 @@ def test_a_known_participant_who_came_unconfirmed_goes_on_as_who_they_are(
     assert account_in(client) == account_in(first)
     assert "C0MPLETE" in words(client.get(reverse("visit")))
     assert Judgment.objects.filter(worker=theirs).count() == 4
-    # What they had in hand is answered by the page that shows it.
+    # Assigned tasks are answered on the page that shows them.
     response = client.post(
         reverse("api_answer", args=[held.id]),
         {"answer": world.right(held).answer, "token": "t", "next": False},
@@ -509,7 +508,7 @@ def test_a_researcher_confirms_by_hand(work: World):
     assert "waiting" in out.getvalue()
     call_command("confirm_visit", "quay", FIRST, ANN, stdout=out)
     assert (visit().verification, visit().verified_by) == ("confirmed", "hand")
-    # The line stays when the person is erased, so it holds no id of theirs.
+    # The entry remains when the person is erased, so it contains none of their ids.
     assert AuditEntry.objects.get(act="confirm_visit").about == {"visit": visit().pk}
 
 

@@ -1,4 +1,4 @@
-"""Links that invite: who comes by them, and when they let nobody in any more."""
+"""Invitation links: who can use them, and when they stop working."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_campaign_without_consent_asks_for_none(work: World):
     assert Account.objects.count() == 1 and not Consent.objects.exists()
 
 
-# When it lets nobody in
+# When it stops working
 
 
 def test_a_used_up_link_says_so_and_whom_to_ask(work: World):
@@ -199,7 +199,7 @@ def test_who_is_signed_in_may_work_on_the_campaign_with_the_account_they_have(wo
     address, client = link(work, uses=1), people.signed_in("ann", "annotator")
     assert client.get(reverse("task_consent", args=[work.campaign.name])).status_code == 404
     press(client, address, "Work on it with this account")
-    client.post(address)  # again is no further use
+    client.post(address)  # a second use has no effect
     assert client.get(reverse("task_consent", args=[work.campaign.name])).status_code == 200
     assert Account.objects.count() == 1 and Invitation.objects.get().used == 1
     late = people.signed_in("bob", "annotator")

@@ -1,4 +1,4 @@
-"""Two workers who are one person: whatever both did before, they are one afterwards, and nothing is lost."""
+"""Two workers who are one person: after any history they are merged, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.trust.test_qualification import examining, take_test
 
 pytestmark = pytest.mark.django_db
 KNOWN, PROVISIONAL = 0, 1
-#: Every question is asked of several, so that both often answer the same.
+#: Every question is asked of several workers, so that both often answer the same one.
 SEVERAL: dict[str, Any] = {
     "link_votes": 3,
     "verification_votes": 3,
@@ -56,7 +56,7 @@ SEVERAL: dict[str, Any] = {
 
 
 def identified(world: World) -> tuple[Identity, Identity]:
-    """The two workers with their accounts: the known one, and the provisional one."""
+    """Return the two workers with their accounts: the known one, and the provisional one."""
     values = []
     for number, external_id in ((KNOWN, "60a1"), (PROVISIONAL, "")):
         worker = Worker.objects.get(pk=world.workers[number])
@@ -75,7 +75,7 @@ def join(known: Identity, provisional: Identity) -> None:
 
 
 def anything(world: World, rng: Random, worker: int) -> None:
-    """A worker takes something and answers it, rightly or not, reports it, gives it back or keeps it."""
+    """Let a worker take something and answer it, correctly or not, report it, return it or keep it."""
     result = world.take(worker, rng.choice(q.QUESTIONS))
     if not isinstance(result, Lease):
         return
@@ -142,7 +142,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
             row.image_id == image.pk and row.withdrawn and not before[row.pk].withdrawn
             for row in after.values()
         )
-        # What is stored is what the answers fold to, and folding them again changes nothing.
+        # The stored state equals the fold of the answers, and folding again changes nothing.
         stored = dict(image.state)
         image_state.refold_image(image.pk)
         image.refresh_from_db()
@@ -150,7 +150,7 @@ def test_whatever_both_did_they_are_one_worker_afterwards(seed: int):
     assert seed % 3 == 2 or twice, "nothing was answered twice: this seed shows little"
     for item in TrustState.objects.filter(campaign=world.campaign):
         assert worker_trust.trust_from_row(item) == trust_replay.replay_row(item)
-    # The work goes on to its end, and what was set aside stays void when a researcher restores somebody.
+    # The work continues to its end, and void answers stay void when a researcher reinstates somebody.
     world.workers[PROVISIONAL:] = [
         world.workers[2],
         *(Worker.objects.create(pseudonym=f"n{i}").pk for i in (1, 2, 3)),
@@ -177,7 +177,7 @@ def test_of_two_answers_to_one_question_the_later_one_is_withdrawn_and_both_are_
         (world.workers[KNOWN], 0, "submitted"),
         (world.workers[KNOWN], 1, "submitted"),
     }
-    # The place that it had is somebody else's now.
+    # Another worker now has its vote.
     task = Task.objects.get(key=first.key)
     assert (task.live, task.needed) == (1, 2) or task.live < task.needed
 

@@ -1,4 +1,4 @@
-"""Workers of Mechanical Turk: a framed page that needs no cookie, and the tasks in a window of their own."""
+"""Workers of Mechanical Turk: a framed page without cookies, and the tasks in a separate window."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def way_of(page: Any) -> str:
 
 
 def window(page: Any) -> Client:
-    """The window that the framed page opens."""
+    """Return the window that the framed page opens."""
     client = Client()
     assert client.get(way_of(page)).status_code == 302
     return client
 
 
 def worked(work: World, answers: int = 1) -> Client:
-    """A worker at their window, who has agreed and answered."""
+    """Return a worker's window, after consent and answers."""
     client = window(Client().get(turk_address()))
     press(client, reverse("task_consent", args=["quay"]), "I agree")
     work.workers.append(Visit.objects.get().identity.worker_id)

@@ -1,4 +1,4 @@
-"""Participants of Prolific: they come by an address, work, and go back with a code."""
+"""Participants of Prolific: they arrive with an address, work, and return with a code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db
 BACK = "Back to Prolific, with the code"
 
 
-# Coming in
+# Arrival
 
 
 def test_a_participant_is_a_worker_under_a_pseudonym(work: World):
@@ -147,7 +147,7 @@ def test_from_whom_the_role_was_taken_it_stays_taken(work: World):
     assert not account.roles.exists()
 
 
-# Working and going back
+# Working and returning
 
 
 def test_a_visitor_sees_only_the_campaign_they_came_for(work: World):
@@ -235,7 +235,7 @@ def test_who_found_nothing_at_all_gets_the_other_code(work: World):
 
 
 def suspend(kinds: Any = q.QUESTIONS) -> None:
-    """The visitor is suspended from these kinds."""
+    """Suspend the visitor from these kinds."""
     campaign = Campaign.objects.get(name="quay")
     for kind in kinds:
         trust = settings_of(campaign.settings).trust
@@ -272,7 +272,7 @@ def test_who_failed_the_test_may_take_it_again_or_go_back():
     platform.prolific_study(world)
     client = come()
     world.workers.append(visit().identity.worker_id)
-    # Of what else is open they are taken off: without items for its test it would be open to them.
+    # They are removed from all other open kinds: without items for its test a kind would be open to them.
     for kind in q.QUESTIONS[1:]:
         worker_status.suspend_worker(campaign=world.campaign, worker=world.workers[-1], kind=kind)
     assert platform_visits.visit_progress(visit()).state == platform_visits.WORKING

@@ -1,4 +1,4 @@
-"""What Prolific tells of submissions, and how researchers set up its studies."""
+"""Prolific's reports on submissions, and how researchers set up its studies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.web.staff import press, words
 pytestmark = pytest.mark.django_db
 
 
-# What Prolific tells
+# Prolific's reports
 
 
 @pytest.mark.parametrize("status", platform_visits.ENDED)

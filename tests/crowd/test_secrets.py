@@ -1,4 +1,4 @@
-"""What lets people in leaves no trace where others read: logs, the table of sessions."""
+"""Secrets of access leave no trace in logs or in the table of sessions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_code_with_which_one_comes_back_is_shown_and_is_readable_in_no_table
     code = next(word for word in page.split() if word.count("-") == 3)
     assert Client().login(username=name, password=code)
     assert code not in str(Session.objects.get(pk=stored_key(client.session.session_key)).get_decoded())
-    # With half of it, nobody has anything.
+    # Half of it is useless.
     del client.cookies["return-code"]
     assert client.get(reverse("invite_begun"))["Location"] == reverse("tasks")
 
@@ -176,7 +176,7 @@ def test_no_page_that_asks_for_a_sign_in_is_kept(tmp_path: Path) -> None:
 
 
 def ways_in() -> list[str]:
-    """Every address of ours that holds what lets its reader in, made with the secret SESAME."""
+    """Return every address that contains a secret of access, made with the secret SESAME."""
     names, left = [], [("/", pattern) for pattern in get_resolver().url_patterns]
     while left:
         before, pattern = left.pop()

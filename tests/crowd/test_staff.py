@@ -1,4 +1,4 @@
-"""The first account, roles granted and taken, and people who are invited to be staff."""
+"""The first account, roles granted and revoked, and invitations of staff."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_the_page_of_roles_shows_all_of_them_page_by_page_and_finds_one(
     assert "bob-0@example.org" not in every("waiting", ""), "its sender is no admin"
 
 
-# People who are invited
+# Invitations
 
 
 def test_an_invitation_is_for_one_person_once(admin: Client, quay: Corpus, settings: Any):

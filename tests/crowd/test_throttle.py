@@ -1,4 +1,4 @@
-"""How often something may be tried."""
+"""Limits on the number of attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visitor of a platform gets beyond what their study asked for: nothing, by page and by program."""
+"""A platform's visitor gets nothing outside their study, on pages or by API."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_an_answer_that_was_under_way_when_the_visit_ended_is_stored_and_brings_
     mine = work.held(-1)
     work.workers.pop()
     if over is end:
-        # Another page of theirs answered and went back meanwhile.
+        # Another of their pages answered and returned meanwhile.
         Visit.objects.update(outcome=Visit.COMPLETE, ended_at=visit().begun_at)
         leases.return_lease(worker=visit().identity.worker_id, assignment=mine.id)
     else:
@@ -128,7 +128,7 @@ def test_who_comes_by_a_second_submission_may_have_what_that_one_asks_for(work: 
     fill(client, work)
     assert take(client)["nothing"] == "done"
     come(submission=SECOND, client=client)
-    # The first one's end says nothing of the second.
+    # The first one's end does not affect the second.
     report_state("REJECTED", FIRST)
     mine = take(client)["id"]
     assert "id" in answered(client, mine)[1]["next"]

@@ -1,4 +1,4 @@
-"""The evaluation's half of the demonstration: stopped and begun again, and left alone once it stands."""
+"""The evaluation's part of the demonstration: interrupted and resumed, and unchanged once it is complete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stopped(Exception):
 
 
 class Calls:
-    """Runs commands and keeps their names; dies in place of the nth one that is called `last`."""
+    """Runs commands and records their names; dies in place of the nth call of `last`."""
 
     def __init__(self, last: str = "", nth: int = 1) -> None:
         self.commands: list[str] = []
@@ -47,13 +47,13 @@ def folder(tmp_path: Path, settings) -> Path:
 
 
 def paint(folder: Path, images: int) -> None:
-    """The sample corpus in small, a third of it in each split."""
+    """Paint a small sample corpus, a third of it in each split."""
     created = enumerate(sample_records(images, seed=1, out=folder / "images"))
     records = (replace(record, split=SPLITS[number % 3]) for number, record in created)
     import_records(name=NAMES.corpus, records=records, format="jsonl", source="painted")
 
 
-@pytest.mark.slow  # by default batches and jobs go on, in `evaluation/database` and `jobs`
+@pytest.mark.slow  # the default run resumes batches and jobs, in `evaluation/database` and `jobs`
 def test_what_was_killed_goes_on_and_what_stands_is_not_made_again(db: None, folder: Path) -> None:
     paint(folder, 3 * LEAST_IMAGES)
     with pytest.raises(Stopped):
@@ -81,7 +81,7 @@ def test_a_corpus_with_few_images_is_left_alone(db: None, folder: Path) -> None:
 
 
 def record(name: str, *captions: str) -> ImageRecord:
-    """An image whose captions' capitalised words are its mentions, each of a chain of its own."""
+    """Return an image whose captions' capitalised words are its mentions, each in a chain of its own."""
     mentions = [
         Mention(number, index, index + 1, (word.lower(),), ("other",))
         for number, caption in enumerate(captions)
@@ -103,5 +103,5 @@ def test_a_caption_describes_where_all_its_things_but_one_are() -> None:
     )
     assert result.captions == ("a.jpg#0", "a.jpg#1", "b.jpg#0", "b.jpg#1", "c.jpg#0", "c.jpg#1")
     fits = [["-x"[int(fit)] for fit in row] for row in result.fits]
-    # Two of three things are enough; one thing alone, or none, describes nothing but its own picture.
+    # Two of three things are enough; one thing or none describes only its own picture.
     assert ["".join(row) for row in fits] == ["xxx---", "x-xx--", "x---xx"]

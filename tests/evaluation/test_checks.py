@@ -1,4 +1,4 @@
-"""`manage.py check` names what an entry of evaluation's registries lacks; measures have their own test."""
+"""`manage.py check` reports incomplete entries of evaluation's registries; measures have their own test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from phrasebox.registry import Registry
 from phrasebox.relevance.grades import GRADED_RULES
 from phrasebox.relevance.qrels import MAJORITY, RELEVANCE_RULES
 
-#: The registries that `registered` may write into.
+#: The registries that `registered` may change.
 REGISTRIES: tuple[Registry[Any], ...] = (
     *(
         FIGURE_DRAWERS,
@@ -44,7 +44,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
 
 @pytest.fixture(autouse=True)
 def restored_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a test changes in a registry is as it was afterwards."""
+    """Restore the registries after a test."""
     for registry in REGISTRIES:
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))
 

@@ -44,7 +44,7 @@ def test_the_interval_of_a_share_is_that_of_a_binomial():
     assert result.value == 0.3
     assert (result.low, result.high) == pytest.approx(proportion_confint(300, 1000, method="wilson"))
     assert (result.kind, result.clusters, result.resamples, result.remark) == ("Wilson", 1000, 0, "")
-    # Where there are many, the bootstrap comes to the same.
+    # For many, the bootstrap gives the same.
     drawn = figure_interval(values, Bootstrap(range(1000), 2000))
     assert (drawn.low, drawn.high) == pytest.approx((result.low, result.high), abs=0.004)
     assert drawn.kind == "bootstrap"

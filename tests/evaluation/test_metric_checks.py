@@ -1,4 +1,4 @@
-"""`manage.py check` names what a measure lacks, one part at a time, and how to mend it."""
+"""`manage.py check` names each missing part of a measure, and how to add it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def checked() -> list[Error]:
-    """What the check says, once measures are loaded as they are when Django starts."""
+    """Return the errors of the check, with measures loaded as at Django's start."""
     METRIC_FOLDERS.load()
     return list(lacking_measures())
 

@@ -1,4 +1,4 @@
-"""Cases without output: the words for what becomes of them, and the refusal."""
+"""Cases without output: the names of their treatments, and the refusal."""
 
 from __future__ import annotations
 

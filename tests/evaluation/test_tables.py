@@ -1,4 +1,5 @@
-"""Tables of figures in every layout: rounding, absent figures, marks, and characters that LaTeX reads."""
+"""Tables of figures in every layout: rounding, missing figures, marks, and characters with a meaning in
+LaTeX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives: what is inside comes out below one folder, or nothing does."""
+"""Archives: everything is unpacked below one folder, or nothing is."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PACKS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def make(path: Path, entries: Mapping[str, bytes]) -> Path:
-    """An archive of the kind that its name says."""
+    """Make an archive of the kind that its name says."""
     return make_zip(path, entries) if path.suffix == ".zip" else make_tar(path, entries, PACKS[path.name])
 
 
@@ -66,7 +66,7 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
 
 
 def error_text(path: Path, workdir: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> str:
-    """Why `path` is refused; nothing may be left of it."""
+    """Return why `path` is refused; check that nothing of it is left."""
     before = sorted(workdir.parent.rglob("*"))
     with pytest.raises(FormatError) as caught:
         with unpacked_source(path, workdir=workdir, limits=limits):

@@ -1,4 +1,4 @@
-"""`manage.py check` names what a corpus format lacks, one part at a time, and how to mend it."""
+"""`manage.py check` names each missing part of a corpus format, and how to add it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def checked() -> list[CheckMessage]:
-    """What the check says, once formats are loaded as they are with FORMATS."""
+    """Return the messages of the check, with formats loaded as by FORMATS."""
     FORMAT_FOLDERS.load()
     return corpus_formats(None)
 

@@ -1,4 +1,4 @@
-"""Flickr30k Entities on disk: the notation of sentences, the folder, byte for byte."""
+"""Flickr30k Entities on disk: the notation of sentences, the folder, exact bytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def tree(folder: Path, *below: str) -> dict[str, bytes]:
 
 
 def corpus(folder: Path, **files: str) -> Path:
-    """A folder with one image `a`, or with the given sentences by id."""
+    """Write a folder with one image `a`, or with the given sentences by id."""
     for id, text in (files or {"a": SENTENCE}).items():
         put(folder / "Sentences" / f"{id}.txt", text)
     return folder
@@ -225,7 +225,7 @@ def test_a_folder_without_sentences_is_refused(tmp_path):
 
 
 def record(text: str, *mentions: tuple[str, int, int], split: str = "") -> ImageRecord:
-    """An image with one caption and the mentions (chain, start, end) in it."""
+    """Return an image with one caption and the mentions (chain, start, end) in it."""
     caption_record = CaptionRecord(text)
     chains = tuple(
         Chain(id, (Mention(0, start, end, caption_record.words[start:end], ("other",)),))

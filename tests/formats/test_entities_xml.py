@@ -1,4 +1,4 @@
-"""The annotation files of Flickr30k Entities: canonical on writing, wary on reading."""
+"""The annotation files of Flickr30k Entities: canonical output, strict reading."""
 
 from __future__ import annotations
 

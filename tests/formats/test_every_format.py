@@ -1,4 +1,4 @@
-"""What holds for all formats alike: found by name, wary of their source, and of bounded memory."""
+"""Properties of all formats: registered by name, strict with their source, and bounded in memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FILES = {
 
 
 def corpus(size: int) -> Iterator[ImageRecord]:
-    """Images of five captions with a mention and a box each: about 6 KB apiece in memory."""
+    """Yield images of five captions with a mention and a box each: about 6 KB each in memory."""
     for n in range(size):
         caption_records = tuple(
             CaptionRecord(f"A dog number {n} runs over the wide green field , turn {k} .") for k in range(5)
@@ -91,7 +91,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, key):
     ends = {0, len(content)} | {at for at, byte in enumerate(content) if byte == ord("\n")}
     for cut in {*range(1, len(content), sized(37, 11)), len(content) - 1}:
         if key == "jsonl" and {cut, cut - 1} & ends:
-            continue  # whole lines are a whole file
+            continue  # whole lines are a valid file
         error_of(key, put(tmp_path / FILES[key], content[:cut]))
 
 
@@ -110,9 +110,9 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path, key, monkeypatch):
         assert sum(1 for _ in entry.read(tmp_path / str(size))) == size
 
     def per_image(act: Callable[[int], None]) -> float:
-        """Bytes by which the peak grows with each further image; a record is about 6,000."""
+        """Return the bytes by which the peak grows with each further image; a record has about 6,000."""
         peaks = []
-        for size in sizes:  # the first pays for what is made once, such as imported modules
+        for size in sizes:  # the first one also pays for things made once, such as imported modules
             tracemalloc.start()
             act(size)
             peaks.append(tracemalloc.get_traced_memory()[1])
@@ -120,8 +120,8 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path, key, monkeypatch):
         return (peaks[2] - peaks[1]) / (sizes[2] - sizes[1])
 
     def grows(act: Callable[[int], None]) -> bool:
-        """Whether it does each time: what else the process does is counted too, but happens once."""
-        # An id is kept, to tell duplicates; what else is left is noise of caches.
+        """Return whether it grows each time: other allocations of the process count too, but happen once."""
+        # Ids are kept, to detect duplicates; the rest is noise of caches.
         return all(per_image(act) >= 600 for _ in range(3))
 
     assert not grows(write)

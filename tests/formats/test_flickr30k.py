@@ -1,4 +1,4 @@
-"""Flickr30k JSON: captions under a file name, with a picture's path among them."""
+"""Flickr30k JSON: captions under a file name, and a picture's path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`name.jpg#k<TAB>caption`, and what is found in the wild under that name."""
+"""`name.jpg#k<TAB>caption`, and common variants of it."""
 
 from __future__ import annotations
 

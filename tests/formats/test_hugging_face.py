@@ -1,4 +1,4 @@
-"""Hugging Face: what `datasets` and the hub find in the shards and in the card."""
+"""Hugging Face: how `datasets` and the hub read the shards and the card."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def write(records: Any, folder: Path) -> Written:
 
 
 def front(folder: Path) -> Any:
-    """The front matter of the card."""
+    """Return the front matter of the card."""
     _, matter, text = (folder / "README.md").read_text().split("---\n", 2)
     assert text == "\n# Datasheet\n"
     return yaml.safe_load(matter)

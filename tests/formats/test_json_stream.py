@@ -1,4 +1,4 @@
-"""JSON that stops being JSON is told with its line and byte, however large the file is."""
+"""Invalid JSON is reported with its line and byte, however large the file is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our JSON lines: everything there, and nothing else."""
+"""Our JSON lines: all fields, and no others."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_an_empty_layer_is_not_the_same_as_none(tmp_path):
 
 
 def changed(path: str, value: object) -> dict[str, object]:
-    """ROW with the entry at `path` ("layer.chains.0.id") replaced."""
+    """Return ROW with the entry at `path` ("layer.chains.0.id") replaced."""
     row = json.loads(json.dumps(ROW))
     *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
     at = row

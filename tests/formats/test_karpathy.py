@@ -1,4 +1,4 @@
-"""Karpathy's dataset JSON: splits, sentences raw and cut."""
+"""Karpathy's dataset JSON: splits, raw and tokenized sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes of other tools: read as they export them, made a layer, and written so that they read back."""
+"""Boxes of other tools: their exports become a layer, and written layers can be read again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from phrasebox.text_files import FormatError
 from tests.formats import records as make
 from tests.formats.reading import put
 
-#: As CVAT 2 writes a job of two pictures.
+#: A job of two pictures as written by CVAT 2.
 CVAT = """<?xml version="1.0" encoding="utf-8"?>
 <annotations>
   <version>1.1</version>
@@ -60,7 +60,7 @@ CVAT = """<?xml version="1.0" encoding="utf-8"?>
 
 
 def result(kind: str, id: str, **value: Any) -> dict[str, Any]:
-    """A part of an annotation of Label Studio, of a picture of 200 x 100."""
+    """Return a part of an annotation of Label Studio, of a picture of 200 x 100."""
     size = {"original_width": 200, "original_height": 100, "image_rotation": 0}
     return {
         "id": id,
@@ -73,7 +73,7 @@ def result(kind: str, id: str, **value: Any) -> dict[str, Any]:
     }
 
 
-#: As Label Studio 1.x exports JSON: an uploaded picture, a local file, and one that was skipped.
+#: JSON as exported by Label Studio 1.x: an uploaded picture, a local file, and a skipped one.
 LABEL_STUDIO = [
     {
         "id": 1,
@@ -117,7 +117,7 @@ def read(key: str, path: Path) -> list[SourceImage]:
 
 
 def counted(key: str, path: Path) -> tuple[list[SourceImage], dict[str, int]]:
-    """The images of a source, and what it passes over."""
+    """Return the images of a source, and what it skips."""
     with counted_by(tally := Tally()):
         images = read(key, path)
     sheet = tally.sheet()
@@ -138,7 +138,7 @@ def test_cvat_is_read_with_its_phrases_and_counts_what_a_layer_cannot_hold(tmp_p
     assert first.names == ((FILE, "beach/a.jpg"),) and second.names == ((FILE, "b.jpg"),)
     assert (second.width, second.height, second.boxes) == (64, 48, ())
     assert left == {
-        balance.ATTRIBUTES: 2,  # the breed, and that the man is hidden in part
+        balance.ATTRIBUTES: 2,  # the breed, and that the man is partly hidden
         balance.GROUPS: 1,
         balance.ROTATIONS: 1,
         balance.OUTLINES: 1,
@@ -203,7 +203,7 @@ def test_coco_instances_name_images_by_file_and_by_the_id_in_it(tmp_path: Path):
     file = put(tmp_path / "instances_val2014.json", json.dumps(INSTANCES))
     (first, second), left = counted("coco", file)
     assert first.names == ((FILE, "COCO_val2014_000000000009.jpg"), (SOURCE, "9"))
-    assert second.names == ((FILE, "mine.jpg"),)  # 2 counts what the file lists
+    assert second.names == ((FILE, "mine.jpg"),)  # 2 is the number of listed files
     assert left == {balance.CROWDS: 1, balance.OUTLINES: 1}
     layer, excluded = converted(first)
     assert layer.objects == (LayerObject(("1",), Box(46, 6, 50, 10)),)
@@ -224,7 +224,7 @@ def test_the_expressions_of_refcoco_stand_with_their_boxes(tmp_path: Path):
     assert left == {balance.REFERENCE_SPLITS: 3, MENTIONS: 1}
     captions = [CaptionRecord("A dog runs ."), CaptionRecord("the dog")]
     (chain,) = converted(image, captions)[0].chains
-    # What is a caption is a mention of it, whatever its case and its full stop.
+    # A label equal to a caption is a mention of it, whatever its case and its full stop.
     assert chain == Chain("1", (Mention(1, 0, 2, ("the", "dog"), ("other",)),), "dog", ("left one",))
 
 
@@ -299,7 +299,7 @@ def test_visual_genome_is_read_with_and_without_the_data_of_its_images(tmp_path:
     put(tmp_path / "region_descriptions.json", json.dumps([{"id": 61, "regions": regions}]))
     (image,) = read("visual_genome", tmp_path)
     assert (image.names, image.width) == (((FILE, "61.jpg"),), 0)
-    # Two boxes have the phrase: it is nobody's caption.
+    # Two boxes have the phrase: it is no label of either.
     chains = converted(image, [CaptionRecord("a red car")])[0].chains
     assert chains == (Chain("1", (), "", ("a red car",)), Chain("2", (), "", ("a red car",)))
     data = [{"image_id": 61, "width": 80, "height": 60, "coco_id": 42, "flickr_id": None}]
@@ -335,7 +335,7 @@ words = st.text("aé日 &<\"'", min_size=1, max_size=6).map(lambda text: " ".joi
 
 @st.composite
 def labelled_layers(draw: st.DrawFn) -> LayerRecord:
-    """A layer as it comes from another tool: a label for each chain, some phrases, boxes of one or two."""
+    """Draw a layer as from another tool: a label for each chain, some phrases, boxes of one or two."""
     chains = [
         Chain(id, (), draw(words), tuple(draw(st.lists(words, max_size=2, unique=True))))
         for id in draw(st.lists(st.sampled_from(["1", "2", "a:b", "90"]), unique=True, min_size=1))

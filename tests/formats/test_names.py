@@ -1,4 +1,4 @@
-"""Ids follow from file names, and no name leads anywhere."""
+"""Ids are derived from file names, and no name can leave the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One image has one name, however a source, its lists and the disk spell it; two images stay two."""
+"""One image has one name, however a source, its lists and the disk spell it; two images remain two."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.formats import FORMATS
 from annotation.formats.base import problems_reported_to
-from annotation.protocol.terms import ImageRecord
+from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.text_files import FormatError
 
 STEMS = st.sampled_from(["a", "café 1", "b.c", "1"])
@@ -49,6 +51,32 @@ FILES = {
 }
 
 
+def as_rows(names: list[str]) -> str:
+    rows = (
+        {"id": f"id {n}", "filename": name, "captions": [{"text": "A dog"}]} for n, name in enumerate(names)
+    )
+    return "\n".join(map(json.dumps, rows))
+
+
+#: Formats whose images have an id of their own, or lie in a folder with their captions.
+MORE_FILES = {
+    "jsonl": ("corpus.jsonl", as_rows),
+    "jsonl, metadata": (
+        "metadata.jsonl",
+        lambda names: "\n".join(json.dumps({"file_name": name, "text": "A dog"}) for name in names),
+    ),
+}
+
+
+def write_parquet(names: list[str], folder: Path) -> None:
+    captions = (CaptionRecord("A dog"),)
+    rows = [ImageRecord(f"id {n}", f"{n}", captions) for n, _ in enumerate(names)]
+    FORMATS.get("parquet").write(rows, folder)
+    table = pq.read_table(folder / "images.parquet")
+    column = table.schema.get_field_index("filename")
+    pq.write_table(table.set_column(column, "filename", pa.array(names)), folder / "images.parquet")
+
+
 def read(format: str, folder: Path, images: Path | None = None) -> tuple[list[ImageRecord], list[str]]:
     problems: list[str] = []
     with problems_reported_to(lambda error: problems.append(str(error))):
@@ -61,7 +89,7 @@ def read(format: str, folder: Path, images: Path | None = None) -> tuple[list[Im
     return images_read, problems
 
 
-@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("format", [*FILES, *MORE_FILES, "parquet"])
 @settings(max_examples=40)
 @given(names=st.lists(NAMES, min_size=1, max_size=4, unique=True), spelling=st.data())
 def test_every_image_has_its_own_picture_or_is_refused(tmp_path_factory, format, names, spelling):
@@ -76,9 +104,12 @@ def test_every_image_has_its_own_picture_or_is_refused(tmp_path_factory, format,
         if not path.exists():
             path.write_text(name)
             on_disk[name] = path
-    file, text = FILES[format]
-    (folder / file).write_text(text(names))
-    records, problems = read(format, folder, images)
+    if format == "parquet":
+        write_parquet(names, folder)
+    else:
+        file, text = {**FILES, **MORE_FILES}[format]
+        (folder / file).write_text(text(names))
+    records, problems = read(format.partition(",")[0], folder, images)
     assert len({record.id for record in records}) == len(records)
     pictures = [record.picture for record in records if record.picture]
     assert len(set(pictures)) == len(pictures)

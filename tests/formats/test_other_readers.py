@@ -1,7 +1,7 @@
-"""What other people's tools find in our exports: the same, without a word of explanation.
+"""Other tools read the same data from our exports, without further explanation.
 
-The readers that are packages are used as their documentation says. Those that are scripts of a paper's
-authors (Flickr30k Entities, MDETR's evaluation on it) are rewritten from their known behaviour.
+The readers that are packages are used as documented. Those that are scripts of a paper's authors (Flickr30k
+Entities, MDETR's evaluation on it) are rewritten from their known behaviour.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SPLITS = ("train", "val", "test")
 
 
 def records(number: int = 260) -> Iterator[ImageRecord]:
-    """Images as they differ: with boxes, without an object, that nobody looked at, and with odd captions. The
-    first hundred, by which some readers tell the columns, are all alike."""
+    """Yield varied images: with boxes, without an object, unannotated, and with odd captions. The first
+    hundred, from which some readers infer the columns, are all alike."""
     for n in range(number):
         split, name = SPLITS[n % 3], f"im{n:04}"
         captions = (
@@ -93,7 +93,7 @@ ROW_READERS = [with_pandas, with_polars, with_duckdb, with_datasets]
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether a cell is empty, as the reader has it."""
+    """Return whether a cell is empty, in the reader's representation."""
     return value is None or value != value
 
 
@@ -196,7 +196,7 @@ def test_supervision_makes_detections_of_it(tmp_path: Path) -> None:
 
 
 def entities_phrases(file: Path) -> list[list[tuple[str, str, list[str]]]]:
-    """Of each sentence (chain, phrase, types), as the authors' script has them: words are split at single
+    """Return (chain, phrase, types) of each sentence, like the authors' script: words are split at single
     spaces; one that begins with a bracket opens a phrase, one that ends with a bracket closes it."""
     sentences = []
     for line in file.read_text(encoding="utf-8").split("\n"):
@@ -221,7 +221,8 @@ def entities_phrases(file: Path) -> list[list[tuple[str, str, list[str]]]]:
 
 
 def entities_boxes(file: Path) -> dict[str, Any]:
-    """Size, boxes by chain (from 0), and chains without a box; a missing element is an error, as there."""
+    """Return size, boxes by chain (from 0), and chains without a box; a missing element is an error, as
+    there."""
     root = ElementTree.parse(file).getroot()
     size = root.findall("size")[0]
     annotation: dict[str, Any] = {name: int(size.findall(name)[0].text or "") for name in ("width", "height")}

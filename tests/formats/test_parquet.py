@@ -1,4 +1,4 @@
-"""Parquet: what another tool finds in the tables."""
+"""Parquet: how another tool reads the tables."""
 
 from __future__ import annotations
 

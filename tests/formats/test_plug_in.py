@@ -1,7 +1,7 @@
-"""A corpus format from one folder under tests, with no other file: imported, offered and exported.
+"""A corpus format from one folder under tests, without other files: imported, listed and exported.
 
-`tests/plugged_in/caption_blocks` holds all of it, as CONTRIBUTING says ("Add a corpus format"). That
-`manage.py check` names each part that is missing is in `test_checks.py`.
+`tests/plugged_in/caption_blocks` contains all of it, as described in CONTRIBUTING ("Add a corpus format").
+`test_checks.py` tests that `manage.py check` names each missing part.
 """
 
 from __future__ import annotations

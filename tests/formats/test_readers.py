@@ -1,4 +1,4 @@
-"""Processes that read files of users: what they say, and what becomes of those that take too much."""
+"""Processes that read files of users: their results, and the end of those that use too much."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_six_gigabytes_are_mapped_where_a_reader_has_300_megabytes(file: Path):
     large = file.with_name("large.npy")
     with large.open("wb") as out:
         np.lib.format.write_array_header_1_0(out, {**header, "shape": (rows, 1024)})
-        out.truncate(out.tell() + rows * 4096)  # nothing of it is written
+        out.truncate(out.tell() + rows * 4096)  # none of it is written to disk
     assert read(read_there.shape_of, large) == (rows, 1024)
 
 

@@ -1,4 +1,4 @@
-"""What a format writes, it reads again: the same records; and import then export is the identity."""
+"""Each format reads the same records that it wrote; and import then export is the identity."""
 
 from __future__ import annotations
 

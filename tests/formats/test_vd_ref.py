@@ -1,4 +1,4 @@
-"""Clusters and boxes of another project's corpus come through the JSON lines unharmed."""
+"""Clusters and boxes of another project's corpus are preserved by the JSON lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def source(real_data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(source: Path, tmp_path_factory: pytest.TempPathFactory):
-    """The records that JSON lines give back, and the converter that fed them."""
+    """The records read from JSON lines, and the converter that wrote them."""
     out = tmp_path_factory.mktemp("vd_ref")
     converter = VdRef(source)
     FORMATS.get("jsonl").write(converter, out)
@@ -28,7 +28,8 @@ def imported(source: Path, tmp_path_factory: pytest.TempPathFactory):
 
 
 def counted_b_cubed(result: dict[str, int], gold: dict[str, int]) -> tuple[float, float]:
-    """Precision and recall sums by counting, for each mention, who else is with it (Bagga and Baldwin)."""
+    """Return sums of precision and recall, by counting for each mention who else is with it (Bagga and
+    Baldwin)."""
     precision = recall = 0.0
     for row in result.keys() & gold.keys():
         with_it = [another for another in result if result[another] == result[row]]
@@ -54,7 +55,7 @@ def test_round_tripped_clusters_score_as_an_independent_count_says(imported, sou
     ours, counted, mentions, in_gold = [0.0, 0.0], [0.0, 0.0], 0, 0
     for record, line in zip(records, source.read_text("utf-8").splitlines(), strict=True):
         dialogue = json.loads(line)
-        # A span in two clusters counts in each; in the first under its plain name.
+        # A span in two clusters counts in each; in the first one under its plain name.
         gold: dict[str, int] = {}
         for ref in dialogue["text_ref"]:
             name = f"{ref['sentence_id']}:{ref['start']}-{ref['end'] + 1}"
@@ -75,7 +76,7 @@ def test_round_tripped_clusters_score_as_an_independent_count_says(imported, sou
     assert in_gold == 8995 - 70
     assert ours == pytest.approx(counted, abs=1e-9)
     assert counted[0] / mentions == pytest.approx(1.0)
-    # What is missing of recall is the spans that were left out.
+    # The missing recall is that of the spans that were left out.
     assert counted[1] / in_gold == pytest.approx(0.99287, abs=5e-5)
 
 

@@ -1,4 +1,4 @@
-"""Every act that the code writes into the audit has words, and a group to find it by."""
+"""Every act that the code writes to the audit has a title, and a group for searching."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.services.stored import STORED_ROWS, remove_act
 from tests.house.product import REPOSITORY
 
 ROOMS = ("annotation", "evaluation", "config")
-#: Functions of other modules that write an act: the place of it among their arguments, None: by name alone.
+#: Functions of other modules that write an act: its position among their arguments, None: keyword only.
 _WRITERS = {
     "record": None,
     "note_addition": 0,
@@ -29,7 +29,7 @@ _WRITERS = {
 
 @cache
 def acts() -> dict[str, set[str]]:
-    """The acts of each room: what is given as `act`, by name or by its place in a function that takes one."""
+    """Return the acts of each package: the values of `act`, by keyword or by position."""
     result: dict[str, set[str]] = {room: set() for room in ROOMS}
     for room in ROOMS:
         for path in (REPOSITORY / room).rglob("*.py"):

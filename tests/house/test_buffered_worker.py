@@ -1,4 +1,4 @@
-"""The worker process of `serve`, within the tests: its loop runs in a thread, over an application of ours."""
+"""The worker process of `serve`, inside the tests: its loop runs in a thread, with a test application."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ THREADS = 2
 
 
 def echo(environ: dict[str, Any], start: Any) -> list[bytes]:
-    """Answers with what was asked for, and how many bytes the body had."""
+    """Respond with the request's line, and the number of bytes of the body."""
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     text = f"{environ['PATH_INFO']} {len(body)}".encode()
     start("200 OK", [("Content-Length", str(len(text)))])
@@ -35,7 +35,7 @@ def echo(environ: dict[str, Any], start: Any) -> list[bytes]:
 
 @contextlib.contextmanager
 def served(application: Callable[..., Any] = echo) -> Iterator[int]:
-    """The port of a worker that serves `application`."""
+    """Run a worker of `application`; yield its port."""
     config = Config()
     for name, value in {"threads": THREADS, "graceful_timeout": 5}.items():
         config.set(name, value)
@@ -58,7 +58,7 @@ def served(application: Callable[..., Any] = echo) -> Iterator[int]:
 
 @pytest.fixture(autouse=True)
 def accounts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is known yet."""
+    """No session belongs to an account yet."""
     monkeypatch.setattr(request_limits, "_accounts", type(request_limits._accounts)())
 
 
@@ -69,7 +69,7 @@ def connected(port: int, sent: bytes = b"") -> socket.socket:
 
 
 def all_of(client: socket.socket) -> bytes:
-    """What comes until the server ends the connection."""
+    """Return everything until the server closes the connection."""
     parts = []
     with contextlib.suppress(ConnectionResetError):
         while part := client.recv(2**16):
@@ -86,7 +86,7 @@ def ask(port: int, path: str = "/healthz", body: bytes | None = None, **headers:
 
 
 def known_senders(monkeypatch: pytest.MonkeyPatch) -> list[HttpRequest]:
-    """Only the session "known" is of an account; the heads for which that was asked."""
+    """Only the session "known" belongs to an account; return the requests for which that was checked."""
     lookups: list[HttpRequest] = []
 
     def sender_of(request: HttpRequest) -> int | None:
@@ -183,7 +183,7 @@ def test_a_client_that_reads_nothing_is_cut_off_and_holds_no_thread_for_longer(
         assert ended.wait(10)
         time.sleep(1.5)
         assert all(len(all_of(client)) < size for client in idle)
-        # One that reads gets all of it.
+        # A client that reads gets all of it.
         status, body = ask(port, "/large")
         assert (status, len(body)) == (200, size)
 
@@ -206,10 +206,10 @@ def test_of_a_body_that_is_too_large_for_its_sender_nothing_is_received(
         head += "Expect: 100-continue\r\n\r\n"
         with connected(port, head.encode()) as client:
             answer = all_of(client)
-        # The application saw an empty body: it refuses by what the head says.
+        # The application got an empty body: it refuses because of the head.
         assert b"100 Continue" not in answer and answer.endswith(b"/ 0") and b"Connection: close" in answer
         assert len(lookups) == 2
-        # Who waits for it is told to go on.
+        # A client that waits for it is told to continue.
         with connected(port, head.replace("any", "known").encode()) as client:
             assert client.recv(2**16) == b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -284,7 +284,7 @@ def test_connections_of_one_account_wait_for_each_other_and_nobody_waits_for_the
         return echo(environ, start)
 
     with served(application) as port, contextlib.ExitStack() as stack:
-        # Two sessions of one account, which are known from their first request on.
+        # Two sessions of one account, known from their first request on.
         for session in ("a1", "a2"):
             ask(port, "/tasks/", Cookie=f"session={session}")
         for number in range(16):
@@ -315,7 +315,7 @@ def test_who_computed_more_than_their_pace_waits_and_nobody_else(monkeypatch: py
     for start in order.due():
         start()
     assert started == ["1", "2", "1"]
-    # What was in debt is saved up again with time.
+    # The quota recovers with time.
     now[0] += 60
     take(busy)
     assert started == ["1", "2", "1", "1"]

@@ -38,7 +38,7 @@ Running = launcher.Process | subprocess.Popen[str]
 @pytest.fixture
 def worker(tmp_path: Path, redis_url: str) -> Iterator[Running]:
     with (tmp_path / "log").open("wb") as log:
-        # Nothing is loaded beforehand here: what `celery worker` does by itself is what is tried.
+        # Nothing is preloaded here: the test covers what `celery worker` does by itself.
         process = launcher.start(
             [*WORKER, "--hostname", "answering@here"],
             env=environment(tmp_path, {"REDIS_URL": redis_url}),
@@ -51,7 +51,7 @@ def worker(tmp_path: Path, redis_url: str) -> Iterator[Running]:
     process.wait(timeout=PATIENCE)
 
 
-@pytest.mark.slow  # by default the worker of Compose does, in `jobs/test_compose`
+@pytest.mark.slow  # the default run has the worker of Compose, in `jobs/test_compose`
 def test_a_worker_answers_a_ping(worker: Running, redis_url: str, tmp_path: Path) -> None:
     caller = Celery(broker=redis_url, set_as_current=False)
     deadline = time.monotonic() + PATIENCE
@@ -91,7 +91,7 @@ def test_periodic_work_goes_on_at_its_pace_after_the_clock_was_set_back(tmp_path
         beat.schedule[name] = entry
     assert 10 < beat.tick() <= 15
     assert all(entry.last_run_at <= app.now() for entry in beat.schedule.values())
-    # What is due soonest stands first, by the clock of now.
+    # The next due entry comes first, by the current clock.
     heap: Any = beat._heap
     assert len(heap) == 2 and all(event.time < time.time() + 30 for event in heap)
     beat.close()

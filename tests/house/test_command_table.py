@@ -1,4 +1,4 @@
-"""docs/commands.md: the commands that are no operation, and why; docs/operations.md: all operations."""
+"""docs/commands.md: the commands that are not operations, and why; docs/operations.md: all operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ APPS = ("annotation", "evaluation", "config")
 
 
 def listed() -> list[str]:
-    """The commands of the table."""
+    """Return the commands of the table."""
     text = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| \w", text, re.M)
     return [name for row in rows for name in re.findall(r"`(\w+)`", row)]

@@ -1,4 +1,4 @@
-"""What every command has in common."""
+"""Common properties of all commands."""
 
 from __future__ import annotations
 

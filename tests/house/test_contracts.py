@@ -1,4 +1,4 @@
-"""Who may know whom, as `make check` has it: each contract is broken once, to see that it can be."""
+"""The import contracts of `make check`: each contract is broken once, to check that it is enforced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-#: By default `make check` has the code as it stands linted.
+#: The default run has `make check`, which lints the current code.
 pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -18,7 +18,7 @@ PACKAGES = ("phrasebox", "config", "evaluation", "annotation", "models_core", "s
 Linted = dict[tuple[str, ...], tuple[int, str]]
 
 
-#: (contract, file of the intruder, its line): each of these is to break the contract.
+#: (contract, file with the violation, its line): each must break the contract.
 INTRUDERS = (
     ("apps", "annotation/intruder.py", "import evaluation.apps"),
     ("apps", "annotation/protocol/intruder.py", "import models_core.features.text"),
@@ -66,10 +66,10 @@ INTRUDERS = (
     ("evaluation", "evaluation/report_data/intruder.py", "import evaluation.reporting.document"),
     ("evaluation", "evaluation/room_without_a_place.py", ""),
 )
-#: A reader of words, whom the contract `apps` lets in.
+#: A reader of words, which the contract `apps` allows.
 READER = ("apps", "annotation/protocol/reader.py", "from models_core.features.text.wordnet import WordNet")
 
-#: Lints the code where it runs, once for each (contracts, file, line) that it is sent, with that line added.
+#: Lints the code in place, once for each (contracts, file, line) that it receives, with that line added.
 LINT = """
 import contextlib, io, json, pathlib, sys
 from importlinter.cli import lint_imports
@@ -94,7 +94,8 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def linted(tmp_path_factory: pytest.TempPathFactory) -> Linted:
-    """Status and words of import-linter by what was added: () for nothing. One process lints them all."""
+    """Return import-linter's status and output by what was added: () for nothing. One process lints them
+    all."""
     folder = tmp_path_factory.mktemp("copy")
     for package in PACKAGES:
         shutil.copytree(REPOSITORY / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))

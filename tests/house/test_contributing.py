@@ -1,8 +1,8 @@
-"""CONTRIBUTING's steps are carried out: what a step names is written, and the check asks for the rest.
+"""Follow CONTRIBUTING's steps: write what each step names, and check that the rest is reported as missing.
 
-The parts come from the examples under `tests/plugged_in`, into an empty folder of a package that settings
-could name. After each step `manage.py check` names the parts of the later steps and no other; after the last,
-none. That such a plug-in then works is shown where its kind is tested (`test_plug_in.py`).
+The parts come from the examples under `tests/plugged_in`, and go to an empty folder of a package that
+settings could name. After each step `manage.py check` names the parts of the later steps only; after the last
+step, none. `test_plug_in.py` of each kind tests that such a plug-in works.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ TEXT = (FOLDER.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def steps(heading: str) -> tuple[str, list[list[str]]]:
-    """The example's folder, and the parts of it that each numbered step of a section names at its start."""
+    """Return the example's folder, and the parts of it that each numbered step of a section names at its
+    start."""
     section = TEXT.split(f"## {heading}\n")[1].split("\n## ")[0]
     (example,) = re.findall(r"`tests/plugged_in/(\w+)`", section)
     there = {path.name for path in (FOLDER / example).iterdir()}
@@ -62,7 +63,7 @@ def measure_messages() -> list[CheckMessage]:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty package that all three settings name; what was registered from it is forgotten again."""
+    """An empty package that all three settings name; its registrations are removed afterwards."""
     folder = tmp_path / "written_here"
     folder.mkdir()
     (folder / "__init__.py").touch()
@@ -98,7 +99,7 @@ def test_the_steps_are_all_that_is_to_be_done(
     folder.mkdir()
     (folder / "__init__.py").touch()
     left = [name for names in named for name in names]
-    # The steps name all that the example has.
+    # The steps name everything in the example.
     assert {path.name for path in (FOLDER / example).iterdir()} - {*left} <= {"__init__.py", "__pycache__"}
     for names in named:
         assert names, "a step that writes nothing"
@@ -111,7 +112,7 @@ def test_the_steps_are_all_that_is_to_be_done(
 
 
 def write(part: Path, there: Path) -> None:
-    """What the example has, in another package."""
+    """Copy a part of the example to another package."""
     if part.is_dir():
         shutil.copytree(part, there)
     else:
@@ -119,13 +120,13 @@ def write(part: Path, there: Path) -> None:
 
 
 def _requested_parts(errors: list[CheckMessage], folder: Path) -> list[str]:
-    """The parts of the folder that the errors say to write."""
+    """Return the parts of the folder that the errors request."""
     matches = [re.findall(rf"{re.escape(str(folder))}/([\w.]+\w)", str(error.hint)) for error in errors]
     assert all(len(names) == 1 for names in matches), errors
     return [names[0] for names in matches]
 
 
-#: Says what a process knows of the examples, what the checks find, and what they had to import.
+#: Prints what a process knows of the examples, what the checks find, and what they had to import.
 PROBE = """
 import importlib, sys
 from django.core.management import call_command

@@ -11,7 +11,7 @@ import pytest
 from tests import launcher
 from tests.house.product import PATIENCE, REPOSITORY, environment, manage, migrated
 
-#: Reads before it writes: under SQLite's own default two of these at once end in "database is locked".
+#: Reads before it writes: with SQLite's default, two of these at once end in "database is locked".
 READ_THEN_WRITE = """
 import time
 from django.db import transaction
@@ -35,7 +35,7 @@ with connection.cursor() as cursor:
     assert done.stdout == "['wal', 1, 20000, 1]\n", done.stderr
 
 
-@pytest.mark.slow  # by default eight processes do, in `rehearsal/test_chaos`
+@pytest.mark.slow  # the default run has eight processes, in `rehearsal/test_chaos`
 def test_processes_that_read_and_then_write_wait_for_each_other(tmp_path: Path) -> None:
     migrated(tmp_path)
     command = [sys.executable, str(REPOSITORY / "manage.py"), "shell", "--no-imports", "-c", READ_THEN_WRITE]

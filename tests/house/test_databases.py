@@ -1,4 +1,4 @@
-"""The two databases: every test runs on one, and what is for one alone runs on that."""
+"""The two databases: every test runs on one, and tests of only one run on that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing stands in the product that nothing in the product names."""
+"""Every name that the product defines is used in the product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotation.api.rest.endpoints import endpoints
 from tests.conftest import REPOSITORY
 
 PACKAGES = ("annotation", "evaluation", "models_core", "phrasebox", "scenes", "studies")
-#: What no line of ours names, and why it stands there all the same.
+#: Names that our code does not use, and why they are kept.
 NAMED_BY_NOBODY = {
     **dict.fromkeys(
         ("AnnotationConfig", "EvaluationConfig", "Command", "app_name"),
@@ -70,7 +70,7 @@ NAMED_BY_NOBODY = {
 
 
 def named(tree: ast.Module) -> Iterator[str]:
-    """The names that a module makes use of, those in strings that name things included."""
+    """Yield the names that a module uses, including those in strings that name things."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
@@ -80,7 +80,7 @@ def named(tree: ast.Module) -> Iterator[str]:
 
 
 def defined(tree: ast.Module) -> Iterator[str]:
-    """Functions, classes and methods, and the names at a module's top; dunder names are Python's."""
+    """Yield functions, classes and methods, and the names at a module's top, without dunder names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
@@ -99,7 +99,8 @@ def product() -> Iterator[Path]:
 
 
 def dead(modules: dict[str, str], templates: str = "") -> set[str]:
-    """Names that modules (name -> source) define and nothing names; settings of `config` are Django's."""
+    """Return names that modules (name -> source) define and nothing uses; settings of `config` are
+    Django's."""
     trees = {name: ast.parse(source) for name, source in modules.items()}
     uses = {use for tree in trees.values() for use in named(tree)}
     uses |= set(re.findall(r"\w+", templates))

@@ -1,6 +1,6 @@
-"""What production is started from: containers that may do little, and a proxy that tells little.
+"""Production's configuration: containers with few rights, and a proxy that logs little.
 
-Read as text, for want of a container engine; nginx's own reading of its file was tried by hand.
+Checked as text, without a container engine; nginx's parsing of its file was tested by hand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SERVICES = dict(re.findall(r"^  (\w+):\n((?:    .*\n|\n)+)", COMPOSE.partition("
 
 
 def anchor(name: str) -> str:
-    """What is said once and merged into several services."""
+    """Return what is defined once and merged into several services."""
     match = re.search(rf"^x-{name}: &{name}\n((?:  .*\n)+)", COMPOSE, re.M)
     assert match
     return match[1]
@@ -28,7 +28,7 @@ def anchor(name: str) -> str:
 def test_images_are_named_by_their_exact_version() -> None:
     named = re.findall(r"^\s+image: (\S+)", COMPOSE, re.M)
     named += re.findall(r"^FROM (\S+)", (REPOSITORY / "Dockerfile").read_text(), re.M)
-    others = [image for image in named if image != "phrasebox"]  # which is built here
+    others = [image for image in named if image != "phrasebox"]  # it is built here
     assert len(set(others)) == 4
     for image in others:
         assert re.search(r":\d+\.\d+(\.\d+)?-", image), image
@@ -41,7 +41,7 @@ def test_a_container_can_change_nothing_and_get_no_rights(name: str) -> None:
     assert "<<: *confined" in anchor("product")
     assert {"cap_drop: [ALL]", "read_only: true"} <= set(map(str.strip, anchor("confined").splitlines()))
     assert "no-new-privileges:true" in anchor("confined")
-    # A key of the service's own takes the place of the one that is merged.
+    # A service's own key would replace the merged one.
     assert not re.search(r"^    (cap_drop|read_only|security_opt|privileged):", SERVICES[name], re.M)
 
 
@@ -74,7 +74,7 @@ def test_the_proxy_logs_no_address_that_lets_its_reader_in(requested: str, logge
 
 
 def settings_of(requested: str) -> str:
-    """What the proxy logs of an address."""
+    """Return what the proxy logs of an address."""
     result = re.search(r"map \$request_uri \$told_uri \{(.*?)\n\}", PROXY, re.S)
     assert result
     for pattern, stored in re.findall(r'"~(\S+)"\s+(\S+);', result[1]):
@@ -111,7 +111,7 @@ def test_what_is_secret_beside_the_code_stays_out_of_images_and_commits(name: st
 def test_nothing_else_of_the_proxys_log_holds_an_address() -> None:
     format = re.search(r"log_format (\w+) (.*?);", PROXY, re.S)
     assert format
-    # $request and $http_referer would hold it whole.
+    # $request and $http_referer would contain it completely.
     assert not {"$request", "$request_uri", "$args", "$uri", "$http_referer"} & set(
         re.findall(r"\$\w+", format[2])
     )

@@ -1,4 +1,4 @@
-"""Docs can be walked: every page is in the index and leads back to it, and no link leads nowhere."""
+"""Links of the docs: every page is in the index and links back to it, and no link is broken."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.house.product import REPOSITORY
 INDEX = REPOSITORY / "docs" / "index.md"
 OTHERS = [page for page in sorted(INDEX.parent.glob("*.md")) if page != INDEX]
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", INDEX, *OTHERS]
-#: Lines that the README may have at most, so that it is read to its end.
+#: Maximum number of lines of the README, so that it is read to its end.
 LONGEST_README = 120
 
 _FENCE = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.M | re.S)
@@ -22,21 +22,21 @@ _CODE = re.compile(r"(`+).+?\1")
 _LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*\]\(([^()\s]+)\)|!\[[^\]]*\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.M)
 _TOP = "annotation|evaluation|models_core|config|phrasebox|scenes|studies|tests|templates|static"
-#: A file, a folder or a module of the product; a part in capitals stands for a name.
+#: A file, a folder or a module of the product; a part in capitals is a placeholder.
 _CODE_PATH = re.compile(rf"`((?:{_TOP})(?:[./][\w-]+)+)/?`")
-#: A name that stands for any, and a file of data.
+#: A placeholder, and a file of data.
 _VARIABLE = re.compile(r"\b[A-Z]{2,}\b|\.sqlite3$")
 _NAME_IN_CODE = re.compile(rf"`([\w.]+)` in `((?:{_TOP})(?:[./][\w-]+)+)`")
 
 
 def links(text: str) -> Iterator[str]:
-    """Where the links and pictures of a page lead; examples of code have none."""
+    """Yield the targets of a page's links and pictures, outside examples of code."""
     for match in _LINK.finditer(_CODE.sub("code", _FENCE.sub("", text))):
         yield match[1] or match[2]
 
 
 def anchors(text: str) -> set[str]:
-    """The names under which GitHub links a page's headings."""
+    """Return the anchors that GitHub makes of a page's headings."""
     names: list[str] = []
     for heading in _HEADING.findall(_FENCE.sub("", text)):
         plain_value = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
@@ -48,7 +48,7 @@ def anchors(text: str) -> set[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """The relative links of a page that lead to no file, or to no heading of it."""
+    """Return a page's relative links without a file, or without a heading in it."""
     invalid = []
     for link in links(page.read_text(encoding="utf-8")):
         if re.match(r"[a-z]+:", link):
@@ -61,7 +61,7 @@ def broken(page: Path) -> list[str]:
 
 
 def exists(path: str) -> bool:
-    """Whether a path, a module, or a name in a module (`package.module.name`) is in the product."""
+    """Return whether a path, a module, or a name in a module (`package.module.name`) is in the product."""
     if "/" in path or "." not in path:
         return (REPOSITORY / path).exists()
     *folders, name = path.split(".")
@@ -73,7 +73,7 @@ def exists(path: str) -> bool:
 
 
 def missing_code(text: str) -> list[str]:
-    """The paths, modules and names of code in a text that do not exist."""
+    """Return the paths, modules and names of code in a text that do not exist."""
     missing = [path for path in _CODE_PATH.findall(text) if not (_VARIABLE.search(path) or exists(path))]
     for name, path in _NAME_IN_CODE.findall(text):
         module = path.removesuffix(".py").replace("/", ".")
@@ -117,7 +117,7 @@ def test_the_readme_can_be_read_to_its_end_and_lists_its_parts() -> None:
 
 
 def _anchors_linked(text: str) -> Iterator[str]:
-    """The headings of the same page that a text links."""
+    """Yield the headings of the same page that a text links."""
     return (link.removeprefix("#") for link in links(text) if link.startswith("#"))
 
 

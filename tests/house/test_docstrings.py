@@ -1,4 +1,4 @@
-"""Whatever is public says what it is: modules, classes, functions and methods have a docstring."""
+"""All public modules, classes, functions and methods have a docstring."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
-#: Packages whose public names all say what they are.
+#: Packages whose public names all have a docstring.
 HELD = ("annotation", "config", "evaluation", "models_core", "phrasebox", "scenes")
 Public = ast.FunctionDef | ast.ClassDef
 
 
 def public(path: Path) -> Iterator[tuple[str, Public]]:
-    """The public functions, classes and methods that a file defines, by name; a class's names are dotted."""
+    """Yield the public functions, classes and methods that a file defines, by name; a class's names are
+    dotted."""
     inner: list[tuple[str, ast.Module | Public]] = [("", ast.parse(path.read_text()))]
     while inner:
         of, tree = inner.pop()
         if isinstance(tree, ast.FunctionDef):
-            continue  # what stands inside a function is its own affair
+            continue  # names inside functions are not public
         for node in tree.body:
-            # A class Meta or Command is Django's word, and says what it is by being one.
+            # A class Meta or Command is defined by Django, and needs no docstring.
             reported = isinstance(node, ast.ClassDef) and node.name in ("Meta", "Command")
             if isinstance(node, Public) and not node.name.startswith("_"):
                 name = f"{of}.{node.name}" if of else node.name
@@ -35,7 +36,7 @@ def public(path: Path) -> Iterator[tuple[str, Public]]:
 
 
 def undocumented(package: str) -> list[str]:
-    """Public names of a package without a docstring of their own, nor of the method that they override."""
+    """Return public names of a package without a docstring, of their own or of the overridden method."""
     result = []
     for path in sorted((REPOSITORY / package).rglob("*.py")):
         where = path.relative_to(REPOSITORY)
@@ -49,7 +50,7 @@ def undocumented(package: str) -> list[str]:
 
 
 def inherited(module: str, name: str) -> str | None:
-    """The docstring that a method has from the class whose method it overrides."""
+    """Return the docstring that a method inherits from the class whose method it overrides."""
     owner, _, method = name.rpartition(".")
     kind = importlib.import_module(module)
     for part in owner.split("."):

@@ -27,7 +27,7 @@ def test_nothing_is_left_but_what_came_with_the_tables() -> None:
     assert ContentType.objects.count() == kinds > 0
 
 
-@pytest.mark.only_on("postgresql")  # on SQLite nobody else can be writing meanwhile
+@pytest.mark.only_on("postgresql")  # on SQLite no other connection can write at the same time
 @pytest.mark.django_db(transaction=True)
 def test_somebody_who_is_still_writing_is_waited_for() -> None:
     written, go_on = threading.Event(), threading.Event()

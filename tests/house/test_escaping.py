@@ -1,4 +1,4 @@
-"""What a template shows is escaped by Django; where it is not, the text is the product's own."""
+"""Django escapes what a template shows; exceptions are the product's own texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 TEMPLATES = [
     file for room in ("annotation", "evaluation", "templates") for file in (REPOSITORY / room).rglob("*.html")
 ]
-#: What is shown as it is: Django's own help texts of passwords, which are HTML.
+#: Shown without escaping: Django's own help texts of passwords, which are HTML.
 AS_IT_IS = {"templates/annotation/entry/_field.html": {"field.help_text|safe"}}
 
 

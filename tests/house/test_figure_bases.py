@@ -1,4 +1,4 @@
-"""No table of figures is without what its figures are of."""
+"""Every table of figures states their basis."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from evaluation.formats.figure_tables import Table
 from tests.house.product import REPOSITORY
 
-#: Where tables of figures are made.
+#: Packages in which tables of figures are made.
 PACKAGES = ("annotation", "studies", "evaluation", "models_core", "phrasebox")
 HOME = Table.__module__
 
 
 def calls_of(path: Path) -> Iterator[ast.Call]:
-    """The calls in a file that make a table of figures."""
+    """Yield the calls in a file that make a table of figures."""
     source = path.read_text(encoding="utf-8")
     if HOME not in source:  # it imports no table
         return

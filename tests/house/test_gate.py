@@ -12,7 +12,7 @@ from tests.browser.gate import Gate
 
 
 def ask(gate: Gate) -> tuple[str, list[bytes]]:
-    """Status and body of a request, sent and closed as a server does."""
+    """Return status and body of a request, sent and closed as by a server."""
     message: list[str] = []
     requested = {"REQUEST_METHOD": "POST", "PATH_INFO": "/api/x"}
     answer = gate(requested, lambda status, headers: message.append(status))

@@ -1,4 +1,4 @@
-"""The harness itself: servers that leave nothing behind, and tests that nobody leaves out unseen."""
+"""The harness itself: servers clean up after themselves, and skipped tests are reported."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_waits(redis_url):
 """
 
 
-@pytest.mark.slow  # by default the whole run is interrupted, which asks each pytest to end in the same way
+@pytest.mark.slow  # the default run interrupts the whole run, which ends each pytest in the same way
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_pytest_stops_its_servers_and_removes_their_folders(
     tmp_path: Path, how: signal.Signals
@@ -131,7 +131,7 @@ def test_ctrl_c_ends_all_that_a_run_has_started(tmp_path: Path) -> None:
 
 
 def written_in(file: Path) -> str:
-    """What a test writes there, once it has."""
+    """Return what a test writes there, once it has."""
     deadline = time.monotonic() + PATIENCE
     while not (file.exists() and (text := file.read_text())):
         assert time.monotonic() < deadline, f"nothing in {file}"
@@ -140,7 +140,7 @@ def written_in(file: Path) -> str:
 
 
 def below(process: int) -> dict[int, str]:
-    """The processes that a process has started, those that these have started, and so on: names by id."""
+    """Return all descendants of a process: names by id."""
     parents: dict[int, tuple[int, str]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -247,7 +247,7 @@ def test_a_thorough_run_takes_what_uses_no_database_on_sqlite_alone(tmp_path: Pa
 
 
 def collected(folder: Path, *arguments: str, **environment: str) -> list[str]:
-    """The names of the tests in `folder` that a run would take, sorted."""
+    """Return the names of the tests in `folder` that a run would select, sorted."""
     message = pytest_on(folder, *arguments, "--collect-only", "-q", **environment).communicate(
         timeout=PATIENCE
     )[0]
@@ -264,7 +264,7 @@ def test_holds(): pass
 """
 
 
-@pytest.mark.slow  # by default what is left out fails a run, above
+@pytest.mark.slow  # the default run fails because of skipped tests, above
 def test_a_run_tells_at_its_end_what_failed_and_how_and_only_absent_real_data_may_leave_a_test_out(
     tmp_path: Path,
 ) -> None:
@@ -285,7 +285,7 @@ def test_a_run_tells_at_its_end_what_failed_and_how_and_only_absent_real_data_ma
 def pytest_on(
     folder: Path, *arguments: str, module: str = "pytest", **environment: str
 ) -> subprocess.Popen[str]:
-    """pytest, or our runs of it, with our conftest, on the tests in `folder`."""
+    """Run pytest, or tests.run, with our conftest, on the tests in `folder`."""
     command = [sys.executable, "-m", module, "-p", "tests.conftest", "-p", "no:cacheprovider"]
     return subprocess.Popen(
         [
@@ -302,6 +302,6 @@ def pytest_on(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # A run in the background ignores Ctrl-C, and would hand that down.
+        # A background run ignores Ctrl-C, and its children would inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )

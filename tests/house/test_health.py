@@ -1,4 +1,4 @@
-"""What a supervisor is told."""
+"""The health checks for supervisors."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_unready_where_the_disk_is_full_or_takes_no_files(
     error = (503, "DATA_DIR is not writable: free some space, or give the server permission to write")
     settings.DISK_RESERVE = 0
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # as a full disk: files take nothing
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))  # like a full disk: files cannot grow
     try:
         answer = client.get("/readyz")
     finally:

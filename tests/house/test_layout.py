@@ -1,4 +1,4 @@
-"""The layout: kinds of questions are named in their folders alone, and no package grows without end."""
+"""The layout: only their own folders name kinds of questions, and packages have a maximum size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES_KINDS = {
     "annotation/models/queue.py": "the condition of an index, as a migration has it",
     "annotation/datasets/bundles/check.py": "stands alone: it can ask nobody",
 }
-#: Words that are names of kinds, and also something else where they stand.
+#: Words that are names of kinds, and also have another meaning in these files.
 ELSEWHERE = {("relevance", "evaluation/"): "a column of qrels, and the tasks of a campaign"}
 PRODUCT = ("annotation", "config", "evaluation", "models_core", "phrasebox")
 MODULES, LINES = 20, 3_500
@@ -36,7 +36,7 @@ LARGER = {
 
 @functools.cache
 def _tree(file: Path) -> ast.Module:
-    """The file's code, read once for all that is asked of it."""
+    """Return the file's syntax tree, parsed once."""
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
@@ -49,7 +49,7 @@ def _sources() -> Iterator[tuple[str, ast.Module]]:
 
 
 def _named(tree: ast.Module, words: set[str]) -> Iterator[tuple[int, str]]:
-    """(line, word) of each kind that is named: as a text, or by a constant of its name."""
+    """Yield (line, word) of each named kind: as a text, or by its constant."""
     imported = {
         id(node)
         for item in ast.walk(tree)
@@ -114,7 +114,7 @@ def test_no_package_holds_more_than_one_can_survey(app: str) -> None:
     assert all((REPOSITORY / package).is_dir() for package in LARGER), "an exception for what is gone"
 
 
-#: A function that needs more takes a record, which has one name and one description.
+#: A function with more parameters takes a record, which has one name and one description.
 MOST_PARAMETERS = 8
 
 
@@ -151,7 +151,7 @@ SHARED_NAMES = {
 
 
 def _public(tree: ast.Module) -> Iterator[str]:
-    """The public names that a module defines; what it imports is not its own."""
+    """Yield the public names that a module defines, without imports."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name

@@ -1,4 +1,4 @@
-"""Lines of JSON that name the request they belong to."""
+"""Lines of JSON that name their request."""
 
 from __future__ import annotations
 

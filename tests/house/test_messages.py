@@ -1,5 +1,5 @@
-"""What is said below the surfaces is true on each of them: no text names an option, a command, a page,
-a label, an address or a field. Each surface says how it calls what a text is about."""
+"""Messages of shared code fit every interface: no text names an option, a command, a page, a label, an
+address or a field. Each interface adds its own names."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.house.product import REPOSITORY
 SURFACES = re.compile(r"\w+/(api|web|management|migrations)/")
 #: Pages with the questions themselves, on which workers tick boxes.
 TASK_PAGES = "annotation/task_types/"
-#: Two words or more; what is one word is a name or a key.
+#: Two words or more; a single word is a name or a key.
 TEXT = re.compile(r"\w\S*\s+\S*\w")
-#: In templates: what a person sees as a label, and the texts in it.
+#: In templates: elements whose text is a label, and the texts in it.
 LABELS = re.compile(r"<(h[1-3]|a|button|label|legend|summary|th)\b.*?>(.*?)</\1>", re.DOTALL)
 TRANSLATED = re.compile(r"""\{% translate (?:"([^"]+)"|'([^']+)')""")
 
 
 def texts_of(code: str) -> Iterator[tuple[int, str]]:
-    """The texts of a module that people may read, with their lines and {} for values: all but docstrings."""
+    """Yield the texts of a module for users, with their lines and {} for values: all except docstrings."""
     tree = ast.parse(code)
     passed = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     passed |= {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -43,7 +43,7 @@ def texts_of(code: str) -> Iterator[tuple[int, str]]:
 
 
 def labels() -> set[str]:
-    """What headings, buttons and fields of pages are called."""
+    """Return the texts of headings, buttons and fields of pages."""
     result = {str(item.title) for item in all_operations()}
     for operation in all_operations():
         result |= {str(field.label) for field in request_fields(operation.request).values()}
@@ -56,7 +56,7 @@ def labels() -> set[str]:
 
 @cache
 def forbidden() -> dict[str, re.Pattern[str]]:
-    """What no text has: its sort -> how it is recognized."""
+    """Return what no text may contain: its sort -> how it is recognized."""
     ours = [
         name
         for name, app in get_commands().items()
@@ -81,12 +81,12 @@ def forbidden() -> dict[str, re.Pattern[str]]:
 
 
 def named_in(text: str) -> list[str]:
-    """What of it a text names."""
+    """Return the forbidden names in a text."""
     return [sort for sort, pattern in forbidden().items() if pattern.search(text)]
 
 
 def below_the_surfaces() -> Iterator[tuple[str, str]]:
-    """Every text below the surfaces, with its place."""
+    """Yield every text of shared code, with its position."""
     for room in ("annotation", "evaluation", "models_core", "phrasebox"):
         for path in sorted((REPOSITORY / room).rglob("*.py")):
             index = path.relative_to(REPOSITORY).as_posix()

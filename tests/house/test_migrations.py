@@ -1,4 +1,4 @@
-"""Migrations: one for each app's tables, and one for what no model says."""
+"""Migrations: one for each app's tables, and one for what models cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DATA_DIR is the server's user's alone, also where it was made otherwise."""
+"""DATA_DIR belongs to the server's user only, even if it was created otherwise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.house.product import NO_BROKER, migrated, serving
 
 @pytest.fixture
 def reachable() -> Iterator[Path]:
-    """A folder that every user of this machine may enter; those of pytest are closed."""
+    """A folder that every user of this machine may enter; pytest's folders are closed."""
     folder = Path(tempfile.mkdtemp(prefix="phrasebox-private-", dir="/tmp"))
     folder.chmod(0o755)
     yield folder
@@ -28,7 +28,7 @@ def reachable() -> Iterator[Path]:
 
 
 def opened(folder: Path) -> Path:
-    """DATA_DIR as it was made under the umask 022: a database, a picture, a link to a folder elsewhere."""
+    """Make a DATA_DIR with the umask 022: a database, a picture, a link to a folder elsewhere."""
     data = folder / "data"
     (data / "pictures" / "ab").mkdir(parents=True)
     (data / "pictures" / "ab" / "ab.png").write_bytes(b"picture")

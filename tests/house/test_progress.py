@@ -1,4 +1,4 @@
-"""How far a command is: lines for logs where standard error is no terminal, a bar where it is one."""
+"""The progress of a command: lines for logs if standard error is not a terminal, else a bar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLOCK = r"\d+:\d\d:\d\d"
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line every hundredth of a second."""
+    """Print a line every hundredth of a second."""
     monkeypatch.setattr(base, "EVERY", 0.01)
 
 
@@ -106,6 +106,6 @@ def test_on_a_terminal_there_is_a_bar_and_no_line(monkeypatch: pytest.MonkeyPatc
                 assert not writers()
                 base.move_bar(bar, 2, 2, what="text kernel")
         displayed = ""
-        while "text kernel: 100%" not in displayed:  # what a terminal is sent comes in parts
+        while "text kernel: 100%" not in displayed:  # output to a terminal arrives in parts
             displayed += os.read(reader, 10_000).decode()
     assert "\r" in displayed

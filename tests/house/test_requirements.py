@@ -1,4 +1,4 @@
-"""What is installed is pinned, once, and from nowhere in particular."""
+"""Installed packages are pinned, once, without an index."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.house.product import REPOSITORY
 
 #: The lists of packages.
 LISTS = ("requirements.txt", "requirements-extras.txt", "requirements-dev.txt")
-#: What trained systems were computed with.
+#: The versions with which trained systems were computed.
 LATER = {"scipy": "1.17.1", "torch": "2.13.0"}
 
 
 def normalised(name: str) -> str:
-    """A package's name as indexes compare it."""
+    """Return a package's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -56,10 +56,10 @@ def test_the_extras_are_those_that_are_asked_for_on_use() -> None:
 
 
 def everything_needed(environment: dict[str, str]) -> set[str]:
-    """The names of what we require, what that requires, and so on, in `environment`.
+    """Return the names of our requirements, of their requirements, and so on, in `environment`.
 
-    What is not installed here is named, but not followed. What torch itself fixes with "==", as CUDA's
-    libraries on Linux, needs no second pin.
+    Packages that are not installed here are included, but not followed. What torch itself pins with "==",
+    such as CUDA's libraries on Linux, needs no second pin.
     """
     needed: set[str] = set()
     waiting = [Requirement(name) for file in LISTS for name in lines(file)]
@@ -88,7 +88,7 @@ def test_what_is_needed_is_installed_as_pinned() -> None:
     assert installed == {name: pinned[name] for name in needed}
 
 
-# Debian 12 has 3.11.2, which asks for a package that 3.11.7 does not.
+# Debian 12 has 3.11.2, which needs a package that 3.11.7 does not.
 @pytest.mark.parametrize("python", ["3.11.2", "3.11.7", "3.12.1", "3.13.0", "3.14.0"])
 @pytest.mark.parametrize("system", ["linux", "darwin"])
 def test_what_is_needed_elsewhere_is_pinned_too(python: str, system: str) -> None:

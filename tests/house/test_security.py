@@ -1,4 +1,4 @@
-"""What every answer carries, and what nobody gets without a sign-in."""
+"""Headers of every response, and what requires signing in."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def test_a_stranger_is_led_to_the_sign_in_and_back(client: Client) -> None:
 
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which production can start: static files of ours collected, database migrated. Those of
-    the API's documentation, which no page here loads, are most of the bytes (tests/house/test_serve.py
-    collects them too)."""
+    """A folder in which production can start: our static files collected, database migrated. Those of the
+    API's documentation, which no page here loads, are most of the bytes (tests/house/test_serve.py collects
+    them too)."""
     folder = tmp_path_factory.mktemp("production")
     ignored = ("--ignore", "drf_spectacular_sidecar", "--ignore", "rest_framework")
     assert manage(folder, "collectstatic", "--no-input", *ignored, **PRODUCTION).returncode == 0

@@ -21,14 +21,14 @@ from annotation.management.commands.serve import Command, run_server
 from tests.house.product import NO_BROKER, PATIENCE, PRODUCTION, REPOSITORY, Server, manage, migrated, serving
 from tests.services import free_port
 
-#: Processes are looked at in /proc.
+#: Processes are inspected in /proc.
 linux = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Server]]:
-    """A folder and the server that runs there with its process of jobs, for tests that leave both as they
-    are: to start them takes five seconds of CPU."""
+    """A folder and its server with the process of jobs, for tests that do not change them: starting them
+    takes five seconds of CPU."""
     folder = tmp_path_factory.mktemp("embedded")
     migrated(folder)
     with serving(folder) as server:
@@ -36,16 +36,16 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, S
 
 
 def children(process: int) -> dict[int, str]:
-    """The command lines of a process's children, by their ids."""
+    """Return the command lines of a process's children, by their ids."""
     result = {}
     for id in Path(f"/proc/{process}/task/{process}/children").read_text().split():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # gone meanwhile
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
             result[int(id)] = Path(f"/proc/{id}/cmdline").read_text().replace("\0", " ")
     return result
 
 
 def jobs_process(server: Server, but: int = 0) -> int:
-    """The process that does the jobs, once there is one that is not `but`."""
+    """Return the process that runs the jobs, once there is one that is not `but`."""
     deadline = time.monotonic() + PATIENCE
     while True:
         ids = [id for id, line in children(server.process.pid).items() if " run_jobs " in line and id != but]
@@ -56,7 +56,7 @@ def jobs_process(server: Server, but: int = 0) -> int:
 
 
 def is_there(process: int) -> bool:
-    """Whether the process lives."""
+    """Return whether the process lives."""
     try:
         return " Z " not in Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -71,7 +71,7 @@ def test_it_ends_with_all_its_processes_and_writes_nothing_outside_the_data_fold
     migrated(tmp_path)
     with serving(tmp_path, fresh=how == signal.SIGINT) as server:
         if how == signal.SIGINT:
-            server.get("/readyz")  # which loads the pages, for seconds: once will do
+            server.get("/readyz")  # it loads the pages, for seconds: once is enough
         jobs_process(server)
         processes = children(server.process.pid)
         assert len(processes) == 2
@@ -114,7 +114,7 @@ enqueue(kind="export_dataset", arguments={"corpus": "none", "format": "entities"
 
 
 def state_of_the_job(folder: Path) -> str:
-    """How the one job stands: read here, since a command costs a second of CPU each time."""
+    """Return the state of the only job: read here, since a command costs a second of CPU each time."""
     with contextlib.closing(sqlite3.connect(folder / "data" / "phrasebox.sqlite3", timeout=60)) as database:
         ((state,),) = database.execute("SELECT state FROM annotation_job")
     return str(state)
@@ -167,7 +167,7 @@ def test_static_files_are_served_from_where_they_lie(embedded: tuple[Path, Serve
     assert (answer.status, answer.body) == (200, file.read_text())
 
 
-@pytest.mark.slow  # by default production serves pages, in `test_security`
+@pytest.mark.slow  # the default run has pages in production, in `test_security`
 def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tmp_path: Path) -> None:
     collected = manage(tmp_path, "collectstatic", "--no-input", **PRODUCTION)
     assert collected.returncode == 0, collected.stderr
@@ -183,7 +183,7 @@ def test_production_serves_static_files_under_names_that_may_be_kept_for_ever(tm
 def test_it_listens_to_nobody_else_under_the_key_that_everybody_knows(
     host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serve.Server, "run", lambda server: None)  # or a fault would serve for ever
+    monkeypatch.setattr(serve.Server, "run", lambda server: None)  # otherwise a fault would serve for ever
     with pytest.raises(CommandError, match="SECRET_KEY is the public default"):
         run_server(host, free_port())
 
@@ -198,7 +198,7 @@ def test_somebody_who_sends_far_too_much_reads_why_and_is_cut_off(
     )
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
         client.sendall(head.encode())
-        # As browsers do: they read once they have sent, or cannot.
+        # Like browsers: they read once they have sent, or cannot send.
         payload, until = 0, time.monotonic() + PATIENCE
         with contextlib.suppress(ConnectionResetError, BrokenPipeError):
             while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""What the environment may say, and what is refused in one line."""
+"""Valid environment variables, and what is refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers' calls go one after the other in one thread; nothing else waits for them."""
+"""Workers' calls run one after the other in one thread; nothing else waits for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def call(application: SingleThreadWorker, path: str, body: bytes = b"{}", **more
 
 
 class Answer:
-    """What an application returns: it is closed by its reader."""
+    """An application's result, which its reader closes."""
 
     def __init__(self, *parts: bytes) -> None:
         self.parts, self.closed_by = parts, ""

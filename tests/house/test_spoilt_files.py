@@ -1,4 +1,4 @@
-"""A server to which spoilt files are sent: it answers at once all the while, and takes no memory for them."""
+"""A server that receives damaged files: it still answers at once, and uses no memory for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.hostile.world import IMAGES
 from tests.house import product
 from tests.mutants import Seed
 
-#: Mutants of each file that are sent; bytes that a web process may grow by, and seconds for an answer.
+#: Mutants of each file that are sent; bytes that a web process may grow by, and seconds for a response.
 MUTANTS, GROWTH, PROMPT = 200, 50 * 10**6, 0.2
 _BUILD = """
 from pathlib import Path
@@ -44,7 +44,7 @@ _ADDRESSES = {
 
 
 class Prompt(threading.Thread):
-    """Asks for /healthz all the while; keeps the longest time until an answer."""
+    """Requests /healthz continuously; stores the longest time until a response."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
@@ -76,14 +76,14 @@ def send(port: int, token: str, seed: Seed, name: str, content: bytes, number: i
 
 
 def web_processes(server: int) -> list[int]:
-    """The processes that answer requests: children of the server that are forks of it."""
+    """Return the processes that answer requests: children of the server that are forks of it."""
     children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
     command = Path(f"/proc/{server}/cmdline").read_bytes()
     return [int(pid) for pid in children if Path(f"/proc/{pid}/cmdline").read_bytes() == command]
 
 
 def peak(pids: list[int]) -> int:
-    """The most memory that any of these processes has had, in bytes."""
+    """Return the peak memory of any of these processes, in bytes."""
     lines = [line for pid in pids for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
     return max(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
@@ -100,9 +100,9 @@ def test_a_server_stays_prompt_and_small_while_spoilt_files_come(tmp_path: Path)
     with product.serving(tmp_path, fresh=True, API_WRITES_A_MINUTE=str(10**6)) as server:
         assert isinstance(server.process, subprocess.Popen)
         for pipe in (server.process.stdout, server.process.stderr):
-            assert pipe is not None  # a full one would stop the server
+            assert pipe is not None  # a full pipe would stop the server
             threading.Thread(target=pipe.read, daemon=True).start()
-        for seed in seeds:  # so that all is loaded that valid files need
+        for seed in seeds:  # so that everything that valid files need is loaded
             assert send(server.port, token, seed, seed.name, seed.content, 0) < 300, seed.name
         pids = web_processes(server.process.pid)
         before, prompt = peak(pids), Prompt(server.port)

@@ -1,4 +1,4 @@
-"""Words that rows, queues and signed links hold: a module may move, these stay."""
+"""Names stored in rows, queues and signed links: they stay, even if a module moves."""
 
 from __future__ import annotations
 

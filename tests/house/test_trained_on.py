@@ -1,4 +1,4 @@
-"""Whatever takes output from outside takes a declaration of what that was trained on, on every surface."""
+"""Every import of a system's output accepts a declaration of its training data, in every interface."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from annotation.api.rest.endpoints import endpoints
 from annotation.common.operations import request_fields
 from tests.house.product import command_named
 
-#: Files of evaluation that hold no output of a system: by command or route, and why.
+#: Files of evaluation that contain no output of a system: by command or route, and why.
 NO_OUTPUT = {
     "agreement": "what people judged",
     "import_judgments": "what people judged",
@@ -21,7 +21,7 @@ NO_OUTPUT = {
 
 
 def commands_with_files() -> dict[str, bool]:
-    """Commands of evaluation that read a file that they must be given, and whether it can be declared."""
+    """Return commands of evaluation with a required file, and whether it can be declared."""
     reading = {}
     for name, app in get_commands().items():
         if not str(app).startswith("evaluation"):
@@ -36,7 +36,7 @@ def commands_with_files() -> dict[str, bool]:
 
 
 def calls_with_files() -> dict[str, bool]:
-    """Calls of evaluation that take a file, by their route, and whether it can be declared."""
+    """Return calls of evaluation that take a file, by their route, and whether it can be declared."""
     ours = (endpoint for endpoint in endpoints() if endpoint.operation.app == "evaluation")
     return {
         endpoint.route: "trained_on" in request_fields(endpoint.operation.request)

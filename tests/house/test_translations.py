@@ -1,4 +1,4 @@
-"""Every text that a page can say is there in every language, with its places, and compiled."""
+"""Every text of a page is translated to every language, with its placeholders, and compiled."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.house.product import REPOSITORY
 
 ROOMS = ("annotation", "config", "evaluation", "models_core")
 MARKED = re.compile(r"n?gettext(_lazy|_noop)?|_")
-#: In what `templatize` makes of a template: a call, with one literal or two.
+#: In the output of `templatize`: a call, with one literal or two.
 LITERAL = r"""u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 CALL = re.compile(rf"\b(?:n?gettext|_)\(\s*{LITERAL}(?:\s*,\s*{LITERAL})?")
 PLACES = re.compile(r"%\(\w+\)[a-z]|%%\w?|%[a-z]\b|<[^>]*>")
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
-#: One text, and its plural ("" where it has none).
+#: One text, and its plural ("" if it has none).
 Message = tuple[str, str]
 
 in_each_language = pytest.mark.parametrize("language", LANGUAGES)
@@ -32,7 +32,7 @@ in_each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 @cache
 def messages() -> dict[Message, str]:
-    """Every marked text, with a file that says it."""
+    """Return every marked text, with a file that contains it."""
     result: dict[Message, str] = {}
     for room in ROOMS:
         for path in sorted((REPOSITORY / room).rglob("*.py")):

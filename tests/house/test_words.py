@@ -1,4 +1,4 @@
-"""What the house says about itself is so."""
+"""The project's statements about itself are true."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_nothing_but_the_settings_reads_the_environment() -> None:
         for path in files
         if re.search(r"os\.(environ\.get|environ\[|getenv)", path.read_text())
     }
-    # DEMO_SERVE and DEMO_PORT are asked by the demonstration alone, and are no settings of the product;
-    # torchrun tells each of its processes by variables which one it is.
+    # DEMO_SERVE and DEMO_PORT are read by the demonstration only, and are not settings of the product;
+    # torchrun tells each of its processes its rank by variables.
     others = {"config/management/commands/demo.py", "models_core/processes.py"}
     assert readers - others == {"config/settings.py"}
 
@@ -44,7 +44,7 @@ def test_make_alone_prints_every_target() -> None:
 
 
 def copy_makefile(folder: Path) -> None:
-    """The Makefile in `folder`, with nothing to install."""
+    """Copy the Makefile to `folder`, with nothing to install."""
     shutil.copy(REPOSITORY / "Makefile", folder)
     for name in ("requirements.txt", "constraints.txt"):
         (folder / name).touch()
@@ -70,14 +70,14 @@ def test_what_is_installed_is_not_installed_again(tmp_path: Path) -> None:
         subprocess.run(["make", "demo"], cwd=tmp_path, check=True, capture_output=True)
         return [line.split()[1] for line in (tmp_path / "calls").read_text().splitlines()]
 
-    first = ["pip", "pip", "demo"]  # torch by itself, then all else
+    first = ["pip", "pip", "demo"]  # torch by itself, then everything else
     assert calls() == first
     assert calls() == [*first, "demo"]
     (tmp_path / "requirements.txt").touch()
     assert calls() == [*first, "demo", "pip", "demo"]
 
 
-#: Dialect that the pages and the commands of the annotation half once spoke, and what they say instead.
+#: Words that the pages and commands of annotation once used, and their replacements.
 DIALECT = {
     r"known (item|answer)": "control item, gold answer",
     r"taken? off|let(s)? back\b": "suspended, reinstated",
@@ -107,7 +107,7 @@ DIALECT = {
 
 
 def say_plainly(path: Path) -> list[str]:
-    """The strings of a module that people may read: all but docstrings."""
+    """Return the strings of a module for users: all except docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     hidden = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [

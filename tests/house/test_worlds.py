@@ -1,4 +1,4 @@
-"""Worlds that are built once and put back: the same rows, for tests that cannot tell who built them."""
+"""Worlds that are built once and inserted again: the same rows, for tests that cannot distinguish them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def everything() -> dict[str, list[Any]]:
-    """Every row of `annotation`, by model."""
+    """Return every row of `annotation`, by model."""
     models = apps.get_app_config("annotation").get_models()
     return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in models}
 
@@ -44,7 +44,7 @@ def test_every_test_finds_the_rows_that_were_built(request: pytest.FixtureReques
     seen.append(everything())
     assert seen[0] == seen[-1] and len(built) == 1
     assert created.campaign == Campaign.objects.get() and created.campaign.name == "kept"
-    # What a test does to its world, none that follows sees.
+    # A test's changes to its world are invisible to later tests.
     created.campaign.name = "spoilt"
     created.campaign.save()
     created.workers.clear()
@@ -65,4 +65,4 @@ def test_a_test_that_turns_the_clock_has_rows_of_its_own(monkeypatch: pytest.Mon
     times = len(built)
     world()
     assert len(built) == times + 1
-    built.pop()  # whichever test comes next counts what was kept
+    built.pop()  # the next test counts what was stored

@@ -39,7 +39,7 @@ def flickr30k(folder: Path, content: str | bytes) -> list[str]:
 
 
 def pictured(folder: Path, spoil: Callable[[Path], object]) -> list[str]:
-    """Two good captions; image 1 has a good picture, image 2 what `spoil` makes of it."""
+    """Write two good captions; image 1 has a good picture, image 2 the result of `spoil`."""
     put(folder / "pictures" / ".keep", "")
     Picture.new("RGB", (40, 30)).save(folder / "pictures" / "1.jpg")
     spoil(folder / "pictures" / "2.jpg")
@@ -169,7 +169,7 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
 def test_bad_input_is_one_clear_line_and_leaves_nothing(
     tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ):
-    # Every record is written before the next is read, so that there is something to take back.
+    # Every record is written before the next is read, so that there is something to undo.
     monkeypatch.setattr(layer_rows, "LAYER_IMAGES_PER_TRANSACTION", 1)
     a_corpus("neighbour", some_images(1))
     make, problem = BAD[case]

@@ -1,4 +1,4 @@
-"""Every import says what it found, took and left, and why; what is found and not used is confirmed once."""
+"""Every import reports what it found, imported and skipped, and why; unused data must be confirmed once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def brought(path: Path, format: str = "csv", **how: Any) -> ImportReport:
 
 
 def numbers(sheet: BalanceSheet) -> dict[str, tuple[int, int, dict[str, int]]]:
-    """Kind -> found, taken, and how many were left for each reason."""
+    """Return kind -> found, imported, and the number skipped for each reason."""
     return {
         line.kind: (line.found, line.taken, {rest.reason: rest.count for rest in line.left})
         for line in sheet.lines
@@ -54,7 +54,7 @@ def packed(path: Path, files: dict[str, bytes | str]) -> Path:
 
 @pytest.fixture
 def near(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Readers in this process: those of other tests show that counts come from their own."""
+    """Run readers in this process: other tests show that counts come from the reader processes."""
 
     def here(function: Callable[..., Iterator[Any]], *arguments: Any) -> Iterator[Any]:
         return function(*arguments)
@@ -154,7 +154,8 @@ WRITERS: dict[str, Callable[[list[tuple[str, str]]], Mapping[str, bytes | str]]]
 
 
 def random_files(rng: random.Random, writer: str) -> dict[str, bytes | str]:
-    """Captions and pictures in several folders, some without the other, some bad, among other files."""
+    """Return captions and pictures in several folders, some without the other, some bad, among other
+    files."""
     captions, files = [("sound.png", "A first one .")], {"sound.png": png()}
     for number in range(rng.randint(1, 9)):
         name = f"p{number}.png"

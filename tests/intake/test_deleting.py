@@ -1,4 +1,4 @@
-"""A corpus that nothing uses is deleted with its pictures; one that something uses stays, and says what."""
+"""A corpus that nothing uses is deleted with its pictures; one in use remains, and its uses are reported."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_corpus_that_something_uses_stays_and_says_what(use: str):
 
 MENTION = {"position": 0, "caption": 0, "start": 0, "end": 1, "phrase": "a", "regions": b""}
 PAIR = {"position": 0, "grades": [1]}
-#: What can be left half written, what its writers hold, and a row of it: about an image, and its caption.
+#: What can be left incomplete, the lock of its writers, and a row of it: about an image, and its caption.
 HALF_WRITTEN = (
     (CaptionSet, "captions.half", "captions", {"position": 0}, ()),
     (JudgmentSet, "judgments.used.half", "pairs", PAIR, ("caption",)),

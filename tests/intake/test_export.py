@@ -1,4 +1,4 @@
-"""Exporting: whole or not at all, and what may go out."""
+"""Exports: complete or not written, and what may be exported."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.django_db
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """The files of a dataset, without the datasheet that lies beside those of an export."""
+    """Return the files of a dataset, without the datasheet of an export."""
     files = [file for file in folder.rglob("*") if file.is_file() and "datasheet" not in file.name.lower()]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 def staged(corpus: Corpus, name: str = "crowd", **stages: str) -> Layer:
-    """A layer of image 1000 whose chains 1, 2 and 3 stand at `stages` (c1, c2, c3)."""
+    """Make a layer of image 1000 whose chains 1, 2 and 3 are at `stages` (c1, c2, c3)."""
     record = a_layer(f"{MAN} in {HAT} crosses {STREET} .", objects=[boxed("2", 1, 1, 9, 9)])
     share = LayerShare("1000", record, {label[1:]: stage for label, stage in stages.items()})
     return write_layer(corpus=corpus, name=name, source="campaign", records=[share])
@@ -264,7 +264,7 @@ def test_pictures_go_along_when_asked(tmp_path: Path):
     assert sorted(f.name for f in (tmp_path / "full" / "images").iterdir()) == ["1.jpg", "2.jpg"]
     with Picture.open(tmp_path / "full" / "images" / "1.jpg") as picture:
         assert picture.convert("RGB").getpixel((0, 0)) == (255, 0, 0)
-    # What was exported with its pictures imports as the same corpus.
+    # A dataset exported with its pictures can be imported as the same corpus.
     import_corpus(name="again", path=tmp_path / "full", format="entities")
     assert [r.picture for r in stream_records(corpus=Corpus.objects.get(name="again"))] == [
         r.picture for r in stream_records(corpus=Corpus.objects.get(name="c"))

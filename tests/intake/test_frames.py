@@ -1,4 +1,4 @@
-"""Pictures that EXIF turns: the frame of sizes and boxes at import, in layers, datasheets and exports."""
+"""Pictures rotated by EXIF: the frame of sizes and boxes at import, in layers, datasheets and exports."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from annotation.protocol.terms import Box, Chain, LayerObject, LayerRecord
 pytestmark = pytest.mark.django_db
 
 WIDTH, HEIGHT = 40, 24
-#: Where the picture is red, before anything is turned.
+#: The red area of the picture, before any rotation.
 RED = Box(5, 3, 20, 9)
 
 
 def picture(path: Path, orientation: int, size: tuple[int, int]) -> Path:
-    """A picture as a camera stores it, black with a red spot."""
+    """Write a picture as a camera stores it, black with a red spot."""
     image = Picture.new("RGB", size)
     image.paste((255, 0, 0), (RED.xmin - 1, RED.ymin - 1, RED.xmax, RED.ymax))
     exif = image.getexif()
@@ -44,7 +44,7 @@ def source(
     box: Box | None,
     of_file: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> Path:
-    """A corpus of a picture of the stated size, with a box where there is one."""
+    """Write a corpus of a picture with the stated size, with a box if given."""
     picture(folder / "images" / "a.png", orientation, of_file)
     layer = LayerRecord((Chain("1", (), "spot"),), (LayerObject(("1",), box),)) if box else None
     row = {
@@ -60,7 +60,7 @@ def source(
 
 
 def red_box(image: Image) -> Box:
-    """Where the stored picture is red."""
+    """Return the red area of the stored picture."""
     with Picture.open(picture_path(image.picture)) as stored:
         edges = stored.convert("RGB").getchannel("R").point(lambda value: 255 * (value > 128)).getbbox()
     assert edges is not None
@@ -81,7 +81,7 @@ def test_boxes_of_the_lying_picture_are_turned_with_it(orientation: int, tmp_pat
     notes = {note.note: note.count for note in report.sheet.notes}
     assert (notes["turned"], notes["raw_frame"]) == (1, 1)
     assert brought(file).unchanged
-    # The same of boxes that come later, from another tool.
+    # The same for boxes imported later, from another tool.
     instances = {
         "images": [{"id": 1, "file_name": "a.png", "width": WIDTH, "height": HEIGHT}],
         "categories": [],
@@ -105,7 +105,7 @@ def test_boxes_of_the_upright_picture_stay(orientation: int, tmp_path: Path):
     assert "raw_frame" not in {note.note for note in report.sheet.notes}
 
 
-#: Orientation, the picture before it was turned, and the size that a source states: it fits both frames.
+#: Orientation, the picture before its rotation, and the size that a source states: it fits both frames.
 EITHER = [
     *((orientation, (WIDTH, HEIGHT), (WIDTH, HEIGHT)) for orientation in (2, 3, 4)),
     *((orientation, (WIDTH, WIDTH), (WIDTH, WIDTH)) for orientation in range(2, 9)),

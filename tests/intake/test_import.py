@@ -1,4 +1,4 @@
-"""Importing: all or nothing, once, and what stands afterwards."""
+"""Imports: complete or not at all, once, and their results."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_an_id_that_comes_twice_is_named_with_both_places(data_dir: Path):
 
 
 def layered(*mentions: tuple[str, int, int]) -> ImageRecord:
-    """An image with the caption "a b c d e" and (chain, start, end) mentions in it."""
+    """Return an image with the caption "a b c d e" and (chain, start, end) mentions in it."""
     words = ("a", "b", "c", "d", "e")
     chains = tuple(
         ChainRecord(chain, (MentionRecord(0, start, end, words[start:end], ("other",)),))

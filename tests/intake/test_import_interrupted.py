@@ -64,7 +64,7 @@ def test_what_a_killed_import_left_is_swept_and_done_again(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        # Killed between moving its pictures and publishing, a process sweeps nothing.
+        # A process killed between moving its pictures and publishing cleans up nothing.
         patch.setattr(intake, "sweep_corpus", lambda corpus: None)
         patch.setattr(pictures, "publish_pictures", publish_and_die)
         with pytest.raises(SystemExit):
@@ -75,11 +75,11 @@ def test_what_a_killed_import_left_is_swept_and_done_again(
     assert not take(records).unchanged
     assert Corpus.objects.get(name="corpus").published
     assert Image.objects.filter(corpus__name="corpus").count() == 5
-    # The picture that the neighbour shows stays, the other is nobody's and goes.
+    # The picture that the other corpus uses stays, the unused one is deleted.
     assert len(everything(data_dir)["files"]) == 1
 
 
-@pytest.mark.only_on("sqlite")  # its process has a database of its own there, whatever the run has
+@pytest.mark.only_on("sqlite")  # its process has its own database there, in any run
 def test_a_process_killed_in_the_middle_leaves_nothing_in_the_way(tmp_path: Path):
     script = textwrap.dedent(
         """

@@ -1,4 +1,4 @@
-"""Layers from elsewhere by command, page and API: what comes in, what is counted, and what goes out again."""
+"""Layers from other tools by command, page and API: what is imported, counted, and exported again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def corpus(tmp_path: Path, settings) -> Corpus:
 
 
 def cvat_zip(folder: Path) -> Path:
-    """As CVAT packs a download: the pictures may lie beside the file."""
+    """Write a zip like a CVAT download: the pictures may lie beside the file."""
     path = folder / "job_7_cvat.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("annotations.xml", CVAT)

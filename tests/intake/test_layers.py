@@ -1,4 +1,4 @@
-"""Layers: records written as rows and read back, replaced, refused, removed."""
+"""Layers: records written as rows and read again, replaced, refused, deleted."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def corpus() -> Corpus:
 
 @st.composite
 def layers(draw: st.DrawFn, captions: list[tuple[str, ...]]) -> LayerRecord:
-    """Any layer that stands in canonical order: spans nest and cross, chains lack mentions or boxes."""
+    """Draw a layer in canonical order: spans nest and cross, chains lack mentions or boxes."""
     spans = [
         (c, s, e)
         for c, words in enumerate(captions)
@@ -138,7 +138,7 @@ def test_a_layer_is_written_over_part_of_a_corpus_with_its_settings_and_cost(cor
 
     def records():
         yield ("1001", half)
-        cost["images"] = 1  # known at the end only
+        cost["images"] = 1  # only known at the end
 
     layer = write(corpus, records(), settings={"order": "likely_first"}, cost=cost)
     assert (layer.name, layer.source, layer.published) == ("gold", "gold", True)

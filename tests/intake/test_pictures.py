@@ -1,4 +1,4 @@
-"""Kept pictures: what is refused, what is dropped, what stays as it was."""
+"""Stored pictures: what is refused, what is dropped, what is unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRET = b"SECRETCAM"
 
 
 def a_scene(size: tuple[int, int] = (48, 32)) -> Image.Image:
-    """Something with edges and colours, different in every corner."""
+    """Return a picture with edges and colours, different in every corner."""
     picture = Image.new("RGB", size, "navy")
     picture.paste("orange", (0, 0, size[0] // 3, size[1] // 2))
     picture.paste("green", (size[0] // 2, size[1] // 2, size[0], size[1]))
@@ -51,7 +51,7 @@ def png_chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def a_bomb(path: Path, side: int) -> Path:
-    """A small PNG file that unpacks to `side` x `side` pixels."""
+    """Write a small PNG file that unpacks to `side` x `side` pixels."""
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     rows = zlib.compress(bytes((side // 8 + 1) * 1000), 9)
     path.write_bytes(

@@ -1,4 +1,4 @@
-"""All that is wrong with a source is listed at once, and just that is left out where it is asked for."""
+"""All problems of a source are listed at once, and just these parts are skipped on request."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def draw(path: Path, colour: int = 0) -> None:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Forty pictures with two captions each; two pictures are corrupt, one has no caption (which is no
-    problem), a caption has no picture, a line has no tab, a caption number comes twice."""
+    """Forty pictures with two captions each; two pictures are corrupt, one has no caption (not a problem), a
+    caption has no picture, a line has no tab, a caption number occurs twice."""
     folder = tmp_path / "forty"
     (folder / "pictures").mkdir(parents=True)
     lines = []
@@ -57,7 +57,7 @@ def brought(source: Path, **how: Any) -> ImportReport:
     )
 
 
-#: Sort and the end of the file's name, with its line, of all that is wrong with `source`.
+#: Sort and the end of the file's name, with its line, of all problems of `source`.
 PROBLEMS = {
     ("picture", "p07.jpg", None),
     ("picture", "p21.jpg", None),

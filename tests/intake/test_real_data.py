@@ -1,4 +1,4 @@
-"""Real corpora through the whole door, and out again. Skipped where the data is absent."""
+"""Import and export of real corpora. Skipped if the data are missing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def test_the_flickr30k_validation_captions_come_back(real_data: Path, tmp_path: 
 
 
 def some_of_flickr8k(real: Path, out: Path, images: int) -> tuple[int, int]:
-    """The first `images` that have a thumbnail, with captions, splits and thumbnails; (images, captions)."""
+    """Copy the first `images` with a thumbnail, with captions, splits and thumbnails; return (images,
+    captions)."""
     names = sorted(file.name for file in (real / "thumbnails").iterdir())[:images]
     (out / "thumbnails").mkdir(parents=True)
     for name in names:
@@ -98,6 +99,6 @@ def test_visual_dialogues_import_with_nested_mentions_chains_and_boxes(real_data
     reported = (report.images, report.mentions, report.chains, report.boxes)
     assert reported == (len(expected), mentions, chains, boxes)
     if THOROUGH:
-        # 70 spans stand twice in their cluster, 42 in two clusters: a span is a mention of one chain.
+        # 70 spans occur twice in their cluster, 42 in two clusters: a span is a mention of one chain.
         assert reported == (1063, 8995 - 70 - 42, 2503, 3074)
     assert records("vd-ref") == expected

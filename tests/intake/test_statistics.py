@@ -1,4 +1,4 @@
-"""The figures of a layer: what is counted, and that print's own figures agree with the definitions."""
+"""The figures of a layer: what is counted, and agreement of published figures with the definitions."""
 
 from __future__ import annotations
 

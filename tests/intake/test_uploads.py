@@ -1,5 +1,5 @@
-"""Uploads: parts that carry digests and go on where they stopped, whose they are, for how long, how much; and
-what is made of them."""
+"""Uploads: parts with digests that resume after an interruption, their owner, their expiry, their limits; and
+the imports from them."""
 
 from __future__ import annotations
 
@@ -133,11 +133,11 @@ def test_an_upload_goes_on_after_being_cut_off(ada: Account):
     whole = os.urandom(30_000)
     upload = begun(ada, len(whole))
     part(upload, whole[:10_000])
-    again = begun(ada, len(whole))  # the page was loaded again, and the same file chosen
+    again = begun(ada, len(whole))  # the page was loaded again, and the same file selected
     assert again.key == upload.key
     (file,) = again.progress()
     assert (file.received, file.size) == (10_000, 30_000)
-    # The server was killed in the middle of a part: the part of it that arrived counts.
+    # The server was killed in the middle of a part: the received bytes count.
     with upload.file_path(0).open("ab") as stream:
         stream.write(whole[10_000:12_345])
     (file,) = begun(ada, len(whole)).progress()
@@ -191,7 +191,7 @@ def test_quota_and_disk_are_asked_before_anything_is_sent(ada: Account, settings
         begun(ada, 500, name="second")
     begun(account("eve", "researcher"), 900)
     settings.UPLOAD_QUOTA = 10**12
-    # Of these, 1,500 are promised to what has begun, and 100 of that have come.
+    # Of these, 1,500 are reserved for started uploads, and 100 of them have arrived.
     part(first, bytes(100))
     monkeypatch.setattr(uploads, "free_bytes", lambda: 11_400)
     with pytest.raises(UploadError, match="the server has 9.8\xa0KB left"):
@@ -204,7 +204,7 @@ def test_uploads_that_begin_at_once_stay_within_the_quota(ada: Account, settings
     free = uploads.free_bytes
 
     def slowly() -> int:
-        time.sleep(0.02)  # between the question and the folder
+        time.sleep(0.02)  # between the check and the folder
         return free()
 
     def begin(name: str) -> bool:
@@ -319,7 +319,7 @@ def test_pictures_of_several_folders_are_found_and_names_that_clash_are_told(ada
         imported(clash)
     report = imported(clash, skip_problems=True)
     assert (report.images, report.pictures) == (3, 3)
-    assert uploaded_source.preview_picture(clash, 0).exists()  # its page goes on showing its rows
+    assert uploaded_source.preview_picture(clash, 0).exists()  # its page still shows its rows
 
 
 def test_captions_that_do_not_read_as_english_are_told(ada: Account):

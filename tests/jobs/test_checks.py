@@ -1,4 +1,4 @@
-"""`manage.py check` names what a kind of job lacks."""
+"""`manage.py check` names each missing part of a kind of job."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from annotation.jobs.registry import every_job_kind
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is forgotten after it."""
+    """Remove a test's registrations after it."""
     kinds = every_job_kind()
     monkeypatch.setattr(kinds, "_entries", dict(kinds._entries))
 
 
 def errors() -> list[tuple[str, str]]:
-    """(id, message) of each error."""
+    """Return (id, message) of each error."""
     return [(str(error.id), error.msg) for error in job_kinds(None)]
 
 

@@ -1,4 +1,4 @@
-"""The workers of docker-compose.yml, as it starts them."""
+"""The workers of docker-compose.yml, started in the same way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def service(name: str) -> tuple[list[str], str]:
-    """A service's command, and the worker that its health check asks."""
+    """Return a service's command, and the worker of its health check."""
     text = (REPOSITORY / "docker-compose.yml").read_text()
     section = re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M)
     assert section
@@ -57,7 +57,7 @@ def test_worker_and_clock_share_the_work_and_answer_their_health_checks(
 
 
 def open_files(process: int) -> set[str]:
-    """What a process has open."""
+    """Return the open files of a process."""
     names = set()
     for link in Path(f"/proc/{process}/fd").iterdir():
         with contextlib.suppress(OSError):
@@ -74,7 +74,7 @@ def test_the_clock_ends_where_its_beat_was_killed_so_that_both_are_started_again
         wait_until(lambda: "ready." in clock.log.read_text(), "the clock to be ready")
         master = clock.process.pid
         children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
-        # Beat closes what it was forked with; a pool's process keeps the lock of DATA_DIR.
+        # Beat closes inherited files; a pool's process keeps the lock of DATA_DIR.
         data = str(tmp_path / "beat" / "data")
         (beat,) = (int(id) for id in children if data not in open_files(int(id)))
         os.kill(beat, signal.SIGKILL)

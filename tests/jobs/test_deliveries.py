@@ -1,4 +1,4 @@
-"""The same jobs under both deliveries, with workers that are processes and may be killed."""
+"""The same jobs with both deliveries, with workers that are processes and may be killed."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def counted() -> list[int]:
-    """The numbers that jobs wrote, in order; each is written once if nothing is done twice."""
+    """Return the numbers that jobs wrote, in order; each occurs once if nothing is done twice."""
     return [entry.about["number"] for entry in AuditEntry.objects.filter(act=kinds.STEP).order_by("pk")]
 
 
 def under_way(job: Job, share: float = 0.5) -> Job:
-    """The job's row once it has come so far."""
+    """Wait until the job has reached `share`; return its row."""
     wait_until(lambda: Job.objects.get(pk=job.pk).share >= share, f"{job} to come to {share:.0%}")
     return Job.objects.get(pk=job.pk)
 
 
 @pytest.fixture
 def held(tmp_path: Path) -> Path:
-    """As long as this file is there, a job that is given it waits half-way: it is under way for sure."""
+    """A file: while it exists, a job that gets its path waits halfway."""
     file = tmp_path / "held"
     file.touch()
     return file
 
 
 def counting(held: Path) -> Job:
-    """A job of 40 steps that is held half-way."""
+    """A job of 40 steps that is held halfway."""
     return jobs.enqueue(kind="count", arguments={"upto": 40, "held": str(held)})
 
 
 def pass_time(**seconds: float) -> None:
-    """Make every job's last sign of life older."""
+    """Move every job's last sign of life into the past."""
     for job in Job.objects.exclude(heartbeat_at=None):
         assert job.heartbeat_at is not None
         Job.objects.filter(pk=job.pk).update(heartbeat_at=job.heartbeat_at - timedelta(**seconds))
@@ -128,7 +128,7 @@ def test_an_id_that_comes_often_is_run_once(delivery: Delivery):
 
 
 def disturb(noticed: Callable[[], bool]) -> None:
-    """Take the database away from the workers until they have `noticed`."""
+    """Remove the database from the workers until they have `noticed`."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(
@@ -157,7 +157,7 @@ def test_it_outlives_a_database_that_goes_away_for_a_moment(delivery: Delivery, 
     assert counted() == list(range(40))
 
 
-@pytest.mark.slow  # by default one goes away and comes back, above
+@pytest.mark.slow  # the default run has one that goes away and comes back, above
 def test_a_database_that_is_not_there_yet_is_waited_for(delivery: Delivery):
     job = jobs.enqueue(kind="count", arguments={"upto": 2})
     with connection.cursor() as cursor:
@@ -168,7 +168,7 @@ def test_a_database_that_is_not_there_yet_is_waited_for(delivery: Delivery):
             with connection.cursor() as cursor:
                 cursor.execute("ALTER TABLE taken_away RENAME TO annotation_job")
             if delivery.name == "celery" and connection.vendor == "postgresql":
-                # A table that is not there is no loss of the database: the delivery is over.
+                # A missing table is not an outage of the database: the delivery ends.
                 pass_time(seconds=FORGOTTEN[0] + 1)
                 jobs.sweep_jobs()
             wait_for(job, Job.DONE)

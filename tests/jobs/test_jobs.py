@@ -1,4 +1,4 @@
-"""A job from being asked for to its end, whatever happens on the way."""
+"""A job from its request to its end, with any interruption."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def steps() -> list[int]:
-    """The numbers that jobs of kind "count" wrote, in order."""
+    """Return the numbers that jobs of kind "count" wrote, in order."""
     return [entry.about["number"] for entry in AuditEntry.objects.filter(act=kinds.STEP).order_by("pk")]
 
 
@@ -259,7 +259,7 @@ def test_a_worker_that_was_taken_for_dead_goes_on_where_no_other_has_begun(share
 
 
 def silent(**values) -> Job:
-    """A running job without a sign of life for too long."""
+    """Make a running job without a sign of life for too long."""
     before = database.now() - timedelta(seconds=LOST + 1)
     return Job.objects.create(
         kind="count",
@@ -273,7 +273,7 @@ def test_jobs_whose_times_a_clock_that_was_ahead_gave_do_not_wait_for_them():
     ahead = database.now() + timedelta(hours=1)
     lost, waiting = silent(heartbeat_at=ahead), silent(state=Job.QUEUED, heartbeat_at=ahead)
     tried_again = silent(state=Job.QUEUED, heartbeat_at=soon)
-    assert jobs.sweep_jobs().again == 0  # perhaps it lives
+    assert jobs.sweep_jobs().again == 0  # it may be alive
     for job in (lost, waiting, tried_again):
         job.refresh_from_db()
     assert lost.state == Job.RUNNING and lost.heartbeat_at is not None and lost.heartbeat_at <= database.now()

@@ -28,7 +28,7 @@ def data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def done(kind: str, *, campaign: Campaign | None = None, actor: Account | None = None, **arguments) -> Job:
-    """A job of that kind, run to its end; fails where it has not done what it should."""
+    """Run a job of that kind to its end; fail unless it succeeds."""
     return done_with(kind, arguments, campaign, actor)
 
 
@@ -46,7 +46,7 @@ def done_with(
 
 
 def failed(kind: str, *, campaign: Campaign | None = None, **arguments) -> str:
-    """What a job of that kind says when it has failed."""
+    """Return the message of a failed job of that kind."""
     job = jobs.enqueue(kind=kind, arguments=arguments, campaign=campaign)
     assert jobs.run_queued_job(job.pk) == Job.FAILED
     return Job.objects.get(pk=job.pk).error

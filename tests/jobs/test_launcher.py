@@ -1,4 +1,4 @@
-"""Processes that the tests fork are as those that begin from nothing (tests/launcher.py)."""
+"""Processes forked by the tests behave like newly started ones (tests/launcher.py)."""
 
 from __future__ import annotations
 

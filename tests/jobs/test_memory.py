@@ -1,4 +1,4 @@
-"""All work, by job or by command, ends in one line where memory gives out."""
+"""All work, by job or by command, ends in one line if memory runs out."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A campaign with a model annotator, as people see it: trained by a job of a Celery worker, refused in Box
-Quality; a person draws after it, and the inspector tells who drew what."""
+"""A campaign with a model annotator in a browser: trained by a job of a Celery worker, refused in Box
+Quality; a person draws instead, and the inspector shows who drew what."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     model_annotator = {"share": 1.0, "from_images": 40, "system": "scenes", "least_chance": 0.0, "tries": 1}
     world = desk.campaign(tmp_path / "drawn", settings=TRUSTING)
     people.account("ada", "researcher")
-    # One that has hardly learned: whatever it draws, people decide.
+    # Barely trained: people decide about all its boxes.
     small = ProposerSettings(side=64, epochs=1, close_epochs=1, last_epochs=1)
     records = stream_records(corpus=world.corpus, layer=world.corpus.layers.get(name="import"))
     BoxProposer(small).fit(list(training_pictures(records, small.side))).save(
@@ -53,7 +53,7 @@ def work(transactional_db: None, tmp_path: Path, settings: Any) -> World:
     return world
 
 
-# By default the same by requests, in `queue/test_model_answers` and `systems/test_training_models`.
+# The default run does the same by requests, in `queue/test_model_answers` and `systems/test_training_models`.
 @pytest.mark.slow
 @pytest.mark.only_on("postgresql")
 def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who(
@@ -83,7 +83,7 @@ def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who
     page.reload()
     expect(page.get_by_text("version 1 (proposer scenes)")).to_be_visible()
 
-    # ann is asked about a box that nobody can tell from one of a person, and refuses it.
+    # ann is asked about a box that looks like a person's, and refuses it.
     at(page, q.BOX_QUALITY)
     wait_for_task(page)
     response = Judgment.objects.get(name=_open_question(work))
@@ -91,8 +91,8 @@ def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who
     page.get_by_role("button", name="Bad").click()
     answered(page, q.BOX_QUALITY, 1)
 
-    # The same question comes back to people. She is to check the model annotator's other boxes first, until
-    # that is turned off, and she draws.
+    # The same question returns to people. ann would check the model annotator's other boxes first, until it
+    # is turned off, and then draws.
     at(page, q.BOX_DRAWING)
     expect(page.get_by_text("check some of them first")).to_be_visible()
     call_command("change_settings", "quay", "--set", "model_annotator.check_first=false")
@@ -104,7 +104,7 @@ def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who
     judgment = Judgment.objects.get(worker__pseudonym="w-ann", kind=q.BOX_DRAWING)
     assert judgment.key == response.key and judgment.image == response.image
 
-    # Another box of the model annotator is accepted by somebody else.
+    # Another box of the model annotator is accepted by another worker.
     accepted = _accept(work, model_annotator.worker)
     assert response.image is not None and accepted.image is not None
     page = open_page()
@@ -120,19 +120,19 @@ def test_a_model_proposes_a_person_refuses_and_draws_and_the_inspector_tells_who
     expect(page.get_by_text("drawn by a model annotator, accepted by people").first).to_be_visible()
     page.goto(reverse("model_annotators", args=["quay"]))
     expect(page.get_by_text("1 of 2 judged boxes accepted")).to_be_visible()
-    # Nobody signs in as it.
+    # Nobody can sign in as the model annotator.
     assert not hasattr(Worker.objects.get(pk=model_annotator.worker_id), "identity")
 
 
 def _open_question(work: World) -> str:
-    """The name of the drawing that ann is asked about."""
+    """Return the name of the drawing that ann is asked about."""
     lease = leases.take_lease(worker=work.workers[0], campaign=work.campaign, kind=q.BOX_QUALITY)
     assert isinstance(lease, Lease)
     return lease.key.split("|")[1]
 
 
 def _accept(work: World, worker: Worker) -> Judgment:
-    """Have somebody say that a box of the model annotator is good; its drawing."""
+    """Let a worker accept a box of the model annotator; return its drawing."""
     while True:
         result = work.held(1, q.BOX_QUALITY)
         drawing = Judgment.objects.get(name=result.key.split("|")[1])
@@ -143,7 +143,7 @@ def _accept(work: World, worker: Worker) -> Judgment:
 
 
 def _open_chain_of(page: Any, drawing: Judgment) -> None:
-    """Bring out the chain that a drawing is about."""
+    """Show the chain of a drawing."""
     mentions = drawing.key.split("|")[1].split()
     assert drawing.image is not None
     number = next(n for n, chain in enumerate(drawing.image.state["chains"], 1) if chain["m"] == mentions)

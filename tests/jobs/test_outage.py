@@ -1,6 +1,6 @@
-"""Jobs while the database is away: a PostgreSQL of the tests' own, which is stopped and started.
+"""Jobs during an outage of the database: a separate PostgreSQL, which is stopped and started.
 
-Each worker is a process, and nobody sweeps: what the sweep would find takes longer than these tests.
+Each worker is a process, and nothing sweeps: that takes longer than these tests.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.only_on("postgresql"), pytest.mark.django_db(transacti
 
 
 class Database:
-    """A server with our tables, away at times."""
+    """A server with our tables that can be stopped."""
 
     def __init__(self, server: services.Postgres) -> None:
         self.server = server
@@ -50,11 +50,11 @@ class Database:
         self._since = time.monotonic()
 
     def seconds_back(self) -> float:
-        """For how long it has been there again."""
+        """Return for how many seconds it has been running again."""
         return time.monotonic() - self._since
 
     def stop(self) -> None:
-        """As an operator does: connections are closed, later ones refused."""
+        """Stop like an operator: connections are closed, later ones refused."""
         if self._running is not None:
             running, self._running = self._running, None
             running.__exit__(None, None, None)
@@ -64,7 +64,7 @@ class Database:
 
 @pytest.fixture(scope="module")
 def tables() -> Iterator[Database]:
-    """A database with the tables of the one that the tests have."""
+    """A database with the same tables as the tests'."""
     binaries = need("postgresql")
     with services.cluster(binaries) as server:
         database = Database(server)
@@ -75,7 +75,7 @@ def tables() -> Iterator[Database]:
 
 @pytest.fixture
 def database(tables: Database) -> Iterator[Database]:
-    """The tests' database and the workers' is one that can be stopped; in the end it is empty."""
+    """The database of the tests and the workers, which can be stopped; it is emptied in the end."""
     binaries, ours = need("postgresql"), workers.database_url()
     with psycopg2.connect(tables.server.url) as link, link.cursor() as cursor:
         cursor.execute("SELECT to_regclass('annotation_job')")
@@ -108,7 +108,7 @@ def either(request: pytest.FixtureRequest, tmp_path: Path, database: Database) -
 
 @pytest.fixture
 def held(tmp_path: Path) -> Path:
-    """As long as this file is there, a job that is given it computes."""
+    """A file: while it exists, a job that gets its path computes."""
     return tmp_path / "held"
 
 
@@ -127,12 +127,12 @@ def times_begun(held: Path) -> int:
 
 
 def says(worker: workers.Worker, words: str) -> None:
-    """Wait until the worker's log has these words."""
+    """Wait until the worker's log contains this text."""
     wait_until(lambda: words in worker.log.read_text(), f"the worker to say: {words}")
 
 
 def again(database: Database) -> None:
-    """The database is back, and the tests' own connection with it."""
+    """Start the database again, and reconnect the tests."""
     database.start()
     connections.close_all()
 
@@ -166,7 +166,7 @@ def test_work_that_lost_its_database_is_begun_again_soon(database: Database, eit
         assert database.seconds_back() < LOST, "the sweep would have come later"
 
 
-@pytest.mark.slow  # by default workers are told to stop in `test_deliveries`
+@pytest.mark.slow  # the default run stops workers in `test_deliveries`
 def test_a_worker_told_to_stop_in_an_outage_leaves_its_row_to_the_retry(
     database: Database, request: pytest.FixtureRequest, tmp_path: Path, held: Path
 ):
@@ -186,7 +186,7 @@ def test_a_worker_told_to_stop_in_an_outage_leaves_its_row_to_the_retry(
 
 @pytest.fixture
 def worker_here(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An embedded worker that is a thread of ours, and looks sooner than others."""
+    """An embedded worker in a thread of this process, which polls more often than others."""
     monkeypatch.setattr(embedded_worker, "LOOK_AGAIN_SECONDS", 0.2)
     monkeypatch.setattr(sql, "ALIVE", 0.0)
     stop = threading.Event()

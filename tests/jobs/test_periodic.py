@@ -1,4 +1,4 @@
-"""What is done again and again, by name, no matter who calls it."""
+"""Periodic work, by name, whoever calls it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_one_campaign_that_fails_does_not_keep_the_next_from_its_turn(monkeypatc
 
 
 def table(monkeypatch, work) -> str:
-    """An entry of the table that does `work`; its name."""
+    """Add an entry of the table that does `work`; return its name."""
     monkeypatch.setitem(PERIODIC, "entry", Periodic("entry", 1, work))
     return "entry"
 

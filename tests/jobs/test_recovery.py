@@ -1,4 +1,4 @@
-"""Recovery as it happens: nobody turns the clock, and nobody sweeps but the workers themselves."""
+"""Real recovery: the clock is not changed, and only the workers sweep."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.jobs.workers import started, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
-#: Longest way from a worker's death to its job's going on: silence, the next sweep, a worker's start.
+#: Maximum seconds from a worker's death until its job resumes: silence, the next sweep, a worker's start.
 LONGEST = LOST + PERIODIC["sweep_jobs"].every + 15
 
 
 def goes_on(job: Job) -> float:
-    """Seconds until the job is done; fails where it takes too long."""
+    """Return the seconds until the job is done; fail if it takes too long."""
     began = time.monotonic()
     workers.PATIENCE, before = LONGEST + 30, workers.PATIENCE
     try:

@@ -1,4 +1,4 @@
-"""What a field may hold stands on the field: it refuses by name, and says what would have been right."""
+"""Constraints are declared on fields: errors contain the field's name and the permitted values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models_core.checked_fields import BadField, check_fields, check_value, fiel
 
 @dataclass(frozen=True, slots=True)
 class Cake:
-    """Of everything that a record of ours has."""
+    """One field of each type that our records have."""
 
     layers: Annotated[int, Field(ge=1, le=9, description="Layers of dough")] = 2
     sugar: Annotated[float, Field(gt=0, le=1)] = 0.5

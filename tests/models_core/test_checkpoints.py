@@ -1,4 +1,4 @@
-"""Checkpoints: the last whole one of the same training is taken, and the one before stays until then."""
+"""Checkpoints: the last complete one of the same training is used, and the previous one stays until then."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Memory is estimated before the work begins; what would fit is said, and a failed allocation is one line."""
+"""Memory is estimated before the work begins; the message says what would fit, and a failed allocation is one
+line."""
 
 import re
 import resource

@@ -1,4 +1,4 @@
-"""The path of a GPU, on the CPU: torch finds what NumPy finds."""
+"""GPU code, on the CPU: torch gives the same results as NumPy."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_sweep_gives_the_same_models() -> None:
 def test_prefixes_score_the_same() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((5, 9)), rng.standard_normal((7, 9))
-    x[:, :2] = 0  # nothing has a length in the first two dimensions
+    x[:, :2] = 0  # all have length 0 in the first two dimensions
     on = torch_on(TORCH)
     pairs = zip(prefix_scores(x, y, [2, 4, 9]), prefix_scores(x, y, [2, 4, 9], on), strict=True)
     for (size, plain_value), (another, result) in pairs:
@@ -104,7 +104,7 @@ def test_the_same_settings_are_selected(tmp_path) -> None:
     assert result.chosen_ == plain_value.chosen_
     result.save(tmp_path / "system")
     again = SelectedKCCA.load(tmp_path / "system")
-    assert again.device == "cpu"  # a stored system runs where there is no such device
+    assert again.device == "cpu"  # a stored system runs without such a device
     for direction in DIRECTIONS:
         scores = again.score_pairs(provided.new_x[test], provided.new_y[test], direction=direction)
         np.testing.assert_array_equal(
@@ -114,7 +114,7 @@ def test_the_same_settings_are_selected(tmp_path) -> None:
 
 @pytest.mark.parametrize(("images", "others"), [(70, 70), (70, 33), (1, 1)])
 def test_intersections_are_exact_sums_of_the_same_minima(monkeypatch, images, others) -> None:
-    # Tiles of few images, so that there are several, and some that are not whole.
+    # Tiles of few images, so that there are several, and some are incomplete.
     monkeypatch.setattr("phrasebox.kernels.intersection._MINIMA", 21 * 15 * 16**2)
     kinds = [pyramids(images, 7, 0), pyramids(images, 8, 1)]
     columns = kinds if others == images else [kind[:others] for kind in kinds]
@@ -139,11 +139,11 @@ def test_a_recipe_is_trained_and_tested_the_same(monkeypatch) -> None:
         _kcca(fit(recipe, *sides)),
         cross_validate(recipe, world, number=3, cache=PhaseCache()),
     )
-    # What the CPU decomposes kernels with is taken away, so it takes no part.
+    # The CPU's decomposition of kernels is removed, to show that it is not used.
     monkeypatch.setattr("models_core.estimators.kcca.spectrum.decompose_both", None)
     kcca = _kcca(fit(recipe, *sides, options=FitOptions(device=TORCH)))
     again = cross_validate(recipe, world, number=3, cache=PhaseCache(), device=TORCH)
-    # Captions of this world repeat, and rounding decides between equals: a query of twenty may differ.
+    # Captions of this world repeat, and rounding decides between ties: one query in twenty may differ.
     for trial, another in zip(kcca.trials_, plain_value.trials_, strict=True):
         assert trial.setting == another.setting
         for direction in DIRECTIONS:

@@ -1,4 +1,4 @@
-"""Models on disk: whole or not there, checked when they are read."""
+"""Models on disk: complete or missing, checked when they are read."""
 
 import json
 

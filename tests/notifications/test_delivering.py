@@ -1,4 +1,4 @@
-"""Webhooks are delivered at least once, signed, and given up after three days."""
+"""Webhooks are delivered at least once, signed, and abandoned after three days."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def check_signature(got: Got, secret: str) -> None:
-    """As a receiver does it with a library of its own; raises InvalidSignature."""
+    """Verify a signature like a receiver, with another library; raises InvalidSignature."""
     headers = got.headers
     check = hmac.HMAC(base64.b64decode(secret.removeprefix("whsec_")), hashes.SHA256())
     check.update(headers["webhook-id"].encode() + b"." + headers["webhook-timestamp"].encode() + b".")
@@ -54,7 +54,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_once_it_is_back(
         advance_clock(minutes=1)
     row.refresh_from_db()
     assert row.state == row.WAITING and row.error == f"{NO_ANSWER}: ConnectionRefusedError"
-    # The first after none, then 30 seconds, 1, 2, 4, 8, 16 and 32 minutes later, as turns come by the minute.
+    # The first at once, then 30 seconds, 1, 2, 4, 8, 16 and 32 minutes later, as the job runs every minute.
     assert row.attempts == 7
     with listening(certificate, port) as receiver:
         for _minute in range(60):
@@ -111,7 +111,7 @@ def test_what_was_sent_by_a_process_that_died_then_is_sent_again(
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(delivering, "_save_outcome", die)
             deliver_webhooks()
-        assert not deliver_webhooks()  # taken, as far as anybody knows
+        assert not deliver_webhooks()  # claimed by another delivery
         advance_clock(minutes=2)
         assert deliver_webhooks() == 1
     assert len({got.headers["webhook-id"] for got in receiver.got}) == 1 and len(receiver.got) == 2

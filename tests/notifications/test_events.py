@@ -1,4 +1,4 @@
-"""What is told, to which webhooks and by e-mail to whom, and that it is told once."""
+"""Events: which are sent to which webhooks and by e-mail to whom, each once."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_an_alarm_is_told_once_while_it_lasts_and_again_when_it_comes_back(
     hook(researcher, ADDRESS)
     low = DetectedAlarm("controls_low", "coref_link", "few are left")
     for minute in range(120):
-        # It comes and goes, as alarms near their limit do.
+        # It comes and goes, like alarms near their limit.
         note_alarms([low] if minute % 2 else [], campaign=campaign)
         advance_clock(minutes=1)
     assert [item["code"] for item in messages_of(ALARM_RAISED)] == ["controls_low"]

@@ -1,4 +1,4 @@
-"""Which addresses a webhook may have: none of this machine, of its network, or of its cloud's metadata."""
+"""Permitted addresses of a webhook: not this machine, its network, or its cloud's metadata."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PUBLIC = "93.184.215.14"
 
 @pytest.fixture
 def resolver(monkeypatch) -> Callable[..., list[str]]:
-    """`resolver("a", "b")`: every name has these numbers, one answer a question, the last for good; what was
-    asked. Numbers are read as ever."""
+    """`resolver("a", "b")` resolves every name to these addresses, one per query, the last one repeatedly;
+    returns the queries. Numeric addresses are resolved as usual."""
     real, request = socket.getaddrinfo, list[str]()
     answers: list[list[str]] = []
 
@@ -142,7 +142,7 @@ def test_a_name_that_changes_its_number_leads_nowhere_else_than_where_it_was_che
         address = f"https://hooks.example.org:{receiver.port}/"
         assert send(address, {}, b"{}") == (None, NO_ANSWER, "ConnectionRefusedError")
         assert tried == [(PUBLIC, receiver.port)] and request == ["hooks.example.org"]
-        # The next attempt asks again, hears this machine's number, and connects to nothing.
+        # The next attempt resolves again, gets this machine's address, and does not connect.
         outcome = send(address, {}, b"{}")
         assert outcome.why == ADDRESS and "127.0.0.1" in outcome.detail
         assert len(tried) == 1 and not receiver.got

@@ -1,4 +1,4 @@
-"""A request takes what its JSON schema allows, and nothing else: the OpenAPI document has that schema."""
+"""A request accepts exactly what its JSON schema allows: the OpenAPI document has that schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotation.api.requests import WorkerCall
 from annotation.api.urls import urlpatterns
 from annotation.common.operations import Invalid, all_operations, json_schema, operation_named, requests
 
-#: A value of every type that JSON has, and the usual words for others.
+#: A value of every JSON type, and common texts for others.
 VALUES: list[Any] = [None, True, 0, 3, -1, 10**9, 1.5, "", "off", "3", "a b", "x" * 3000]
 VALUES += [[], [1], ["x"], [None], [[True]], {}, {"x": 1}, {"x": "y"}]
 FORMATS = jsonschema.Draft202012Validator.FORMAT_CHECKER
@@ -30,7 +30,7 @@ def every_request() -> Iterator[Any]:
 
 
 def errors_of(kind: Any, data: dict[str, Any]) -> set[tuple[Any, str]]:
-    """The fields that are refused, each with the code of its error."""
+    """Return the refused fields, each with the code of its error."""
     try:
         requests._model(kind).model_validate_json(json.dumps(data))
     except ValidationError as error:
@@ -57,7 +57,7 @@ def test_a_request_takes_what_its_schema_allows(kind: Any, db: None) -> None:
 
 
 def lists_in(schema: Any) -> Iterator[dict[str, Any]]:
-    """The schemas of lists in a schema."""
+    """Yield the schemas of lists in a schema."""
     if isinstance(schema, dict):
         if schema.get("type") == "array":
             yield schema

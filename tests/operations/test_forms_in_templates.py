@@ -1,4 +1,4 @@
-"""What a form in a template sends to an operation is among the fields of its request."""
+"""The fields of an operation's form in a template are fields of its request."""
 
 import re
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""An operation of a site: one declaration and one function, and it is there on every surface."""
+"""An operation of a site: one declaration and one function make it available in every interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operation on every surface: the same fields, defaults, choices, bounds, help and errors."""
+"""Every operation in every interface: the same fields, defaults, choices, bounds, help and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from annotation.workers.sessions import mark_confirmed
 from tests.api.v1.test_operations import openapi
 
 EVERY = list(all_operations())
-#: What a request needs beside its required fields, and which of their values it takes.
+#: What a request needs in addition to its required fields, and which of their values are valid.
 ALSO: dict[str, dict[str, Any]] = {
     "agreement": {"file": "x"},
     "freeze_qrels": {"protocol": "first caption"},
@@ -47,7 +47,7 @@ ALSO: dict[str, dict[str, Any]] = {
 
 
 def schemas_of_fields(operation: Operation) -> dict[str, dict[str, Any]]:
-    """Field -> its schema in the OpenAPI document, with "required" among it."""
+    """Return field -> its schema in the OpenAPI document, including "required"."""
     assert operation.rest is not None
     address = "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", operation.rest.path)
     call = openapi()["paths"][address][operation.rest.method.lower()]
@@ -67,7 +67,7 @@ def schemas_of_fields(operation: Operation) -> dict[str, dict[str, Any]]:
 
 
 def simplified(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without the null that it allows, and what a list holds in its place."""
+    """Return a schema without null, and a list's item schema in its place."""
     kinds = [item for item in schema.get("anyOf", [schema]) if item.get("type") != "null"]
     return kinds[0]["items"] | {"list": True} if kinds[0].get("type") == "array" else kinds[0]
 
@@ -121,7 +121,7 @@ def test_a_field_is_the_same_everywhere(operation: Operation, db: None) -> None:
 
 
 def sample(request_field: RequestField) -> Any:
-    """A value that a field may hold, though nothing may have that name."""
+    """Return a valid value of a field, even if no object has that name."""
     rule = request_field.rule
     if request_field.many and rule.element is not None:
         rule = rule.element
@@ -132,7 +132,7 @@ def sample(request_field: RequestField) -> Any:
 
 
 def wrong_values(request_field: RequestField) -> Iterator[tuple[str, Any]]:
-    """Texts that a person may type, and what a program would send, which the field cannot hold."""
+    """Yield invalid values of a field, as text and as JSON."""
     rule = request_field.rule
     if request_field.many and rule.element is not None:
         rule = rule.element
@@ -152,12 +152,12 @@ def wrong_values(request_field: RequestField) -> Iterator[tuple[str, Any]]:
 
 
 def other_values(operation: Operation) -> dict[str, Any]:
-    """What an operation needs, of the right kind; names name nothing."""
+    """Return values of the right types for an operation; names refer to nothing."""
     fields = request_fields(operation.request)
     values = {name: sample(row) for name, row in fields.items() if row.required}
     try:
         read_request(operation.request, values | ALSO.get(operation.name, {}))
-    except Invalid as error:  # of two, one is needed
+    except Invalid as error:  # one of two is required
         values |= {item.field: sample(fields[item.field]) for item in error.errors if item.code == "missing"}
     return values | ALSO.get(operation.name, {})
 
@@ -203,7 +203,7 @@ def _is_the_same_error_everywhere(
             answer = admin_client.generic(
                 operation.rest.method, f"/api/v1/{index}", json.dumps(data), "application/json"
             )
-        if answer.status_code != 404:  # else what the address names is missing first
+        if answer.status_code != 404:  # otherwise the object in the address is missing
             body = [(item["field"], item["code"], item["detail"]) for item in answer.json()["errors"]]
             assert [item for item in body if item[0].partition(".")[0] == request_field.name] == mine
         data = {**others, request_field.name: [value] if request_field.many else value}

@@ -1,4 +1,5 @@
-"""A balance sheet: of every kind of thing, found = taken + left, and what is left has a declared reason."""
+"""A balance sheet: for every kind of object, found = taken + left, and every omission has a declared
+reason."""
 
 import pytest
 

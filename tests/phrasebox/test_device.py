@@ -1,4 +1,4 @@
-"""Which device computes: NumPy unless one is named, and one line where it is not there."""
+"""The computing device: NumPy by default, and a one-line error if the device is missing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_an_unknown_device_is_named(name: str) -> None:
 
 
 def test_without_torch_a_device_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)  # what Python takes for a module that is not there
+    monkeypatch.setitem(sys.modules, "torch", None)  # makes Python treat the module as missing
     provided = kernels(30)
     for fit in (
         lambda: KCCA(5, device="cuda").fit(provided.x, provided.y),

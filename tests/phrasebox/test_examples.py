@@ -1,4 +1,4 @@
-"""Every example in the docs runs, and prints what the page says."""
+"""Every example in the docs runs, and prints the output shown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PAGES = [
     for page in (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
     if any(True for _ in blocks(page.read_text(encoding="utf-8")))
 ]
-#: Pages of which a block needs what a reader has and we have not, with how many do.
+#: Pages with blocks that need something that only a reader has, and the number of these blocks.
 NOT_RUN_ON: dict[str, int] = {}
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Examples write files."""
+    """A folder for the examples' files."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

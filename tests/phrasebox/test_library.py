@@ -1,4 +1,4 @@
-"""`import phrasebox`: what it offers, and what it leaves alone."""
+"""`import phrasebox`: its public names, and what it does not import."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from phrasebox import formats
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = tuple(name for name in phrasebox.__all__ if not name.startswith("_"))
-#: What serves, draws, learns or reads corpora: nothing of it is loaded for figures.
+#: Packages for serving, drawing, training or reading corpora: none is imported for figures.
 NOT_FOR_FIGURES = {
     "celery", "cv2", "defusedxml", "django", "HanTa", "ijson", "matplotlib", "numba", "PIL", "pyarrow",
     "redis", "rest_framework", "torch",
 }  # fmt: skip
 
-#: What numpy imports where it is installed, and does without.
+#: Optional packages that numpy imports if installed.
 IF_THERE = {"charset-normalizer"}
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
-    """A Python of its own that runs `code` with the repository on its path."""
+    """Run `code` in a separate Python with the repository on its path."""
     return subprocess.run(
         [sys.executable, "-P", "-c", f"import sys; sys.path[:0] = [{str(REPOSITORY)!r}]\n{code}"],
         capture_output=True,
@@ -53,7 +53,7 @@ def test_nothing_but_what_figures_need_is_loaded() -> None:
     assert not first & {"numpy", *NOT_FOR_FIGURES}
     assert {"numpy", "scipy"} <= then
     assert not then & {"annotation", "config", "evaluation", "models_core", *NOT_FOR_FIGURES}
-    # And all that is loaded is named as needed, and all that is named is loaded.
+    # Everything imported is listed as a dependency, and every dependency is imported.
     named = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["dependencies"]
     packages = packages_distributions()
     loaded = {package.lower() for root in then - first for package in packages.get(root, ())}
@@ -89,7 +89,7 @@ def test_every_public_name_is_there_and_told_of(name: str) -> None:
     for public in module.__all__:
         result = getattr(module, public)
         if not public.isupper():
-            # A dataclass without words of its own is given its signature for them.
+            # A dataclass without a docstring gets its signature as one.
             assert result.__doc__ and not result.__doc__.startswith(f"{public}("), public
 
 
@@ -99,7 +99,7 @@ def test_the_page_names_everything_that_is_public_and_nothing_else() -> None:
     cells += [line.split("|")[2] for line in text.splitlines() if line.startswith("| `")]
     public = {name for own_room in ROOMS for name in room(own_room).__all__}
     names = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    # Those that a module of ours has: `randomisation` is one.
+    # Those that a module of ours defines: `randomisation` is one.
     of_randomisation = {"of_means", "of_median"}
     assert names - of_randomisation == public
 

@@ -1,4 +1,4 @@
-"""A name means one item or is refused with both, whatever its spelling; escaped names come back."""
+"""A name means one item or is refused with both, whatever its spelling; escaped names are restored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEMS = st.sampled_from(["1", "2", "3", "a", "a b", "a%20b", "café", "Café"])
 ENDINGS = st.sampled_from([".jpg", ".JPG", ".png", ""])
 FOLDERS = st.sampled_from(["", "", "train/", "val/"])
 FILES = st.builds("".join, st.tuples(FOLDERS, STEMS, ENDINGS))
-#: How people and machines spell a name once more.
+#: Variants in which people and machines spell a name.
 SPELLINGS = st.sampled_from(
     [
         str,
@@ -55,7 +55,7 @@ def corpora(draw: st.DrawFn) -> ImageNames:
 
 
 def look(name: str) -> str:
-    """How a name looks, without what the product makes of it."""
+    """Return a name's appearance, without the product's code."""
     plain = "".join(" " if sign.isspace() else sign for sign in unquote(name)).replace("\\", "/")
     stem, point, ending = unicodedata.normalize("NFC", plain).rpartition(".")
     return f"{stem}.{ending.lower()}" if point else ending

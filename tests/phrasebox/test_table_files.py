@@ -1,4 +1,4 @@
-"""Tables as spreadsheets and sites write them are read as they are."""
+"""Tables as written by spreadsheets and sites can be read unchanged."""
 
 from __future__ import annotations
 

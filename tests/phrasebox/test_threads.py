@@ -1,4 +1,4 @@
-"""Work in threads: all of it, its first error, and one thread of BLAS each."""
+"""Work in threads: all of it, its first error, and one BLAS thread each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from phrasebox.threads import for_each, one_blas_thread, product
 
 @pytest.fixture(autouse=True)
 def two_threads() -> Iterator[None]:
-    """A BLAS of two threads, where the test run gives it one (`tests.run`)."""
+    """A BLAS with two threads; the test run sets one (`tests.run`)."""
     np.ones((2, 2)) @ np.ones((2, 2))
     with threadpool_limits(2, user_api="blas"):
         assert blas_threads() == {2}

@@ -1,4 +1,4 @@
-"""What a wheel holds, and that it works, with its types, where nothing of the repository is."""
+"""The content of a wheel, and that it works, with its types, without the repository."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_wheel_holds_the_library_and_nothing_of_the_server(wheel: Path) -> Non
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel, and the third-party packages of ours; its folder of programs."""
+    """An environment with the wheel and our third-party packages; returns its folder of programs."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False, symlinks=True)
     programs = folder / "bin"
@@ -111,7 +111,8 @@ def test_strict_mypy_sees_the_type_of_every_public_name(installed: Path, tmp_pat
 
 
 def _run(command: list[str], folder: Path) -> str:
-    """What a command prints, run in `folder` with a home and no settings; fails with what it complains of."""
+    """Return the output of a command, run in `folder` with a home and no settings; fail with its error
+    message."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""What practice and examples say to be right is what gold says; their scenes are those of the sample."""
+"""The correct answers of practice and examples agree with gold; their scenes are those of the sample."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from annotation.task_types.relevance.rules import RELEVANCE
 from annotation.task_types.tag_relevance.rules import TAG_RELEVANCE
 
 EVERY = [(kind, item) for kind in PRACTICE.keys() for item in PRACTICE.get(kind).items]
-#: Kilobytes that all pictures together may have.
+#: Maximum size of all pictures together, in kilobytes.
 MOST = 300
 
 
 def of(*kinds: str) -> pytest.MarkDecorator:
-    """Each item of these kinds."""
+    """Parametrize with each item of these kinds."""
     return pytest.mark.parametrize("item", [item for kind in kinds for item in PRACTICE.get(kind).items])
 
 
 def meant(item: PracticeItem) -> set[frozenset[Box]]:
-    """The things that an item's phrases mean, each told by its boxes."""
+    """Return the things that an item's phrases mean, each as its boxes."""
     return {frozenset(practice_scene(item.scene).boxes(mention)) for mention in item.mentions}
 
 
 def missing(item: PracticeItem) -> list[Box]:
-    """The gold boxes that an item has not shown yet."""
+    """Return the gold boxes that an item does not show yet."""
     boxes = {Box(*corners) for corners in item.boxes}
     expected = practice_scene(item.scene).boxes(item.mentions[0])
     assert boxes <= set(expected)
@@ -161,7 +161,7 @@ def test_the_scenes_are_made_again_from_the_sample_corpus(tmp_path: Path):
         stored = Image.open(settings.BASE_DIR / "static" / picture_of(name)).convert("RGB")
         created = Image.open(tmp_path / f"{name}.webp").convert("RGB")
         assert stored.size == created.size
-        # Another release of the encoder may set pixels a little otherwise.
+        # Another release of the encoder may give slightly different pixels.
         assert max(ImageStat.Stat(ImageChops.difference(stored, created)).mean) < 2, again
 
 

@@ -1,4 +1,4 @@
-"""Admission to a kind of question: what lets a worker in, and what a refusal says."""
+"""Admission to a kind of question: its conditions, and the text of a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a saving is worth at a list of prices."""
+"""The value of a saving for a list of prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the box loop: every row as written, every other pair refused."""
+"""The table of the box loop: every row as specified, every other pair refused."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Images whose boxes are not asked about: links and chains are settled, and nothing is said of boxes."""
+"""Images without questions about boxes: links and chains are settled, and boxes remain unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a control item comes, which one, and which tasks are asked twice."""
+"""When a control item is shown, which one, and which tasks are repeated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pool_of(answers, item):
 
 
 def met(pool, count, *, seed="s", worker="w", kind="k"):
-    """The choices of `count` injections, each control chosen being seen thereafter."""
+    """Return the choices of `count` injections; each chosen control counts as seen afterwards."""
     seen: set[str] = set()
     choices = []
     for _ in range(count):
@@ -137,18 +137,18 @@ def test_every_control_comes_once_then_none_with_a_warning(sizes, seed):
 
 
 class Desk:
-    """A worker who takes control items, and answers, leaves out or answers late what they please; and staff
-    who retire items and add others. Kept as the queue keeps it."""
+    """A worker who takes control items, and answers, omits or answers late at random; and staff who retire
+    items and add others. Stored in the same way as by the queue."""
 
     def __init__(self, pool: list[PooledControl], seed: str) -> None:
         self.pool, self.seed = pool, seed
         self.seen: set[str] = set()
         self.in_hand: list[PooledControl] = []
         self.excluded: list[PooledControl] = []
-        #: Answered so late that it measured nothing: as good as left out.
+        #: Answered so late that it measured nothing: equivalent to omitted.
         self.wasted: list[PooledControl] = []
         self.known: Counter[str] = Counter()
-        #: Answers of which all were met once: of these the promise does not hold any more.
+        #: Answers whose items were all seen once: the promise no longer holds for them.
         self.ran_out: set[str] = set()
 
     def measured(self) -> ControlCounts:
@@ -175,7 +175,7 @@ class Desk:
             self.wasted.append(item)
 
     def note(self, strata: Iterable[str]) -> None:
-        """Which answers have no items left that are new; those that have differ by one at most."""
+        """Check which answers have no new items left; the others differ by one at most."""
         fresh = {item.stratum for item in self.pool if item.id not in self.seen}
         self.ran_out.update(set(strata) - fresh)
         counts = [self.known[s] for s in strata if s not in self.ran_out]
@@ -218,7 +218,7 @@ def test_who_leaves_out_all_items_of_one_answer_is_not_measured_on_the_other(see
         desk.pool, seed=seed, worker="w", kind="k", seen=desk.seen, measured=desk.measured()
     )
     assert control.warning is not None and f"with the gold answer {shunned!r}" in control.warning
-    # Answered late they count again, one for one of the others.
+    # After late answers they count again, equally with the others.
     for _ in range(15):
         desk.answer(desk.excluded[0], late=True)
         while item := desk.take():

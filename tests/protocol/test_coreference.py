@@ -1,4 +1,4 @@
-"""Lanes, candidates and the sets a refused chain falls into."""
+"""Lanes, candidates and the sets into which a refused chain is split."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Questions that are only counted: so many answers each, whatever they say."""
+"""Questions whose votes are only counted: a fixed number of answers each, whatever they are."""
 
 from __future__ import annotations
 

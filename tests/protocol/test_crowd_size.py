@@ -1,4 +1,4 @@
-"""The fewest workers of a campaign, against a search through all that a crowd could answer."""
+"""The minimum number of workers of a campaign, compared with a search through all possible answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOXED, LINKED = mentions("a dog/animals"), mentions("a dog/animals", "the dog/an
 
 
 def folds_of(tasks: str, settings: CampaignSettings) -> list[Folds]:
-    """Images that ask all kinds of question of these tasks."""
+    """Return images with all kinds of question of these tasks."""
     protocol, kinds = settings.protocol, kinds_of_tasks(tasks)
     if all(map(is_counted, kinds)):
         counted_questions = [
@@ -36,10 +36,10 @@ def folds_of(tasks: str, settings: CampaignSettings) -> list[Folds]:
 
 
 def most_people(fold: Folds, *, checked: bool, returning: bool) -> int:
-    """The most people that a question was closed to, and one more: fewer could be stuck there.
+    """Return the maximum number of people excluded from a question, plus one: with fewer, it could be stuck.
 
-    Every course of answers is tried; `checked`: a second person is asked each question. Without `returning` a
-    course ends where a question comes back, and nobody reports.
+    Every sequence of answers is tried; `checked`: a second person is asked each question. Without `returning`
+    a sequence ends when a question comes back, and nobody reports.
     """
     tried: dict[Any, int] = {}
 
@@ -47,12 +47,12 @@ def most_people(fold: Folds, *, checked: bool, returning: bool) -> int:
         return next(name for n in count() if (name := f"w{n}") not in {*question.barred, also})
 
     def after(judgments: tuple[Judgment, ...]) -> int:
-        """The most people from here on."""
+        """Return the maximum from here on."""
         state = fold(judgments)
         if not state.questions:
             return 0
         question = state.questions[0]
-        # What is still to come depends on this alone: keys with fewer boxes do not come back.
+        # The rest depends on this only: keys with fewer boxes do not come back.
         beside = question.key.rpartition("|")[2]
         had = frozenset(
             (judgment.question, judgment.worker)
@@ -74,7 +74,7 @@ def most_people(fold: Folds, *, checked: bool, returning: bool) -> int:
         if had and judgments[-1].key != question.key and not returning:
             return 0
         kind, number, most = kind_of(question.kind), len(judgments), len(question.barred) + 1
-        # "scene" and "no" count as "none" does; one answer to a counted question is as good as any.
+        # "scene" and "no" count like "none"; all answers to a counted question are equivalent.
         answers = [word for word in kind.answers if word not in ("scene", "no") or not kind.about_boxes]
         for word in answers[: 1 if kind.counted else None] + [*FLAGS[:1]] * returning:
             corner = 20 * len(question.boxes) + 1
@@ -93,7 +93,7 @@ def most_people(fold: Folds, *, checked: bool, returning: bool) -> int:
 
 
 def sizes(tasks: str, values: dict[str, Any], *, returning: bool) -> tuple[int, int]:
-    """The crowd of these tasks and settings as it is computed, and as it is searched."""
+    """Return the crowd size for these tasks and settings, computed and searched."""
     settings = settings_of(values)
     size = crowd_size(kinds_of_tasks(tasks), settings)
     checked = settings.trust.double_check_share > 0
@@ -107,7 +107,7 @@ def counted(tasks: str) -> bool:
 
 
 ALONE: dict[str, Any] = {"trust": {"double_check_share": 0.0}}
-#: Questions that are asked once, and questions that come back and are reported, where courses are short.
+#: Questions that are asked once, and questions that come back and are reported, if sequences are short.
 ONCE: list[dict[str, Any]] = [
     {"limits": {"boxes": 2}},
     {"limits": {"boxes": 2}, **ALONE},

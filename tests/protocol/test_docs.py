@@ -1,4 +1,4 @@
-"""The docs hold what the program prints."""
+"""The docs contain the program's output."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which questions two people answer does not depend on answers; agreement is that of all questions."""
+"""Which questions are double-checked does not depend on answers; the agreement covers all questions."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def test_the_first_answers_of_somebody_new_do_not_outweigh_all_others() -> None:
 
 
 def test_kappa_is_that_of_the_worked_example() -> None:
-    # Two people, either of whom may be the first, of 50 proposals: both yes 20, both no 15, apart 15. The
-    # shares of yes and no are 0.55 and 0.45: expected 0.505, kappa (0.7 - 0.505) / 0.495.
+    # Two people, in either order, on 50 proposals: both yes 20, both no 15, different 15. The shares of yes
+    # and no are 0.55 and 0.45: expected 0.505, kappa (0.7 - 0.505) / 0.495.
     cells = 20 * [("yes", "yes")] + 15 * [("no", "no")] + 5 * [("yes", "no")] + 10 * [("no", "yes")]
     agreement = measure_agreement([AnswerPair(*cell, 0.2, BOTH) for cell in cells], drawn=60, waiting=4)
     assert agreement.equal is not None and agreement.kappa is not None

@@ -1,4 +1,4 @@
-"""Answers against gold answers."""
+"""Answers compared with gold answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fold of an image, told as stories."""
+"""The fold of an image, in examples."""
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_a_drawer_never_judges_their_own_box():
     play = Play(mentions("a man/people")).say("ann", "drawn", MAN)
     assert "ann" in play.question("box_quality").barred
     play.say("ann", "good")
-    assert play.question("box_quality").needed == 1  # what the drawer said is passed over
+    assert play.question("box_quality").needed == 1  # the drawer's answer is ignored
     play.say("bob", "good")
     assert play.question("box_coverage").barred == {"ann"}
     assert "j1" in play.state.superseded
@@ -272,7 +272,7 @@ def test_controls_double_checks_withdrawn_and_repeated_answers_never_enter():
     ]
     state = fold(image, beside)
     assert state.chains == fold(image, []).chains and state.superseded == ()
-    # Who answered for a double check is not asked the same again; the others may be.
+    # Who answered a double check is not asked the same again; others may be.
     assert state.questions[0].needed == 1 and state.questions[0].barred == {"bob"}
     doubled = fold(image, [Judgment("d", key, "dan", "no"), Judgment("e", key, "dan", "yes")])
     assert len(doubled.chains) == 2 and doubled.superseded == ("e",)
@@ -332,7 +332,7 @@ def test_a_question_of_the_box_loop_may_be_asked_again_until_the_chain_is_closed
     key = play.question("box_coverage").key
     play.say("cyd", "more")
     assert play.question().kind == "box_drawing" and may_be_asked_again(key, play.state)
-    # Its drawer finds no other: the same question is asked once more, and settled otherwise.
+    # Its drawer finds no other: the same question is asked once more, and settled differently.
     play.say("eve", "none")
     assert play.question().key == key and may_be_asked_again(key, play.state)
     play.say("fay", "complete").say("gus", "complete")

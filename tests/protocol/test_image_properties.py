@@ -1,4 +1,4 @@
-"""What holds of the fold for any image, any crowd and any order of answers."""
+"""Properties of the fold for any image, any crowd and any order of answers."""
 
 from collections import Counter, defaultdict
 from dataclasses import replace

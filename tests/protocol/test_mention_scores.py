@@ -1,4 +1,4 @@
-"""Found mentions against marked ones: what counts, what does not, and how errors are told apart."""
+"""Detected mentions compared with marked ones: what counts, what does not, and the kinds of errors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the chunker takes for a mention, shown on sentences of our own with the mentions in brackets."""
+"""The chunker's mentions, shown in sentences with the mentions in brackets."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from tests.factories import an_image
 
 
 def marked(sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """The words of a sentence with brackets around its mentions, and the spans the brackets hold."""
+    """Return the words of a sentence with brackets around its mentions, and the spans in brackets."""
     words: list[str] = []
     spans: list[tuple[int, int]] = []
     start = 0

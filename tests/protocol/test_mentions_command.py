@@ -1,4 +1,4 @@
-"""`manage.py evaluate_mentions` on folders of our own and on the real sample."""
+"""`manage.py evaluate_mentions` on test folders and on the real sample."""
 
 import json
 

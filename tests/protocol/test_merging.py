@@ -1,4 +1,4 @@
-"""Merging: which boxes become one, which never do, and what follows for chains."""
+"""Merging: which boxes are merged, which never are, and the effect on chains."""
 
 from dataclasses import replace
 

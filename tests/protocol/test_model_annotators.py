@@ -1,4 +1,4 @@
-"""The rules of model annotators: on which images, which box, what their verdicts lead to, and links."""
+"""The rules of model annotators: on which images, which box, the effect of verdicts, and links."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def test_a_box_that_a_group_and_its_member_have_in_common_is_proposed_as_people_
     proposals = {man.id: [ProposedBox(loose, 0.9), ProposedBox(RIGHT, 0.8)]}
     choose = partial(next_proposal, proposals, [man], least_chance=0.2, of_others=[RIGHT, drawn])
     assert choose([]) == ProposedBox(drawn, 0.9)
-    # Refused as this chain's box: it is another thing, so what was proposed may be right.
+    # Refused as this chain's box: it is another thing, so the proposal may be right.
     assert choose([], rejected=[drawn]) == ProposedBox(loose, 0.9)
     assert choose([], rejected=[drawn, loose]) == ProposedBox(RIGHT, 0.8)
-    # One of the chain's own boxes: the next thing is looked for.
+    # One of the chain's own boxes: the next thing is searched.
     assert choose([drawn]) == ProposedBox(RIGHT, 0.8)
     far = Box(1, 1, 20, 20)
     assert next_proposal(
@@ -106,12 +106,12 @@ def test_a_group_and_its_members_may_have_boxes_in_common() -> None:
     assert boxes_of_others(accepted[:2], [men], [], named) == (LEFT,)
     assert boxes_of_others(accepted, [coat], [], named) == ()
     assert boxes_of_others(accepted, [man, team], [], named) == ()
-    # Two single things are two, unless one of them turns out to be several.
+    # Two single things are different, unless one of them turns out to be several.
     assert boxes_of_others(accepted[:1], [another], [], named) == ()
     assert boxes_of_others(accepted[:1], [another], [RIGHT], named) == (LEFT,)
     twice = [((man.id,), LEFT), ((man.id,), RIGHT)]
     assert boxes_of_others(twice, [another], [], named) == (LEFT, RIGHT)
-    # What one single thing has is not offered to another one, though a group has it too.
+    # A box of one single thing is not proposed for another one, even if it is also a group's.
     of_group = [((man.id,), LEFT), ((men.id,), LEFT), ((men.id,), RIGHT)]
     assert boxes_of_others(of_group, [another], [], named) == (RIGHT,)
     near = Box(LEFT.xmin, LEFT.ymin, LEFT.xmax, LEFT.ymax - (LEFT.ymax - LEFT.ymin) // 10)
@@ -147,11 +147,11 @@ def test_people_draw_again_for_a_category_below_the_bar() -> None:
         return categories_left(verdicts, kind=BOX_DRAWING, settings=trust)
 
     assert left() == left(*[(people, False)] * 21) == frozenset()
-    # Of 30 boxes 21 may be bad: with the next, the bar of 0.3 is out of reach.
+    # Of 30 boxes 21 may be bad: with the next, the limit of 0.3 cannot be reached.
     assert left(*[(people, False)] * 22) == {"people"}
     assert left(*[(people, True)] * 9, *[(people, False)] * 21) == frozenset()
     assert left(*[(people, True)] * 8, *[(people, False)] * 22) == {"people"}
-    # A chain of two categories tells of both.
+    # A chain of two categories counts for both.
     assert left(*[(people, True)] * 30, *[(clothes, False)] * 22) == {"clothing"}
     assert left(*[(clothes, False)] * 22, *[(people, True)] * 100) == {"clothing"}
 
@@ -177,7 +177,7 @@ def test_a_model_has_a_bar_of_its_own_and_no_test() -> None:
         (ModelAnnotatorSettings(share=1.0, system="trained"), 0, None, True),
         (ModelAnnotatorSettings(share=1.0, system="trained"), 14, 0, False),
         (ModelAnnotatorSettings(share=1.0, system="trained"), 15, 0, True),
-        # Never from fewer than it learns from first, whatever was set when it did.
+        # Never from fewer images than for the first training, whatever the setting was then.
         (ModelAnnotatorSettings(share=1.0, from_images=100), 75, 60, False),
         (ModelAnnotatorSettings(share=1.0, from_images=100), 100, 60, True),
         (ModelAnnotatorSettings(share=1.0, from_images=50, retrain_every=5, system="trained"), 49, 0, False),
@@ -190,7 +190,7 @@ def test_when_a_model_learns(
 
 
 class Links(Play):
-    """Where a model annotator answers links too."""
+    """A play in which a model annotator answers links too."""
 
     def link(self, worker: str, answer: str = "yes") -> Links:
         key = self.question(COREF_LINK).key
@@ -267,11 +267,12 @@ def test_a_box_that_a_reviewer_keeps_as_it_is_remains_its_drawers() -> None:
             stored = [(box.judgment, box.worker) for box in chain.boxes]
             assert stored == [("m", "model_annotator"), ("b", "bob") if RIGHT in boxes else ("", "")]
         assert [thing.by_model for thing in play.state.layer.objects] == model_annotators
-        # Its drawing counts, although no question consumed it: without the superseded votes all is the same.
+        # Its drawing counts, although no question consumed it: without the superseded votes the result is the
+        # same.
         assert play.state.superseded == (("a",) if RIGHT in boxes else ("a", "b"))
         used = [box for box in play.judgments if box.id not in play.state.superseded]
         assert play.fold(used).chains == play.state.chains
-    # What is withdrawn is nobody's: the box is the reviewer's alone.
+    # What is withdrawn counts for nobody: the box is the reviewer's only.
     gone = [replace(judgment, withdrawn=True) for judgment in play.judgments]
     assert not any(thing.by_model for thing in play.fold(gone).layer.objects)
 
@@ -293,7 +294,7 @@ def test_a_box_remains_its_drawers_where_a_reviewer_changes_the_phrases_of_its_c
         for judgments in (drawn.judgments, drawn.judgments[::-1]):
             state = Fold(mentions(*image), rulings=ruled)(judgments)
             assert [question.judgment for chain in state.chains for question in chain.boxes] == drawers
-    # Of equal boxes the one for exactly these phrases counts, also where a person drew the other.
+    # Of equal boxes the one for exactly these phrases counts, even if a person drew the other.
     same = [*drawn.judgments, Judgment("b", set_key(BOX_DRAWING, " ".join(both)), "bob", "drawn", LEFT)]
     state = Fold(mentions(*image), rulings=[apart[0], Boxes((both[0],), (LEFT,))])(same)
     assert [question.judgment for question in state.chains[0].boxes] == ["m"]
@@ -331,7 +332,7 @@ def test_a_models_further_box_counts_once_its_first_is_refused() -> None:
     ]
     play.judgments.append(Judgment("again", key, "ann", "drawn", LEFT))
     play.judgments.append(Judgment("twice", key, "ann", "drawn", RIGHT))
-    # A person's second answer to a question is never read; a model annotator's is, in its turn.
+    # A person's second answer to a question is ignored; a model annotator's is read, in its turn.
     for answer, pending in (("bad", "m1"), ("bad", "again")):
         play.say("bob", answer)
         (chain,) = play.state.chains

@@ -1,4 +1,4 @@
-"""How many answers an image takes, before anybody was asked."""
+"""The number of answers per image, estimated before anybody is asked."""
 
 from __future__ import annotations
 

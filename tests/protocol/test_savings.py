@@ -1,4 +1,4 @@
-"""What spares people questions: learned chances, the fullest caption first, the count that phrases name."""
+"""Reductions of questions: learned probabilities, the richest caption first, the count named in phrases."""
 
 from hashlib import blake2b
 from random import Random
@@ -30,7 +30,7 @@ FIRST, SECOND = Box(1, 1, 20, 20), Box(40, 1, 60, 20)
 
 
 def layer(*chains):
-    """A layer of chains of mentions."""
+    """Return a layer of chains of mentions."""
     return LayerRecord(tuple(Chain(str(n), tuple(chain)) for n, chain in enumerate(chains)))
 
 
@@ -43,7 +43,7 @@ def test_chances_are_counted_by_likeness_and_where_they_depart_from_it_by_head_n
     assert learned.pairs[("guy", "man")] == round((3 + 2 * 4 / 11) / 5, 2)
     assert learned.pairs[("dog", "man")] == learned.pairs[("dog", "guy")] == round(2 * 4 / 11 / 5, 2)
     assert learned.chance(a, c, (False, 0)) == learned.pairs[("guy", "man")]
-    assert LinkChances(learned.alike).chance(a, c, (False, 7)) == 0.5  # two shared words were never seen
+    assert LinkChances(learned.alike).chance(a, c, (False, 7)) == 0.5  # two shared words were never observed
     assert chances_from(learned.as_text()) == learned
     assert learn_chances([]) == LinkChances()
 
@@ -80,7 +80,8 @@ def test_the_fullest_caption_first_spares_telling_its_phrases_from_each_other():
     for play in (printed, fullest):
         while play.state.questions and (question := play.question()).kind == "coref_link":
             play.say("w1", "yes" if set(question.mentions) == {"1:3-5", "2:0-2"} else "no")
-    # The man is told from boy and girl either way; the second girl is asked about the first one at once.
+    # The man is distinguished from boy and girl either way; the second girl is asked about the first one at
+    # once.
     assert [len(play.judgments) for play in (printed, fullest)] == [3, 3]
     assert [c.mentions for c in printed.state.chains] == [c.mentions for c in fullest.state.chains]
     assert printed.judgments[0].key != fullest.judgments[-1].key
@@ -157,8 +158,8 @@ def test_with_fewer_boxes_than_the_phrases_name_coverage_goes_as_printed():
 
 
 def answered(mentions, settings, truth, choose):
-    """All judgments until nothing is open, where `choose` says which open question is answered next; who
-    answers, and what, depends on the question alone."""
+    """Return all judgments until nothing is open; `choose` selects the open question that is answered next.
+    Worker and answer depend on the question only."""
     fold = Fold(mentions, settings)
     judgments: list[Judgment] = []
     while True:

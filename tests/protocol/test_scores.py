@@ -1,4 +1,4 @@
-"""B-cubed and box scores against independent computations."""
+"""B-cubed and box scores compared with independent computations."""
 
 import pytest
 from hypothesis import given

@@ -34,7 +34,7 @@ from tests.sizes import sized
 WORK = st.lists(st.one_of(st.just(TaskAnswered()), st.builds(ControlGraded, st.booleans())), max_size=90)
 
 
-# Events out of turn
+# Events in another order
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_suspended_exactly_when_of_the_last_twenty_gold_answers_too_many_are_wro
         trust_state = trust_after(trust_state, event, SETTINGS)
         if isinstance(event, ControlGraded):
             known.append(event.right)
-            # Five wrong of twenty are below 0.8, and of fewer too many for it whatever comes.
+            # Five wrong of twenty are below 0.8, and of fewer already too many, whatever follows.
             fell = fell or (len(known) >= 12 and known[-20:].count(False) > 4)
         assert (trust_state.state == SUSPENDED) == fell
         assert (trust_state.state == TRUSTED) <= (trust_state.items >= 30 and trust_state.known >= 12)
@@ -140,7 +140,7 @@ def test_relevance_has_the_lower_bar():
     assert answered("coref_link", answers).state == SUSPENDED
 
 
-# Chances
+# Probabilities
 
 
 def test_of_all_ways_to_click_through_twelve_gold_answers_79_in_4096_are_trusted_at_once():

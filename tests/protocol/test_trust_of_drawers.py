@@ -1,4 +1,4 @@
-"""Drawers: judged by verdicts on their boxes, which come later, and stopped while nobody has looked."""
+"""Drawers: judged by later verdicts on their boxes, and stopped while there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of the crowd rules: each says where it is from, and none may void its rule."""
+"""The numbers of the crowd rules: each has a source, and none may disable its rule."""
 
 from __future__ import annotations
 

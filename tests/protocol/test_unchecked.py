@@ -1,4 +1,4 @@
-"""What the rules of trust come to where nobody knows an answer."""
+"""The rules of trust without control items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A drawer in warm-up waits for the judges of their boxes; and nobody ever waits in vain."""
+"""A drawer in warm-up waits for the judges of their boxes; and nobody waits forever."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def watching(unjudged: int = 2, **trust: Any) -> dict[str, Any]:
 
 
 def drawable(settings: dict[str, Any], *, judged: bool = True) -> World:
-    """A campaign that asks for boxes, in which the judge, if anybody, is admitted to judging them."""
+    """Return a campaign with boxes to draw, in which the judge, if any, is admitted to judging them."""
     world = World(some_images(4), settings=settings)
     world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_REQUIREMENT])
@@ -38,7 +38,7 @@ def drawable(settings: dict[str, Any], *, judged: bool = True) -> World:
 
 
 def draw(world: World, count: int) -> NoTask | None:
-    """Let the drawer draw `count` boxes, or as many as they may: what stopped them."""
+    """Let the drawer draw up to `count` boxes; return what stopped them."""
     for _ in range(count):
         result = world.take(DRAWER, q.BOX_DRAWING)
         if isinstance(result, NoTask):

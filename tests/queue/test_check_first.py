@@ -1,5 +1,4 @@
-"""People look at a model annotator's first boxes before they draw, where they may; and nobody waits in
-vain."""
+"""People check a model annotator's first boxes before they draw, if they may; and nobody waits forever."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ DRAWER, JUDGE = 1, 2
 
 
 def begun(images: int = 4, **settings: Any) -> tuple[World, ModelAnnotator]:
-    """A world in which a model annotator has drawn its first boxes, and people have more to draw."""
+    """Return a world in which a model annotator has drawn its first boxes, and people have more to draw."""
     trust = {**TRUSTING["trust"], "drawing_unjudged": 2, **settings.pop("trust", {})}
     world, model_annotator = to_draw(images, trust=trust, **settings)
     assert turns(world) == 2
@@ -34,7 +33,7 @@ def boxes_to_judge() -> Any:
 
 
 def waits(world: World, worker: int = DRAWER) -> bool:
-    """Whether a worker who asks for something to draw is to look at boxes first."""
+    """Return whether a worker who asks for something to draw must check boxes first."""
     result = world.take(worker, q.BOX_DRAWING)
     assert isinstance(result, Lease) or result.code == "check_first"
     return isinstance(result, NoTask)

@@ -1,4 +1,4 @@
-"""Questions that are only counted, through the real queue: graded pairs, pages, captions, regions."""
+"""Questions whose votes are only counted, through the real queue: graded pairs, pages, captions, regions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def submit(worker: int, lease: Lease, answer: Answer | None = None, **also: Any)
 
 
 def work(campaign: Campaign, crowd: list[int]) -> int:
-    """Let all answer until nobody gets anything."""
+    """Let all answer until nobody gets a task."""
     provided = 0
     while True:
         before = provided

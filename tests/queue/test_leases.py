@@ -1,4 +1,4 @@
-"""Who gets which task, for how long, and what is said where there is none."""
+"""Who gets which task, for how long, and the reason if there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model annotator in the queue: what it takes and submits, what judges it, and what it never does."""
+"""A model annotator in the queue: what it takes and submits, who judges it, and what it never does."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_model_draws_and_people_judge() -> None:
     assert set(Judgment.objects.filter(worker=model_annotator.worker).values_list("kind", "answer")) == {
         (q.BOX_DRAWING, "drawn")
     }
-    # Each of its boxes has a verdict of a person, and its layer says who drew what.
+    # Each of its boxes has a person's verdict, and its layer says who drew what.
     boxes = list(judged_boxes(model_annotator))
     assert boxes and all(box.good for box in boxes)
     assert sum(record.good for record in category_records(boxes)) >= len(boxes)
@@ -108,7 +108,7 @@ def test_a_refused_box_is_drawn_by_a_person() -> None:
     for image in world.images():
         state = image_state.state_of(image)
         assert not any(d.by_model for chain in state.chains for d in chain.boxes)
-    # It has one box for each chain: where that was refused, people draw.
+    # It has one box for each chain: if that was refused, people draw.
     assert judgments.values("image", "key").distinct().count() == judgments.count()
 
 
@@ -132,7 +132,7 @@ def test_until_a_training_run_is_over_the_model_draws_what_it_drew_before() -> N
         ):
             pass
         model_annotators.record_training(model_annotator, images=2, source="2 finished images")
-    # Of what was before nothing is left, nor of the training run that was killed.
+    # Nothing of the earlier proposals is left, nor of the killed training.
     assert dict(stored_proposals(model_annotator)) == {second: {}}
     assert ModelProposals.objects.count() == 1
 
@@ -212,7 +212,7 @@ def test_a_model_gets_nothing_else() -> None:
                     worker=model_annotator.worker.pk, campaign=world.campaign, kind=kind, task=task.pk
                 )
                 assert isinstance(named, NoTask) and named.code == "no_model"
-    # A person does not choose their task.
+    # People do not choose their task.
     task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK)[0]
     world.held(0)
     named = leases.take_model_lease(
@@ -280,7 +280,7 @@ def test_a_model_that_is_discarded_between_lease_and_answer_is_not_paid() -> Non
         worker=model_annotator.worker.pk, campaign=world.campaign, kind=q.COREF_LINK, task=task.pk
     )
     assert isinstance(lease, leases.Lease)
-    # As when the answer is on its way while somebody discards the model annotator.
+    # As if the answer is on its way while a researcher discards the model annotator.
     TrustState.objects.filter(worker=model_annotator.worker).update(blocked=True, withdrawn_at=timezone.now())
     submission.submit(
         worker=model_annotator.worker.pk, assignment=lease.id, answer=Answer("yes"), token="t", then=False
@@ -362,13 +362,13 @@ def test_the_newest_model_works_or_none() -> None:
     a_model(world)
     newest = model_annotators.model_annotator_add(campaign=world.campaign, name="newest")
     assert model_at_work(world.campaign.pk) == newest
-    # It has learned nothing yet, and so nobody works.
+    # It has not been trained yet, so nobody works.
     assert not any(report.works for report in model_annotator_reports(world.campaign))
     page = words(
         people.signed_in("ada", "researcher").get(reverse("model_annotators", args=[world.campaign.name]))
     )
     assert "does not propose: the newest model annotator does" in page and "does not propose now" not in page
-    # What it linked is no matter of what it draws.
+    # Its links do not affect its drawing.
     worker_status.withdraw_worker_answers(campaign=world.campaign, worker=newest.worker.pk, kind=q.COREF_LINK)
     assert model_at_work(world.campaign.pk) == newest
     worker_status.withdraw_worker_answers(
@@ -398,7 +398,7 @@ def test_what_a_model_drew_is_no_work_of_people() -> None:
     assert sum(item.model_answers for item in cost.kinds.values()) == boxes
     assert answers_cost(world.campaign)["judgments"].get(q.BOX_DRAWING, 0) == by_hand
     assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand
-    # A person who draws in the model annotator's place is counted.
+    # A person who draws instead of the model annotator counts.
     judgments.filter(worker=model_annotator.worker).update(worker=person)
     assert sum(way.boxes for way in drawing_ways(world.campaign, fresh=True)) == by_hand + boxes
 

@@ -1,5 +1,5 @@
-"""Whatever people and a model annotator do in whatever order, the queue holds what the pure fold makes of
-answers; without the model annotator's answers it holds what people alone had made."""
+"""For any order of actions of people and a model annotator, the queue equals the pure fold of the answers;
+without the model annotator's answers it equals the result of people alone."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def votes_of(image: OpenImage) -> list[image_state.Vote]:
 
 
 def holds_the_fold(world: World, *, without: int = 0, counted: bool = True) -> None:
-    """Each image's row and open tasks are what the fold of its answers says; of all but one worker's.
+    """Check that each image's row and open tasks equal the fold of its answers, without those of one worker.
 
-    Not `counted`: answers came back that others had given again meanwhile, so that a settled task has more
-    than it wanted.
+    If not `counted`: answers were restored that others had given again meanwhile, so that a settled task has
+    more than it requires.
     """
     for image in world.images():
         votes = [vote for vote in votes_of(image) if vote.worker_id != without]
@@ -64,7 +64,7 @@ def holds_the_fold(world: World, *, without: int = 0, counted: bool = True) -> N
 
 
 def model_of(world: World, rng: Random) -> Worker:
-    """A model annotator that is right about some phrases, wrong about others, and knows nothing of the
+    """Add a model annotator that is right about some phrases, wrong about others, and silent about the
     rest."""
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     model_annotators.record_training(model_annotator, images=0, source="dice")
@@ -82,7 +82,7 @@ def model_of(world: World, rng: Random) -> Worker:
 
 
 def model_links(world: World, worker: Worker) -> None:
-    """The model annotator says of some link that it is the same, right or wrong."""
+    """Let the model annotator answer that some link is the same, right or wrong."""
     task = Task.objects.filter(campaign=world.campaign, kind=q.COREF_LINK, state=Task.OPEN, live=0).first()
     if task is None:
         return
@@ -96,7 +96,7 @@ def model_links(world: World, worker: Worker) -> None:
 
 
 def a_person(world: World, rng: Random) -> None:
-    """Somebody takes a question and answers it, now and then wrongly, or returns it."""
+    """Let a person take a question and answer it, sometimes wrongly, or return it."""
     worker, kind = rng.randrange(len(world.workers)), rng.choice(q.QUESTIONS)
     result = world.take(worker, kind)
     if not isinstance(result, Lease):

@@ -1,4 +1,4 @@
-"""What the model annotators of a campaign saved its people, on the page, by API and by command."""
+"""The savings of a campaign's model annotators, on the page, by API and by command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def world() -> World:
-    """A campaign whose model annotator is right in part, with the seconds that its people took."""
+    """A campaign whose model annotator is partly right, with the seconds of its people."""
     world = World(some_images(3), settings=WITH_MODEL)
     model_annotator = a_model(world)
     work(world)

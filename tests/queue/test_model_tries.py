@@ -1,4 +1,4 @@
-"""How many boxes a model annotator proposes for a chain, and which; people draw before it goes to review."""
+"""The number and choice of a model annotator's boxes for a chain; people draw before it goes to review."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from tests.sizes import by_default
 
 pytestmark = pytest.mark.django_db
 
-#: Boxes that show nothing, none like another.
+#: Boxes that show nothing, all different.
 NOTHING = ((1, 1, 4, 4), (6, 1, 9, 4), (1, 6, 4, 9), (6, 6, 9, 9))
 
 
 def proposes_nothing_good(world: World, boxes: int = len(NOTHING)) -> None:
-    """Have the model annotator of a world propose so many boxes that show nothing, and be sure of them."""
+    """Let the model annotator of a world propose `boxes` boxes that show nothing, with high confidence."""
     for row in ModelProposals.objects.all():
         row.boxes = {name: [[*box, 0.9] for box in NOTHING[:boxes]] for name in row.boxes}
         row.save()
 
 
 def more(world: World) -> None:
-    """Have everybody say that boxes are missing."""
+    """Let everybody answer that boxes are missing."""
     for worker in range(len(world.workers)):
         while not isinstance(requested := world.take(worker, q.BOX_COVERAGE), NoTask):
             world.submit(worker, requested, Answer("more"), then=False)
@@ -57,7 +57,7 @@ def test_a_model_proposes_another_box_where_one_was_refused(tries: int, invalid:
     assert max(counts.values()) == min(tries, invalid + 1)
     assert bool(accepted) == (tries > invalid)
     layers = [image_state.state_of(image).layer for image in world.images()]
-    # All of it is withdrawn with the model annotator, and comes back with it.
+    # All of it is withdrawn with the model annotator, and restored with it.
     worker_status.withdraw_worker_answers(campaign=world.campaign, worker=model_annotator.worker.pk)
     assert not Judgment.objects.filter(worker=model_annotator.worker, withdrawn=False).exists()
     worker_status.restore_worker_answers(campaign=world.campaign, worker=model_annotator.worker.pk)
@@ -185,7 +185,7 @@ def test_a_refusal_may_be_taken_back_as_long_as_nobody_looked_at_the_next_box() 
     assert tried.count() > tried.values("key").distinct().count()
     change_answer(worker=world.workers[1], assignment=first.id, answer=Answer("good"))
     assert not any(violations(world.campaign).values())
-    # Somebody has in hand what the model annotator drew after the other refusal.
+    # A worker has been assigned what the model annotator drew after the other refusal.
     looked = [world.take(worker, q.BOX_QUALITY) for worker in range(len(world.workers))]
     assert any(not isinstance(row, NoTask) for row in looked)
     change_answer(worker=world.workers[2], assignment=second.id, answer=Answer("good"))
@@ -205,7 +205,7 @@ def test_a_box_that_nobody_refused_may_be_proposed_again() -> None:
     assert judgments.filter(key=drawn.key).count() == 2
     waiting = model_annotator_reports(world.campaign)[0].waiting
     change_answer(worker=world.workers[1], assignment=first.id, answer=Answer("good"))
-    # Nobody is asked about it any more; the one that was accepted after all waits neither.
+    # Nobody is asked about it any more; nor is the finally accepted one waiting.
     assert model_annotator_reports(world.campaign)[0].waiting == waiting - 1
     more(world)
     turns(world)

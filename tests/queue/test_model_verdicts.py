@@ -1,5 +1,5 @@
-"""A model annotator in the queue is judged: it waits for verdicts, is suspended, and leaves what it is bad
-at."""
+"""A model annotator in the queue is judged: it waits for verdicts, is suspended, and stops drawing categories
+in which it is bad."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_bad_model_is_suspended_by_its_verdicts() -> None:
     assert count <= 60
     assert trust_state.state == "suspended"
     assert turns(world) == 0 and not model_annotator_reports(world.campaign)[0].works
-    # What it has learned again is tried again.
+    # After another training it is tried again.
     model_annotators.record_training(model_annotator, images=20, source="more")
     assert model_annotator_reports(world.campaign)[0].works
     trust_state.refresh_from_db()
@@ -82,7 +82,7 @@ def test_a_category_in_which_a_model_is_bad_is_left_to_people_while_it_draws_the
     """However few boxes are read at once: the newest of a rare category lie further back than those."""
     monkeypatch.setattr(boxes, "PORTION", portion)
     soon = {"trust": {**TRUSTING["trust"], "verdict_known": 5, "drawing_known": 5}}
-    # Whichever boxes are judged first, half of them being bad is too few to suspend it as a whole.
+    # Whichever boxes are judged first, if half are bad it is not suspended as a whole.
     world, model_annotator = to_draw(7, **soon, model_annotator={"share": 1.0, "bar": 0.1})
     for row in ModelProposals.objects.filter(model_annotator=model_annotator).select_related("image"):
         for name, mention in world.truths[row.image.image_id].mentions.items():
@@ -94,7 +94,7 @@ def test_a_category_in_which_a_model_is_bad_is_left_to_people_while_it_draws_the
     world.work([q.BOX_QUALITY])
     judgments = Judgment.objects.filter(worker=model_annotator.worker)
     assert judgments.count() == 10
-    # Of a person and a hat in each picture it draws the person, and people draw the hat.
+    # Each picture has a person and a hat: it draws the person, and people draw the hat.
     assert turns(world) == 2
     assert set(judgments.filter(image__in=[item, another], xmax__gt=4).values_list("image", flat=True)) == {
         item.pk,
@@ -107,12 +107,12 @@ def test_a_category_in_which_a_model_is_bad_is_left_to_people_while_it_draws_the
         ("clothing", 5, 0, True),
     ]
     assert report.works
-    # When it has learned again, it may try again.
+    # After another training it may try again.
     model_annotators.record_training(model_annotator, images=20, source="more")
     assert model_annotator.campaign == world.campaign
     with CaptureQueriesContext(connection) as seen:
         assert list(judged_boxes(model_annotator, since=model_annotator.version)) == []
-    assert len(seen) == 1  # Older boxes are not read to their end.
+    assert len(seen) == 1  # Older boxes are not read completely.
     (report,) = model_annotator_reports(world.campaign)
     assert not report.categories and report.judged == 10
 
@@ -146,7 +146,7 @@ def test_workers_pages_say_that_a_model_is_in_warm_up() -> None:
 
 @pytest.fixture
 def tries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What came of each lease that a model annotator asked for."""
+    """The result of each lease that a model annotator requested."""
     result: list[object] = []
 
     def take(**requested: Any) -> object:
@@ -186,7 +186,7 @@ def test_a_model_that_waits_for_verdicts_does_not_try_every_task(
         assert model_answers.answer_open_image(world.images()[0].pk, submission.submit) == 0
     assert tries == [] and len(looks) == 1
     assert len(seen) <= 16 and not any("FOR NO KEY" in item["sql"] for item in seen.captured_queries)
-    # A verdict, and it goes on.
+    # After a verdict it continues.
     world.submit(0, world.held(0, q.BOX_QUALITY), then=False)
     assert Judgment.objects.filter(worker=model_annotator.worker).count() + turns(world) > most
 

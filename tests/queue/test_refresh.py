@@ -41,7 +41,7 @@ def test_the_layer_of_a_finished_campaign_is_what_its_folds_say():
         }
         assert {o.box for o in ours.objects} == {o.box for o in theirs.objects}
     assert answers_cost(world.campaign)["judgments"][q.COREF_LINK] == 3
-    # One of a test is no work, and nobody is paid for it.
+    # Answers of a test are not work, and are not paid.
     of_link = Assignment.objects.filter(kind=q.COREF_LINK)
     of_link.filter(pk=of_link.earliest("pk").pk).update(role="qualification", seconds=60.0)
     cost = answers_cost(world.campaign)

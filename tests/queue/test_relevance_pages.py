@@ -1,4 +1,5 @@
-"""Relevance pages: six images with ten captions each, one of them known, shuffled for each worker."""
+"""Relevance pages: six images with ten captions each, one of them a control image, shuffled for each
+worker."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ MEASURED: dict[str, Any] = {"trust": {"qualification": False}}
 
 
 def corpus() -> None:
-    """Images with five captions each: those to be asked about, and others that control items are made of."""
+    """Import images with five captions each: those to annotate, and others for control items."""
     a_corpus(
         "quay",
         [
@@ -41,7 +42,7 @@ def corpus() -> None:
 
 
 def pairs(images: int = JUDGED, item: int = 10) -> list[Pair]:
-    """For each image its own captions and five of others."""
+    """Return for each image its own captions and five of others."""
     return [Pair(f"i{n}", f"i{(n + k // 5) % images}#{k % 5}") for n in range(images) for k in range(item)]
 
 
@@ -62,7 +63,7 @@ def campaign(settings: dict[str, Any] = MEASURED, *, known: int = 30, **also: An
 
 
 def ticks(lease: Any, *, right: bool = True) -> Answer:
-    """What somebody ticks who knows which captions are an image's own; or all of them."""
+    """Return the ticks of a worker who recognizes an image's own captions; or all ticks."""
     return Answer(
         "judged",
         content={

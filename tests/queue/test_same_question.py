@@ -1,4 +1,4 @@
-"""Nobody judges a question twice, as a task and as a control item: by every door, in every form."""
+"""Nobody judges a question twice, as a task and as a control item: in every way, in every form."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TWICE: dict[str, Any] = {"trust": {**TRUSTING["trust"], "double_check_share": 1.
 def met(
     control: Control, worker: int, *, role: str = "control", state: str = Assignment.SUBMITTED
 ) -> Assignment:
-    """A worker had a control item, or has it in a test."""
+    """Record that a worker had a control item, possibly in a test."""
     at = database.now()
     return Assignment.objects.create(
         campaign=control.campaign,
@@ -55,7 +55,7 @@ def met(
 
 
 def one_link(settings: dict[str, Any] = TRUSTING, workers: int = 6) -> tuple[World, Control]:
-    """A campaign with one link to ask about, which is a control item, too."""
+    """Return a campaign with one link, which is a control item too."""
     world = World(some_images(1), settings=settings, workers=workers)
     control = known_link(world, world.images()[0].image_id)
     assert control.key == Task.objects.get(kind=q.COREF_LINK).key
@@ -73,7 +73,7 @@ def test_a_question_met_as_a_control_item_or_in_a_test_does_not_come_as_a_task()
         result = world.take(worker)
         assert isinstance(result, NoTask) and result.code == "all_judged", worker
         assert "answered every open question" in result.text
-    # Where the item's turn had not come they know nothing of the question.
+    # If the item was not shown, they have not seen the question.
     assert world.held(4).task is not None
     assert violations(world.campaign)[MET_TWICE] == 0
 
@@ -267,7 +267,8 @@ def test_a_page_with_a_pair_that_was_judged_on_a_known_image_goes_to_others():
     result = take(created, free)
     assert isinstance(result, Lease) and result.task == page.pk
     index: dict[str, Any] = {"campaign": created.pk, "kind": RELEVANCE}
-    # Who had the page meets none of its pairs as known; two known images may have a pair in common, too.
+    # A worker with the page gets none of its pairs as control items; two control images may share a pair,
+    # too.
     assert asked_before(worker=free, **index) == {shared.pk}
     assert asked_before(worker=in_test, **index) == {apart.pk}
     assert violations(created)[MET_TWICE] == 0

@@ -1,4 +1,4 @@
-"""What becomes of an answer: counted, superseded, extra, said twice, refused; and what follows from it."""
+"""What happens to an answer: counted, superseded, extra, repeated, refused; and its effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An act of staff is done whole or not at all: where its entry in the audit cannot be written, nothing is."""
+"""An action of staff is done completely or not at all: if its audit entry cannot be written, nothing is."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ pytestmark = pytest.mark.django_db
 
 
 class Full(RuntimeError):
-    """What the audit fails with."""
+    """The error of the audit."""
 
 
 @contextlib.contextmanager
 def audit_full() -> Iterator[None]:
-    """Meanwhile no entry of the audit can be written, and what tries fails with that."""
+    """Make every write to the audit fail."""
 
     def error(*arguments: object, **more: object) -> None:
         raise Full("no space left")
@@ -51,7 +51,7 @@ def audit_full() -> Iterator[None]:
 
 
 def rows() -> dict[str, list[Any]]:
-    """All that the database holds, by model."""
+    """Return the whole content of the database, by model."""
     return {
         model.__name__: list(model._default_manager.order_by("pk").values())
         for model in apps.get_app_config("annotation").get_models()

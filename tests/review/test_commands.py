@@ -1,4 +1,4 @@
-"""A reviewer's acts by command."""
+"""A reviewer's actions by command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A worker changes one of their last answers: all is as if they had said so at once, or the answer stands."""
+"""A worker changes one of their last answers: the result is as if they had given it at once, or the answer
+stays."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def change(world: World, lease: Lease, provided: Answer, *, worker: int = 0) -> 
 
 
 def stands(world: World, lease: Lease, why: str, *, worker: int = 0) -> None:
-    """The answer cannot be changed, nor is it shown to be; nothing changes by trying."""
+    """Check that the answer cannot be changed, is not listed as such, and that an attempt changes nothing."""
     before = list(Judgment.objects.order_by("pk").values())
     another = Answer("none" if lease.kind == q.BOX_DRAWING else "no")
     for attempt in (
@@ -160,7 +161,7 @@ def test_a_verdict_is_on_the_box_that_was_shown_and_another_one_is_judged_anew()
     judged = held(world, 1, q.BOX_QUALITY, mention=HAT)
     assert change(world, lease, Answer("drawn", Box(1, 2, 30, 40), way="drag"))
     assert chain(image(world), HAT)["p"] == [1, 2, 30, 40]
-    # They answer about the box that they saw, and so does who had given it back.
+    # They answer about the box that they saw; so does the worker who had returned it.
     world.submit(1, judged, Answer("bad"), then=False)
     world.submit(2, late, Answer("bad"), then=False)
     assert chain(image(world), HAT)["p"] == [1, 2, 30, 40]
@@ -169,7 +170,7 @@ def test_a_verdict_is_on_the_box_that_was_shown_and_another_one_is_judged_anew()
     assert second.content["pending"] == [1, 2, 30, 40]
     world.submit(1, second, Answer("good"), then=False)
     assert chain(image(world), HAT)["b"] == [[1, 2, 30, 40]]
-    # Both were on boxes of theirs, also when they say that there is none.
+    # Both were on boxes of theirs, even if they say that there is none.
     drawer = TrustState.objects.get(worker=world.workers[0], kind=q.BOX_DRAWING)
     assert [event.good for *_, event in events_of(drawer) if isinstance(event, BoxJudged)] == [False, True]
     assert worker_trust.trust_from_row(drawer) == replay_row(drawer)
@@ -214,7 +215,7 @@ def test_the_last_five_answers_of_ten_minutes_are_offered_and_may_be_changed():
     assert ended_at is not None
     with mock.patch.object(database, "now", lambda: ended_at + CHANGEABLE_FOR + timedelta(seconds=1)):
         stands(world, lease, "last five answers")
-    # So many answers later it is none of the last.
+    # After this number of answers it is no longer one of the last.
     row.pk, row.task, row.token = None, None, ""
     for number in range(LATER_ANSWERS):
         assert reopen_answer(worker=world.workers[0], assignment=lease.id)
@@ -236,7 +237,7 @@ def test_answers_of_a_test_of_the_suspended_and_of_a_campaign_that_is_not_open_s
     Assignment.objects.filter(pk=lease.id).update(role="vote")
     TrustState.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(blocked=True)
     stands(world, lease, "A researcher has suspended you")
-    # Above what the rules say.
+    # More than the rules allow.
     TrustState.objects.filter(worker=world.workers[0], kind=q.COREF_LINK).update(state=SUSPENDED)
     stands(world, lease, "A researcher has suspended you")
     TrustState.objects.filter(worker=world.workers[0]).update(blocked=False)

@@ -1,4 +1,4 @@
-"""What follows from a reviewer's ruling, and from taking it back."""
+"""The effects of a reviewer's ruling, and of withdrawing it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_resuming_lifts_what_a_ruling_closed_and_the_answers_count_again():
 
 
 def merged_world():
-    """Two chains that nobody linked, whose boxes are one: they merge when the image is complete."""
+    """Two chains without a link, whose boxes are equal: they merge when the image is complete."""
     world = the_world()
     row = image(world)
     lease = world.held(0)

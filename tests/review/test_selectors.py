@@ -1,4 +1,4 @@
-"""What reviewers read: who waits for them and why, what was reported, what is behind an image."""
+"""The data for reviewers: what is in review and why, what was reported, and the history of an image."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A picture is withdrawn: its file, its small copy, tasks, leases, control items and exports go, and it does
-not come back by an answer, an import or a restored backup."""
+"""A withdrawn picture: its file, thumbnail, tasks, leases, control items and exports are removed, and it is
+not restored by an answer, an import or a restored backup."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_what_a_killed_withdrawal_left_is_finished(work: World, monkeypatch, kil
         patch.setattr(*where[killed_at], die)
         with pytest.raises(SystemExit):
             withdraw_picture(image=displayed)
-    # Nothing says that it is done: neither row lost its picture.
+    # Nothing reports success: neither row lost its picture.
     assert [image.picture for image in images(work)] == [displayed.picture, same.picture, another.picture]
     assert schedule.do("withdraw_again")
     assert [image.picture for image in images(work)] == ["", "", another.picture]
@@ -218,7 +218,7 @@ def test_a_withdrawal_waits_for_an_opening_that_has_seen_the_picture(work: World
             with transaction.atomic():
                 open_campaign(CampaignPlan(name="late", corpus="quay", tasks="entities", settings=TRUSTING))
                 opened.set()
-                withdrawing_now.wait(1.0)  # nobody sees yet what is opened here
+                withdrawing_now.wait(1.0)  # what is opened here is not visible yet
         finally:
             connection.close()
 
@@ -329,7 +329,7 @@ def test_what_a_restored_backup_brings_back_is_withdrawn_again(work: World):
     content = picture_path(name).read_bytes()
     withdraw_picture(image=displayed)
     assert withdraw_again() == []
-    # An old backup has the rows and the file; the list is beside the database.
+    # An old backup contains the rows and the file; the list is beside the database.
     Image.objects.filter(pk=displayed.pk).update(picture=name)
     picture_path(name).parent.mkdir(parents=True, exist_ok=True)
     picture_path(name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""A canvas knows what it shows."""
+"""A canvas records what it shows."""
 
 from __future__ import annotations
 

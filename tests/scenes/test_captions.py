@@ -1,4 +1,4 @@
-"""Captions are English, five to an image, and no two alike."""
+"""Captions are English, five per image, all different."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_both_orientations_and_all_settings_occur(scenes):
 def test_a_canvas_is_let_go_as_soon_as_its_picture_is_made():
     gc.collect()
     gc.disable()
-    gc.freeze()  # what was there before need not be looked through
+    gc.freeze()  # earlier objects need not be scanned
     try:
         for _ in generate(sized(4, 12), seed=4):
             assert not [thing for thing in gc.get_objects() if isinstance(thing, Canvas)]

@@ -1,4 +1,4 @@
-"""What every gold layer of the sample corpus satisfies."""
+"""Properties of every gold layer of the sample corpus."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def layers(scenes: list[ImageRecord]) -> list[LayerRecord]:
 
 
 def rebuilt(layer: LayerRecord) -> tuple[LayerObject, ...]:
-    """The objects written again from each chain's boxes alone, in the canonical order."""
+    """Return the objects rebuilt from each chain's boxes only, in the canonical order."""
     boxes = layer.depicted()
     flags = {obj.chains[0]: (obj.scene, obj.nobndbox) for obj in layer.objects if obj.box is None}
     objects: list[LayerObject] = []

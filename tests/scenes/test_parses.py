@@ -1,4 +1,4 @@
-"""The grammar's own parses: trees of all its sentences, which CoNLL-U brings to the product."""
+"""The grammar's own parses: trees of all its sentences, exported to the product as CoNLL-U."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scenes.parses import dependencies
 
 
 def sentence(text: str) -> Sentence:
-    """Mentions stand in brackets, verbs behind a star, and a bar is where a new part begins."""
+    """Return a sentence; mentions are in brackets, verbs after a star, and a bar begins a new part."""
     words: list[str] = []
     mentions: list[tuple[int, int, int]] = []
     verbs, parts, start = set(), set(), 0
@@ -35,7 +35,7 @@ def sentence(text: str) -> Sentence:
 
 
 def described(text: str) -> str:
-    """Each word with its relation and its head."""
+    """Return each word with its relation and its head."""
     read = sentence(text)
     tree = dependencies(read)
     heads = [read.words[head] if head >= 0 else "-" for head in tree.heads]

@@ -1,4 +1,4 @@
-"""The simulated crowd: an errorless one finds the gold, others err as they are said to."""
+"""The simulated crowd: an errorless one finds the gold, others err as configured."""
 
 from collections import Counter
 from dataclasses import replace
@@ -123,7 +123,7 @@ def test_the_better_the_crowd_the_better_the_chains():
     assert f1("perfect") == 1.0 > f1("careful") > f1("sloppy") > f1("random")
 
 
-@pytest.mark.slow  # by default the queue suspends them, in `trust`
+@pytest.mark.slow  # the default run has suspensions by the queue, in `trust`
 def test_control_items_suspend_random_and_always_yes_workers_and_hardly_any_careful_one():
     golds = [(str(i), (500, 400), gold) for i, (_, _, gold) in enumerate(world(40))]
     gate = Gate(control_items_from_gold(golds, seed=1), seed=1)

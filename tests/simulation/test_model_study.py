@@ -1,4 +1,4 @@
-"""What a model annotator saves, by the study: gold boxes save drawing, random ones cost next to nothing."""
+"""The study of a model annotator's savings: gold boxes save drawing, random ones cost almost nothing."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_a_model_does_not_draw_a_refused_box_again(images: list[Gold]) -> None:
         model_annotator.judged(quality, truth, good=False)
     assert model_annotator.answer(requested(), truth) is None
     assert model_annotator.answer(requested(theirs), truth) is None
-    # Nor what people refused of a person.
+    # Nor a box that people refused of a person.
     another = SimulatedModel({image: proposals}.get, settings=ModelAnnotatorSettings(share=1.0))
     another.looked_at(replace(quality, pending=corner), truth, good=False)
     assert another.answer(requested(), truth) == (third, 0)

@@ -1,4 +1,4 @@
-"""The sample corpus through the whole chain of questions."""
+"""The sample corpus through all kinds of questions."""
 
 from annotation.protocol.gold import Truth
 from annotation.simulation.driver import Crowd, numbered, simulate_image

@@ -1,4 +1,4 @@
-"""A simulated visit at a desk: what it does with tasks that ran out in its hands."""
+"""A simulated visit at a desk, with tasks that expire during it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUESTION = Fold(MENTIONS)(()).questions[0]
 
 
 class OneTask:
-    """A desk with one task, which is handed out again when its ten seconds are over; it has a clock."""
+    """A desk with one task, which is assigned again when its ten seconds are over; it has a clock."""
 
     lost = 0
 

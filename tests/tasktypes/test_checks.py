@@ -1,4 +1,4 @@
-"""`manage.py check` names what a kind of question lacks, one part at a time, and how to mend it."""
+"""`manage.py check` names each missing part of a kind of question, and how to add it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotation.task_types import discovery
 from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.practice import PRACTICE
 
-#: A whole kind, as somebody might add it: whether a picture shows a smile.
+#: A whole kind, as a site might add it: whether a picture shows a smile.
 PARTS = {
     "__init__.py": "",
     "rules.py": """
@@ -73,7 +73,7 @@ def smile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    """Of a process that another test had told of the kind."""
+    """Remove the kind that another test registered in this process."""
     for registry in (KINDS, TASK_TYPES, PRACTICE):
         registry._entries.pop("smile", None)
     for name in [name for name in sys.modules if name.partition(".")[0] == "added"]:
@@ -83,7 +83,7 @@ def _forget() -> None:
 
 
 def checked() -> list[Error]:
-    """What the check says of the kinds, once they are loaded as they are when Django starts."""
+    """Return the check's errors for the kinds, loaded as at Django's start."""
     for part in ("rules", "type", "practice"):
         discovery.load_kind_modules(part)
     result = task_types(None)

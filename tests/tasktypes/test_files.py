@@ -1,4 +1,4 @@
-"""Templates, signs and instructions are found in the folder of their kind, wherever that lies."""
+"""Templates, signs and instructions are found in the folder of their kind, wherever it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from annotation.task_types.base import TASK_TYPES
 from annotation.task_types.files import Signs
 
 HERE = Path(discovery.__file__).parent
-#: A package with one kind that nobody registers: its files alone are looked for.
+#: A package with one unregistered kind: only its files are looked up.
 FILES = {
     "__init__.py": "",
     "smell/__init__.py": "",
@@ -48,7 +48,7 @@ def smell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    """What a process remembers of kinds that another test had."""
+    """Clear what a process caches of another test's kinds."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "senses"]:
         del sys.modules[name]
     instructions._built_in.cache_clear()

@@ -1,7 +1,7 @@
-"""A kind of question from one folder under tests, with no other file: from an open campaign to an export.
+"""A kind of question from one folder under tests, without other files: from an open campaign to an export.
 
-`tests/plugged_in/caption_fluency` holds all of it, as CONTRIBUTING says ("Add a task type"). That `manage.py
-check` names each part that is missing is in `test_checks.py`.
+`tests/plugged_in/caption_fluency` contains all of it, as described in CONTRIBUTING ("Add a task type").
+`test_checks.py` tests that `manage.py check` names each missing part.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ SETTINGS = {
 
 @pytest.fixture
 def plugged_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The kind is there, as in a server whose TASK_TYPE_PACKAGES names its package; afterwards it is not."""
+    """Make the kind available, as in a server whose TASK_TYPE_PACKAGES names its package; undo this
+    afterwards."""
     monkeypatch.setattr(discovery, "PACKAGES", [*discovery.PACKAGES])
     discovery.add_packages(["tests.plugged_in"])
     reset_loaders()
@@ -71,7 +72,7 @@ def desk(folder: Path, **settings: Any) -> Campaign:
 
 
 def with_items(campaign: Campaign, folder: Path) -> None:
-    """Control items and a test, from a table as researchers upload them."""
+    """Add control items and a test, from a table as researchers upload them."""
     file = folder / "items.csv"
     rows = [
         f"{KIND},{purpose},i{n},i{n}#{index},{grade}"
@@ -118,7 +119,7 @@ def test_it_is_read_practised_tested_and_answered_by_page_and_by_api(
     assert "A boy throws a frisbee for his dog." in client.get(practice).content.decode()
     right = client.post(practice, {"answer": "4"}).content.decode()
     assert "Nothing is wrong with it." in right
-    # The test: every item right. Then tasks come.
+    # The test: every item correct. Then there are tasks.
     client.post(reverse("task_test", args=["quay", KIND]))
     known = dict(Control.objects.values_list("id", "known"))
     for _ in range(10):

@@ -1,4 +1,4 @@
-"""Task types: what they show of a question, what they take for an answer, and that each has its template."""
+"""Task types: what they show of a question, which answers they accept, and that each has its template."""
 
 from __future__ import annotations
 

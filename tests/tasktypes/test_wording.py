@@ -1,4 +1,4 @@
-"""Staff read kinds, questions and answers in the words of their task types."""
+"""Staff pages name kinds, questions and answers with the texts of their task types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_every_kind_says_what_it_is_what_it_asks_and_what_was_answered(kind: kin
 
 def test_one_word_of_two_kinds_is_read_by_its_kind():
     assert str(answer_in_words("graded_relevance", "2")) == "2: somewhat related"
-    # Of a page's control item it is how many captions are true, and no grade.
+    # For a page's control item it is the number of correct captions, not a grade.
     assert str(answer_in_words("relevance", "2")) == "2"
 
 

@@ -1,4 +1,4 @@
-"""What a discarded worker, or a control item that proved wrong, takes along of others."""
+"""How a discarded worker, or a wrong control item, affects others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ pytestmark = pytest.mark.django_db
 
 
 def drawn_and_judged(verdict: str, boxes: int) -> World:
-    """Worker 0 draws the first box of many images, and worker 1 judges each so."""
+    """Return a world in which worker 0 draws the first box of many images, and worker 1 gives each this
+    verdict."""
     world = World(some_images(boxes), settings={"trust": {**TRUSTING["trust"], "warm_up_items": 30}})
     world.measure_verdicts()
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])
@@ -106,7 +107,7 @@ def test_a_double_check_ends_with_the_vote_that_was_to_be_checked():
         if isinstance(lease := world.take(1, q.CHAIN_VERIFICATION), Lease):
             world.submit(1, lease, then=False)
     task = checked.get()
-    # Without the links there is no chain to verify, and its verification is not asked any more.
+    # Without the links there is no chain, and its verification is no longer asked.
     for worker in world.workers[:2]:
         worker_status.withdraw_worker_answers(campaign=world.campaign, worker=worker)
     task.refresh_from_db()

@@ -1,4 +1,4 @@
-"""What bad workers do to a campaign and what is left of it: on the pure core, without a database."""
+"""The effect of bad workers on a campaign and its result: on the pure core, without a database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CORNERS = st.tuples(*[st.integers(1, 300)] * 4)
 
 
 def some_scenes(count: int):
-    """Images that a crowd of MIX answered, without a reviewer: gold, and all judgments."""
+    """Return images that a crowd of MIX answered, without a reviewer: gold, and all judgments."""
     people = Crowd(make_crowd(MIX, seed=2), seed=2)
     for record in painted(count):
         assert record.layer is not None
@@ -36,7 +36,7 @@ SCENES = list(some_scenes(4))
 
 
 def another(judgment: Judgment, data: st.DataObject) -> Judgment:
-    """Any other thing that its worker could have sent."""
+    """Draw another answer that the worker could have sent."""
     answer = data.draw(st.sampled_from([*q.ANSWERS[judgment.question], ""]))
     flag = data.draw(st.sampled_from(q.FLAGS)) if not answer else ""
     box = None

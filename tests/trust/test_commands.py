@@ -1,4 +1,4 @@
-"""The commands: control items added, workers suspended and let back, discarded and restored."""
+"""The commands: control items added, workers suspended, reinstated, discarded and restored."""
 
 from __future__ import annotations
 

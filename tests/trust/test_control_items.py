@@ -1,4 +1,4 @@
-"""Control items: read from a file and added, what is refused, who meets them, and how answers are graded."""
+"""Control items: read from a file and added, what is refused, who gets them, and how answers are graded."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def table(folder: Path, rows: str, *, head: str = HEAD) -> Path:
 
 
 def item(**changes) -> ControlItem:
-    """A link between the two mentions of the man, known to be one, or with these `changes`."""
+    """Return a link between the two mentions of the man with the answer yes, or with these `changes`."""
     plain_value = {
         "kind": q.COREF_LINK,
         "purpose": Control.CONTROL,
@@ -66,7 +66,7 @@ def add(world: World, *items: ControlItem, source: str = "page") -> controls.Add
 
 
 def links(world: World, count: int = 2) -> list[ControlItem]:
-    """Links with distinct mentions; known to be yes and no by turns."""
+    """Return links with distinct mentions; the answers alternate between yes and no."""
     spans = ["0:0-1", "0:0-2", "0:3-4", "0:3-5", "0:4-5", "0:6-7", "0:6-8", "0:7-8"]
     return [item(mentions=("1:0-1", span), known="yes no".split()[n % 2]) for n, span in enumerate(spans)][
         :count
@@ -217,7 +217,7 @@ def test_pools_keep_kinds_purposes_and_campaigns_apart(world):
     assert controls.control_pool(other_world.campaign.pk, q.COREF_LINK, 1) == ()
 
 
-# Met by workers
+# Shown to workers
 
 
 def test_who_answered_a_question_as_a_task_is_never_measured_by_it(world):
@@ -285,7 +285,7 @@ def test_the_first_gold_answers_are_balanced_whatever_becomes_of_the_items(seed)
             excluded.append(lease)
             continue
         if act < 0.45 and lease.control:
-            # Retired while it is in hand: it measures nobody any more.
+            # Retired during a lease: it no longer measures anybody.
             controls.retire_control_items(campaign=world.campaign, controls=[lease.control])
         world.submit(0, lease, Answer(rng.choice(kinds)), then=False)
         if excluded and rng.random() < 0.5:
@@ -294,7 +294,7 @@ def test_the_first_gold_answers_are_balanced_whatever_becomes_of_the_items(seed)
         if rng.random() < 0.4:
             add(world, *more[:2])
             more = more[2:]
-        # An answer that is taken back late leaves no time to make up for it.
+        # An answer that is withdrawn late leaves no time to compensate.
         if rng.random() < 0.3 and 0 < graded.all().count() < 8:
             world.campaign.refresh_from_db()
             control_id = rng.choice(list(graded.all())).control_id
@@ -381,7 +381,7 @@ def test_an_answer_on_a_control_item_is_right_or_wrong_and_a_flag_is_wrong(kind,
     assert controls.grade_control(kind=kind, known=known, answer=provided, settings=SETTINGS) is right
 
 
-# What the campaign page is told
+# Data of the campaign page
 
 
 def test_pools_that_cannot_tell_good_workers_from_bad_are_told_of():

@@ -1,4 +1,4 @@
-"""Control items that a campaign finds by itself: in gold, and where workers agreed."""
+"""Control items proposed by a campaign: from gold, and from agreement of workers."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def test_a_layer_that_covers_none_of_the_images_is_refused():
 
 
 def three_votes() -> World:
-    """An image with one link to ask about, on which three workers of five must agree."""
+    """An image with one link, on which three workers of five must agree."""
     return World(some_images(1), settings={**TRUSTING, "link_votes": 5}, workers=5)
 
 
 def voted(world: World, *answers: str) -> None:
-    """Worker by worker, answers to the one link; a flag where it is none of a link's answers."""
+    """Submit answers to the one link, worker by worker; other words are flags."""
     for worker, answer in enumerate(answers):
         provided = Answer(answer) if answer in q.ANSWERS[q.COREF_LINK] else Answer(flag=answer)
         world.submit(worker, world.held(worker), provided, then=False)

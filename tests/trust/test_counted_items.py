@@ -1,4 +1,5 @@
-"""Control items of questions that are only counted: graded pairs, images of pages, sentences of the test."""
+"""Control items of questions whose votes are only counted: graded pairs, images of pages, sentences of the
+test."""
 
 from __future__ import annotations
 
@@ -194,7 +195,8 @@ def test_no_text_comes_twice_on_a_page_nor_as_a_wrong_one_where_it_fits():
 
 
 def control_pages(tasks: str, images: list[str]) -> list[CountedControlItem]:
-    """Two pages of eight of each image, as far as there are captions: what the campaign would ask of one."""
+    """Return two pages of eight of each image, if it has enough captions: the campaign's questions about
+    it."""
     created = campaigns.create_campaign(name="work", corpus="quay", tasks=tasks)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(from_corpus, "_captions_of_campaign", lambda campaign: ([], 16))
@@ -209,7 +211,7 @@ def text_of(image: str, index: int) -> str:
 
 
 def _marked(number: int, marked: int) -> ImageRecord:
-    """An image with four captions, then `marked` ones, of which two say what others say."""
+    """Return an image with four captions, then `marked` ones, two of them paraphrases."""
     others = [f"other{number}x{k}" for k in range(marked - 2)]
     repeated = [f"Other{number}x0", f"thing{number}x0"] if marked > 2 else ["other"] * marked
     image = an_image(

@@ -1,4 +1,4 @@
-"""The qualification test: what is asked, how often, and where it leads."""
+"""The qualification test: its questions, their number, and its results."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tests.factories import some_images
 from tests.queue.world import World
 
 TESTED: dict[str, Any] = {"trust": {"double_check_share": 0.0}}
-#: Spans of the first caption of an image; with a mention of the second each makes a link. Not the man's,
-#: whose link is a task: nobody is asked again what their test asked.
+#: Spans of the first caption of an image; with a mention of the second each makes a link. Without the man's,
+#: whose link is a task: nobody is asked a question of their test again.
 SPANS = [f"0:{start}-{end}" for start in range(7) for end in range(start + 1, 8) if (start, end) != (0, 2)]
 
-# What is asked: pure
+# Selection of questions: pure
 
 
 @given(
@@ -89,7 +89,7 @@ def test_workers_and_attempts_get_different_tests_in_an_order_that_tells_nothing
 
 @pytest.fixture
 def world(db) -> World:
-    """A campaign that asks for tests, with eighteen known links of each answer."""
+    """A campaign that requires tests, with eighteen known links of each answer."""
     return examining()
 
 
@@ -100,7 +100,7 @@ def examining(per_answer: int = 18, **trust: Any) -> World:
 
 
 def links(per_answer: int) -> list[ControlItem]:
-    """Known links, so many of each answer."""
+    """Return `per_answer` known links of each answer."""
     places = [(image, span) for image in ("1000", "1001") for span in SPANS][: 2 * per_answer]
     return [
         ControlItem(q.COREF_LINK, Control.QUALIFICATION, image, ("1:0-1", span), ("no", "yes")[n % 2])
@@ -120,7 +120,7 @@ def known(lease: Lease) -> Any:
 
 
 def take_test(world: World, *, right: int, worker: int = 0) -> int:
-    """Begin a test and answer all of it, the first `right` items rightly; how many items it had."""
+    """Take a test, with the first `right` items correct; return its number of items."""
     test = begin(world, worker)
     assert isinstance(test, qualification.QualificationTest)
     for number in range(test.items):

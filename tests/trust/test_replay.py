@@ -1,4 +1,4 @@
-"""A trust state told again from stored rows is the one that work had led to."""
+"""A trust state replayed from stored rows equals the current one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def stored_state(row: TrustState):
     return trust_replay.replay_row(row)
 
 
-@pytest.mark.slow  # by default in `derived/test_machine`, after each step
+@pytest.mark.slow  # the default run has `derived/test_machine`, after each step
 def test_every_trust_state_of_a_crowd_is_told_again_as_it_is():
     world = scenes(5, workers=5)
     control_items.from_gold(campaign=world.campaign, layer=gold(world.campaign))

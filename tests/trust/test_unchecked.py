@@ -1,4 +1,4 @@
-"""A campaign without control items can be worked on; with some, workers are checked from the next lease
+"""Work in a campaign without control items; once there are some, workers are checked from the next lease
 on."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def told_again(world: World) -> bool:
-    """Whether every trust state is what the stored answers lead to."""
+    """Return whether every trust state follows from the stored answers."""
     return all(
         trust_replay.replay_row(row) == worker_trust.trust_from_row(row) for row in TrustState.objects.all()
     )
@@ -39,7 +39,7 @@ def reads(world: World) -> set[str]:
 
 
 def draw_badly(world: World, boxes: int) -> TrustState:
-    """Worker 0 draws, worker 1 calls each box bad; the drawer's trust state."""
+    """Let worker 0 draw and worker 1 call each box bad; return the drawer's trust state."""
     for _ in range(boxes):
         result = world.take(0, q.BOX_DRAWING)
         if not isinstance(result, Lease):
@@ -50,7 +50,7 @@ def draw_badly(world: World, boxes: int) -> TrustState:
 
 
 def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_is_suspended():
-    # Eight: with five, an image now and then has nobody left who was not asked yet.
+    # Eight: with five, sometimes nobody is left for an image.
     world = scenes(3, settings={}, workers=8)
     crowd_works(world, ["careful"] * 6 + ["random", "always_yes"])
     done = Judgment.objects.filter(campaign=world.campaign)
@@ -60,14 +60,14 @@ def test_with_default_settings_and_no_items_all_kinds_are_worked_on_and_nobody_i
     assert "unchecked" in reads(world) and not reads(world) & {"warm_up", "suspended"}
     once = done.filter(kind__in=(q.COREF_LINK, q.CHAIN_VERIFICATION, q.BOX_DRAWING, q.BOX_QUALITY))
     twice = once.filter(role="double_check").count()
-    # Which are asked twice is drawn by number, so by row: four standard deviations either way.
+    # Which are repeated is drawn by number, so by row: four standard deviations on both sides.
     assert 0.05 <= twice / once.filter(role="vote").count() <= 0.35
     assert told_again(world)
 
 
 def test_items_that_come_later_check_somebody_who_is_there_and_take_nothing_from_them():
     world = scenes(8, settings={}, workers=2)
-    # Of images that nobody is asked about: a worker never gets as a control item what was a task.
+    # Images without questions: a worker never gets a task as a control item.
     known = [row.image.key for row in world.images()[5:]]
     OpenImage.objects.filter(image__key__in=known).delete()
     crowd_works(world, ["always_yes", "careful"], items=40)
@@ -124,7 +124,7 @@ def test_pairs_are_judged_and_regions_described_without_control_items(tasks: str
 
 
 def drawable() -> World:
-    """Scenes whose boxes are to be drawn, of people whom nobody knows."""
+    """Scenes whose boxes must be drawn, by unknown workers."""
     settings: dict[str, Any] = {"trust": {"qualification": False, "double_check_share": 0.0}}
     world = scenes(6, settings=settings)
     world.work([q.COREF_LINK, q.CHAIN_VERIFICATION])

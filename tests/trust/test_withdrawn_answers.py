@@ -1,4 +1,4 @@
-"""Discarding and restoring a worker: what is withdrawn, what others said stays, and death half-way."""
+"""Discarding and restoring a worker: what is withdrawn, what remains of others, and interruptions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 def picture(world: World) -> list[Any]:
-    """All that the queue holds of a campaign's images, without ids of rows and versions."""
+    """Return the queue's data of a campaign's images, without ids of rows and versions."""
     images = []
     for image in world.images():
         tasks = Task.objects.filter(image=image).exclude(state="withdrawn").order_by("key")
@@ -53,7 +53,7 @@ def picture(world: World) -> list[Any]:
 
 
 def counters_hold(world: World) -> None:
-    """No task has more answers and leases than it wants, and each counts what there is."""
+    """Check that no task has more answers and leases than required, and that counters are correct."""
     for task in Task.objects.filter(campaign=world.campaign, state="open", role="vote"):
         valid = Judgment.objects.filter(image=task.image, key=task.key, role="vote", withdrawn=False).count()
         leased = Assignment.objects.filter(task=task, state=Assignment.LEASED).count()
@@ -62,7 +62,7 @@ def counters_hold(world: World) -> None:
 
 @pytest.fixture
 def spoilt() -> World:
-    """Three images answered by four careful workers, and one, number 4, who says yes to everything."""
+    """Three images answered by four careful workers, and by number 4, who says yes to everything."""
 
     def build() -> World:
         world = scenes(3, settings=TRUSTING, workers=5)
@@ -94,7 +94,7 @@ def test_the_images_are_what_the_others_judgments_say(spoilt):
 
 
 def pure(row: Judgment) -> q.Judgment:
-    """A judgment's row as the fold takes it."""
+    """Return a judgment's row as input of the fold."""
     corners = (row.xmin, row.ymin, row.xmax, row.ymax)
     box = Box(*corners) if row.xmin is not None else None  # type: ignore[arg-type]
     return q.Judgment(row.name, row.key, row.worker.pseudonym, row.answer, box, row.flag, row.role)
@@ -190,7 +190,7 @@ def test_a_suspension_and_a_withdrawal_are_each_undone_by_itself():
     assert refused() == ""
     worker_status.withdraw_worker_answers(**about, reason="a machine answered")
     assert "a machine answered" in refused()
-    # Suspended afterwards, they stay so.
+    # Suspended afterwards, they stay suspended.
     worker_status.suspend_worker(**about, reason="write to us")
     worker_status.restore_worker_answers(**about)
     assert "write to us" in refused()
@@ -327,7 +327,7 @@ def test_a_restore_stops_where_the_worker_is_discarded_meanwhile(spoilt):
         worker_status.withdraw_worker_answers(**about, kind=q.COREF_LINK)
 
     done = worker_status.restore_worker_answers(**about, progress=discard)
-    # Of one kind alone: the others are back.
+    # Of one kind only: the others are restored.
     mine = Judgment.objects.filter(worker=spoilt.workers[4])
     assert (
         set(mine.filter(withdrawn=True).values_list("kind", flat=True)) == {q.COREF_LINK} == {*done.overtaken}
@@ -364,7 +364,7 @@ def test_the_audit_says_whom_what_and_why(spoilt):
     assert about == {"worker": "scenes-w4", "kinds": [q.BOX_QUALITY], "reason": "clicks"}
 
 
-# What cannot be
+# Refused
 
 
 def test_nobody_is_reinstated_whose_judgments_are_withdrawn(spoilt):
@@ -389,7 +389,7 @@ def _trust() -> list[Any]:
 
 
 def _answer_otherwise(world: World, worker: int, seed: int) -> None:
-    """Rewrite what a worker had answered to other legal answers, as if given so, and compute again."""
+    """Replace a worker's answers by other legal ones, as if given so, and recompute."""
     for row in Judgment.objects.filter(worker=worker, image__isnull=False):
         rng = SeededRng("otherwise", seed, row.name)
         row.answer = rng.choice(q.ANSWERS[row.kind])

@@ -1,4 +1,4 @@
-"""Who may open which page: every route against every kind of visitor."""
+"""Who may open which page: every route for every kind of visitor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.web import world
 VISITORS = ("anonymous", "nobody", "annotator", "reviewer", "researcher", "admin", "suspended")
 MAY_BROWSE = {"reviewer", "researcher", "admin"}
 
-#: Route -> what an address of it needs. The picture's route has tests of its own.
+#: Route -> the arguments of its address. The picture's route has its own tests.
 PAGES = {
     "home": [],
     "corpus": ["scenes"],

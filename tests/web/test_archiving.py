@@ -1,4 +1,5 @@
-"""What is archived leaves the lists unless asked for, by page, API and command; and it comes back."""
+"""Archived objects are not listed unless requested, on pages, by API and command; and they can be
+restored."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tests.web.test_query_counts import readers, things
 
 pytestmark = pytest.mark.django_db
 
-#: What there is -> its model, the page of the list, the API's list.
+#: Kind of object -> its model, the page of the list, the API's list.
 LISTED: dict[str, tuple[Any, str, str]] = {
     "campaign": (Campaign, "campaigns", "/api/v1/campaigns"),
     "system": (System, "evaluation:systems", "/api/v1/systems"),
@@ -38,7 +39,7 @@ def researcher() -> Client:
 
 
 def listed(client: Client, what: str, query: str = "") -> set[bool]:
-    """Whether the page and the API list the thing, where they are asked so."""
+    """Return whether the page and the API list the object for this query."""
     _, page, call = LISTED[what]
     response = client.get(reverse(page) + query).context
     visible = response["page"].rows
@@ -47,7 +48,7 @@ def listed(client: Client, what: str, query: str = "") -> set[bool]:
 
 
 def archive(client: Client, what: str, name: str, *, archived: bool) -> Any:
-    """Press the button on the thing's page."""
+    """Press the button on the object's page."""
     form_data = {what: name, "archived": str(archived).lower()}
     return client.post(reverse("operation", args=[f"archive_{what}"]), form_data)
 
@@ -64,7 +65,7 @@ def test_what_is_archived_leaves_its_list_and_comes_back(researcher: Client, wha
     assert listed(researcher, what) == {False}
     assert listed(researcher, what, "?archived=1") == {True}
     assert "archived=1" in researcher.get(reverse(LISTED[what][1])).content.decode()
-    if what not in ("batch", "report"):  # theirs need more than bare rows
+    if what not in ("batch", "report"):  # these need more than bare rows
         ours = what if what == "campaign" else f"evaluation:{what}"
         assert "Bring back into the lists" in researcher.get(reverse(ours, args=[NAME])).content.decode()
     archive(researcher, what, NAME, archived=False)

@@ -59,7 +59,7 @@ def at(draft: CampaignDraft, step: str) -> str:
 
 
 def plain_corpus(name: str, number: int = 14) -> Any:
-    """Images with captions and without any layer, so that nothing is known."""
+    """Import images with captions and without layers, so that no gold exists."""
     return a_corpus(
         name,
         [
@@ -140,7 +140,7 @@ def test_a_pilot_of_pairs_goes_on_with_pairs_of_the_other_images(ada, tasks, kin
     run_jobs()
 
     def pairs() -> set[tuple[int, int, int]]:
-        """(image, caption's image, caption's place) that are asked about."""
+        """Return the (image, caption's image, caption's position) of the questions."""
         names = set()
         for content, image in Item.objects.values_list("content", "task__image__image"):
             request = content["captions"] if "captions" in content else [content["caption"]]
@@ -166,7 +166,7 @@ def test_captions_are_asked_as_the_steps_say(ada):
     press(ada, at(draft, "pay"), "Next", **{f"pay.per_item.{CAPTION_WRITING}": "0.25"})
     press(ada, at(draft, "votes"), "Next", **{f"answers.{CAPTION_WRITING}": "2", "stop.budget": "40"})
     page = words(ada.get(at(draft, "open")))
-    # Six images, two sentences each: counted, not guessed.
+    # Six images, two sentences each: counted, not estimated.
     assert "answers 12 12 – 12" in page and "cost 3.00 USD 3.00 – 3.00" in page
     assert "The test of sentences that comes with caption writing." in page
     press(ada, at(draft, "open"), "Open the campaign", open_to_all="yes")
@@ -199,7 +199,7 @@ def test_what_cannot_be_is_said_at_its_field_and_kept_as_typed(ada, step, values
     page = press(ada, at(draft, step), "Next", **values)
     assert page.status_code == 409 and message in words(page)
     assert f'id="{field}_error"' in page.content.decode() or f'href="#{field}"' in page.content.decode()
-    # It is there after signing in again, and the campaign does not open.
+    # It is still there after signing in again, and the campaign is not opened.
     again = Client()
     again.force_login(Account.objects.get(username="ada"))
     reply = again.get(at(draft, step)).content.decode()
@@ -233,7 +233,7 @@ def test_a_test_that_is_marked_on_the_grid_is_stored_as_control_items(ada):
     check = words(ada.get(at(draft, "open")))
     assert "Test of links 11 of 12 items." in check
     assert "Test of verification Nothing is marked: it begins with practice." in check
-    # A second look shows what was marked, and takes one back.
+    # The page shows the stored marks, and removes one.
     press(ada, grid, "Save", **{"mark-10": ""})
     press(ada, at(draft, "open"), "Open the campaign")
     run_jobs()
@@ -270,7 +270,7 @@ def test_an_answer_never_lands_on_another_picture(ada):
     press(ada, grid, "Save", **{"mark-0": "yes"})
     draft.refresh_from_db()
     stored = draft.marks
-    # Another tab changes how many images are asked about: the grid shows others.
+    # Another tab changes the number of images: the grid shows others.
     press(ada, at(draft, "corpus"), "Next", images="3")
     draft.refresh_from_db()
     posed = posing.posed_questions(read_draft(draft), q.COREF_LINK)
@@ -280,17 +280,17 @@ def test_an_answer_never_lands_on_another_picture(ada):
     page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
     assert page.status_code == 409
     text = "The pictures have changed since you opened this page: mark this one again."
-    # Said above the grid and at each card.
+    # Shown above the grid and at each card.
     assert words(page).count(text) == 2 * len(moved)
     (again,) = (form for form in forms(page) if "Save" in form.buttons)
-    # A picture that was marked before may have come to another card: it keeps its mark.
+    # A picture that was marked before may have moved to another card: it keeps its mark.
     was = {mark["image"]: mark["known"] for mark in stored}
     assert all(again.fields[f"mark-{n}"][-1] == was.get(posed[n].key, "") for n in moved)
     draft.refresh_from_db()
     staying = {posed[n].key for n in range(12) if n not in moved}
     marked = {mark["image"]: mark["known"] for mark in draft.marks}
     assert marked == {mark["image"]: mark["known"] for mark in stored} | dict.fromkeys(staying, "no")
-    # Pictures that are gone altogether are told, too.
+    # Removed pictures are reported, too.
     Image.objects.filter(corpus=draft.corpus, position__gte=5).delete()
     page = ada.post(grid, before | {f"mark-{n}": "no" for n in range(12)})
     assert page.status_code == 409 and "is gone: its answer was not saved" in words(page)
@@ -415,7 +415,7 @@ def test_settings_come_and_go_as_toml(ada):
     assert "bar = 0.9" in ada.get(address).content.decode()
     reply = press(ada, address, "Take these settings", settings="link_votes = 2")
     assert reply.status_code == 409 and "link_votes = 2" in reply.content.decode()
-    # What a step sets holds above what was brought.
+    # The value of a step overrides the uploaded one.
     press(ada, at(draft, "votes"), "Next", link_votes="5")
     draft.refresh_from_db()
     assert read_draft(draft).settings.protocol.link_votes == 5

@@ -1,4 +1,4 @@
-"""Settings changed by page and by command: looked at first, never over somebody else's change."""
+"""Settings changed on the page and by command: previewed first, never over another user's change."""
 
 from __future__ import annotations
 

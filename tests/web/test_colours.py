@@ -1,8 +1,8 @@
-"""The palette, computed: contrast in both schemes, and chains apart for colour-blind eyes.
+"""The palette, computed: contrast in both schemes, and distinct chains for colour-blind users.
 
-Contrast is WCAG 2.2's ratio of relative luminances. What a colour-blind eye sees is simulated
-with the matrices of Machado, Oliveira and Fernandes (2009) at full severity, on linear RGB;
-how far two colours are apart is the distance in Oklab, times a hundred.
+Contrast is WCAG 2.2's ratio of relative luminances. Colour blindness is simulated with the matrices of
+Machado, Oliveira and Fernandes (2009) at full severity, on linear RGB; the difference of two colours is the
+distance in Oklab, times a hundred.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TO_LAB = [
 
 
 def tokens(scheme: str) -> dict[str, str]:
-    """The custom properties as a browser in `scheme` has them."""
+    """Return the custom properties of a browser in `scheme`."""
     text = TOKENS.read_text()
     light, dark = text.split("@media (prefers-color-scheme: dark)")
     dark = dark.split("@media")[0]
@@ -60,7 +60,7 @@ def tokens(scheme: str) -> dict[str, str]:
 
 
 def rgb(colour: str) -> np.ndarray:
-    """`#rrggbb` as three shares of the whole."""
+    """Return `#rrggbb` as three shares."""
     assert re.fullmatch(r"#[0-9a-f]{6}", colour), colour
     return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
 
@@ -75,13 +75,13 @@ def contrast(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def seen(colour: np.ndarray, eye: str) -> np.ndarray:
-    """Oklab coordinates of what `eye` makes of `colour`."""
+    """Return Oklab coordinates of `colour` as seen by `eye`."""
     light = np.clip(np.array(EYES[eye]) @ linear(colour), 0, 1)
     return np.array(TO_LAB) @ np.cbrt(np.array(TO_LMS) @ light)
 
 
 def tint(held: dict[str, str], hue: int) -> np.ndarray:
-    """`color-mix(in srgb, chain tint, page)`: what lies behind a mention."""
+    """Return `color-mix(in srgb, chain tint, page)`: the background of a mention."""
     share = float(held["tint"].rstrip("%")) / 100
     return share * rgb(held[f"chain-{hue}"]) + (1 - share) * rgb(held["page"])
 

@@ -1,4 +1,4 @@
-"""Acts that ask for the password again."""
+"""Actions that require the password again."""
 
 from __future__ import annotations
 

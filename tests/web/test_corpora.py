@@ -1,4 +1,4 @@
-"""Home and the page of a corpus: rows, figures, filter, paging, and how many queries they take."""
+"""Home and the page of a corpus: rows, figures, filter, paging, and their number of queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.web import world
 
 
 def keys(page: str) -> list[str]:
-    """The images of a page, in its order."""
+    """Return the images of a page, in its order."""
     return re.findall(r'class="tile" href="/corpora/[^/]+/images/([^/?]+)/', page)
 
 
@@ -61,7 +61,7 @@ def test_a_corpus_takes_as_many_queries_whatever_it_holds(
     # session, account, roles; corpus, layers, images, captions, three for tiles, six figures, splits, tags
     with django_assert_num_queries(19):
         show(reader)
-    with django_assert_num_queries(13):  # the figures are remembered
+    with django_assert_num_queries(13):  # the figures are cached
         show(reader)
     with django_assert_num_queries(14):  # and the number of matching images
         show(reader, "?text=dogs&category=people&layer=campaign")

@@ -1,4 +1,4 @@
-"""Pages of the questions that are only counted, without scripts: what they show, what comes back in vain."""
+"""Pages of questions whose votes are only counted, without scripts: their content, and refused answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def at_work(campaign: Campaign) -> Client:
-    """ann, signed in, who has read the instructions."""
+    """Return a client of ann, signed in, who has read the instructions."""
     client = Client()
     client.force_login(Account.objects.get(username="ann"))
     kind = campaign.kinds[0]
@@ -34,7 +34,7 @@ def at_work(campaign: Campaign) -> Client:
 
 
 def send(client: Client, kind: str, **fields: str) -> tuple[int, str]:
-    """Status and page after `fields` were sent as the answer to what is asked now."""
+    """Send `fields` as the answer to the current question; return status and page."""
     page = client.get(address(kind))
     answer: Any = client.post(address(kind), {**hidden(page), **fields})
     return answer.status_code, answer.content.decode()
@@ -46,7 +46,7 @@ def test_a_page_shows_each_picture_with_its_sentences_and_no_picture_beside(tmp_
     assert text.count('class="larger"') == counted_desk.PICTURES
     assert len(re.findall(r'type="checkbox" name="tick-\d-\d"', text)) == 50
     assert "data-frame" not in text and "data-picture>" not in text
-    # The full stop stands at its word, as in print; corpora have a space before it.
+    # The full stop follows its word directly, as in print; corpora have a space before it.
     assert len(re.findall(r"<span>Two people [\w ]+ on day \d+\.</span>", text)) == 50
 
 

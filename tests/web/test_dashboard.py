@@ -1,4 +1,4 @@
-"""The part of a campaign's page that keeps itself up to date: its charts, its tag, what it costs."""
+"""The part of a campaign's page that updates itself: its charts, its tag, its cost."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_hours_that_are_kept_and_those_that_came_since_are_counted_once(world):
     rows = list(Assignment.objects.filter(state=Assignment.SUBMITTED).order_by("pk"))
     Assignment.objects.filter(pk__in=[row.pk for row in rows[:4]]).update(ended_at=early)
     cache.clear()
-    answer_hours(world.campaign)  # kept from here on
+    answer_hours(world.campaign)  # cached from here on
     late = Assignment.objects.filter(pk=rows[-1].pk)
     late.update(ended_at=timezone.now())
     hours = answer_hours(world.campaign)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def site(tmp_path: Path, settings) -> Path:
-    """A documentation of two pages, beside a file that is none of it."""
+    """A documentation of two pages, beside a file outside it."""
     settings.DOCS_SITE = tmp_path / "site"
     settings.DOCS_SITE.mkdir()
     (settings.DOCS_SITE / "index.html").write_text("All pages")
@@ -32,7 +32,7 @@ def reader() -> Client:
 
 
 def contents(response: Any) -> bytes:
-    """The file that was sent."""
+    """Return the file that was sent."""
     return b"".join(response.streaming_content)
 
 

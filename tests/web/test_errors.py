@@ -1,4 +1,4 @@
-"""Errors as pages: calm words, no insides, and nothing that a browser would refuse to run."""
+"""Error pages: calm texts, no internal details, and nothing that a browser would refuse to run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.web import world
 
 ROOMS = [Path(settings.BASE_DIR) / room for room in ("annotation", "evaluation", "templates")]
 TEMPLATES = sorted(path for room in ROOMS for path in room.rglob("*.html"))
-#: A report as one file, and its parts, which its page shows too: English, as the paper that it goes into.
+#: A report as one file, and its parts, which its page shows too: in English, like papers.
 DOCUMENT = "report_document.html"
 OF_REPORTS = {
     DOCUMENT,
@@ -78,9 +78,9 @@ def test_an_error_page_needs_nothing_but_itself(name: str):
 
 
 def inline_code(template: Path) -> list[str]:
-    """What a template holds that a browser would refuse to run, or to load from elsewhere."""
+    """Return a template's parts that a browser would refuse to run, or to load from elsewhere."""
     text = template.read_text()
-    if template.name == DOCUMENT:  # a file that one keeps brings its own style along; no page shows it
+    if template.name == DOCUMENT:  # a downloaded file contains its own style; no page shows it
         text = re.sub(r"<style>.*?</style>", "", text, flags=re.S)
     response = (
         r"\sstyle\s*=|\son\w+\s*=\s*[\"']|<style|javascript:",
@@ -103,7 +103,7 @@ def test_a_page_says_that_what_it_shows_of_a_report_is_english():
 
 
 def bare_words(template: Path) -> set[str]:
-    """What a template says past gettext, but for what is alike in every language."""
+    """Return a template's words outside gettext, except those that are the same in every language."""
     text = re.sub(r"\{% blocktranslate.*?\{% endblocktranslate %\}", "", template.read_text(), flags=re.S)
     text = re.sub(r"\{% block docs_page %\}.*?\{% endblock %\}", "", text)
     text = re.sub(r"<(?:code|kbd|title)[^>]*>.*?</(?:code|kbd|title)>", "", text, flags=re.S)
@@ -122,7 +122,7 @@ def bare_words(template: Path) -> set[str]:
         "Parquet",
         "LaTeX",
         "SHA",
-    }  # alike in every language
+    }  # the same in every language
     classes = {"narrow", "wide", "sentences", "tags"}
     return set(re.findall(r"[A-Za-z]{2,}", text)) - names - classes
 

@@ -1,4 +1,4 @@
-"""Home shows a newcomer three steps until they are done, and links only what can be done now."""
+"""Home shows new users three steps until they are done, and links only those possible now."""
 
 from __future__ import annotations
 

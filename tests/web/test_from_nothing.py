@@ -1,4 +1,4 @@
-"""From an empty database to answers of every kind, by command and page, with settings as they come."""
+"""From an empty database to answers of every kind, by command and page, with default settings."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tests.web.test_practice import answer, edges
 
 pytestmark = pytest.mark.django_db
 
-#: Two captions of a picture, in which a dog comes twice, and a ball once.
+#: Two captions of a picture, with a dog in both, and a ball in one.
 CAPTIONS = ("A dog jumps for a ball .", "The brown dog sleeps .")
-#: What everybody answers here.
+#: Everybody's answers here.
 ALWAYS: dict[str, dict[str, Any]] = {
     q.COREF_LINK: {"answer": "yes"},
     q.CHAIN_VERIFICATION: {"answer": "true"},
@@ -39,7 +39,7 @@ ALWAYS: dict[str, dict[str, Any]] = {
 
 
 def imported(folder: Path) -> None:
-    """A corpus of one picture with its captions, by the command."""
+    """Import a corpus of one picture with its captions, by the command."""
     folder.mkdir()
     people.draw(folder / "park.png", 1)
     lines = [f"park.png#{number}\t{text}" for number, text in enumerate(CAPTIONS)]
@@ -50,14 +50,14 @@ def imported(folder: Path) -> None:
 
 
 def arrived(link: str) -> Client:
-    """Somebody who came by an invitation and agreed."""
+    """Return a client that accepted an invitation and consented."""
     client = Client()
     assert press(client, link, "I agree: begin at once").status_code == 200
     return client
 
 
 def practised(client: Client, kind: str) -> None:
-    """From the first page of a kind to its work: the text, practice with right answers, and on."""
+    """Go from the first page of a kind to its work: the text, practice with correct answers, and on."""
     task = reverse("task", args=["first", kind])
     client.get(task)
     text = reverse("task_instructions", args=["first", kind])
@@ -72,7 +72,7 @@ def practised(client: Client, kind: str) -> None:
 
 
 def remembered(client: Client, kinds: tuple[str, ...]) -> None:
-    """What `practised` leaves in the session of somebody who has practised these kinds, for less."""
+    """Store the result of `practised` for these kinds in the session, which is faster."""
     number = Campaign.objects.get().pk
     session: Any = client.session
     session[READ] = {**session.get(READ, {}), **{f"{number}:{kind}": 1 for kind in kinds}}
@@ -80,7 +80,7 @@ def remembered(client: Client, kinds: tuple[str, ...]) -> None:
 
 
 def worked(client: Client, kind: str) -> int:
-    """Answer what there is of a kind by its page; how much that was."""
+    """Answer all tasks of a kind on its page; return their number."""
     task, value = reverse("task", args=["first", kind]), 0
     while b"data-answer" in (page := client.get(task)).content:
         form_data = {**hidden(page), **ALWAYS[kind]}
@@ -90,7 +90,7 @@ def worked(client: Client, kind: str) -> int:
 
 
 def all_worked(*clients: Client) -> None:
-    """Let everybody answer by turns until nobody is given anything."""
+    """Let everybody answer by turns until nobody gets a task."""
     while sum(worked(client, kind) for kind in q.QUESTIONS for client in clients):
         pass
 
@@ -133,7 +133,7 @@ def test_from_an_empty_database_two_annotators_answer_all_six_questions_under_de
     assert votes.values("worker").distinct().count() == 2
     assert set(TrustState.objects.values_list("state", flat=True)) == {"warm_up"}
 
-    # Two are too few to finish: "complete" takes two who did not draw the box.
+    # Two are too few to finish: "complete" requires two who did not draw the box.
     left = Task.objects.filter(state=Task.OPEN, role=q.VOTE)
     assert set(left.values_list("kind", flat=True)) == {q.BOX_COVERAGE}
     cache.clear()

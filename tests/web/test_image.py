@@ -1,4 +1,4 @@
-"""The image inspector: what it draws, names and marks, and where it leads."""
+"""The image inspector: what it draws, names and marks, and its links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def show(client: Client, key: str = "scene-1", query: str = "", name: str = "sce
 
 
 def row(page: str, number: int) -> str:
-    """The text of chain `number` in the list, without tags."""
+    """Return the text of chain `number` in the list, without tags."""
     match = re.search(rf'<a class="chain[^>]*data-chains="{number}".*?</a>', page, re.S)
     assert match, f"no chain {number}"
     return " ".join(re.sub(r"<[^>]+>", " ", match[0]).split())
@@ -130,7 +130,7 @@ def test_without_a_picture_boxes_are_laid_over_a_blank(reader: Client, tmp_path:
     assert "boxes are drawn where they would be" in show(reader, name="bare")
     Image.objects.update(width=0, height=0)
     page = show(reader, name="bare")
-    # The blank just holds the boxes: the rightmost ends at 430, the lowest at 330.
+    # The blank just contains the boxes: the rightmost ends at 430, the lowest at 330.
     assert 'x="13.721%" y="23.939%"' in page
 
 

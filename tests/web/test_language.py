@@ -1,4 +1,4 @@
-"""Pages in the reader's language: their choice, else what their browser asks for, else English."""
+"""Pages in the reader's language: their choice, else their browser's, else English."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.web.test_tasks_list import set_test
 
 pytestmark = pytest.mark.django_db
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
-#: Where a number must have a point, whatever the language: the attributes of pictures drawn in the page.
+#: Attributes of inline pictures, whose numbers need a decimal point in every language.
 DRAWN = re.compile(r' (?:x|y|width|height|rx|transform|d|stroke-dasharray)="([^"]*)"')
 
 
 @pytest.fixture(autouse=True)
 def english_after() -> Iterator[None]:
-    """A request leaves its language to the thread; the next one brings its own, the next test does not."""
+    """Restore English: a request leaves its language in the thread, and the next test would use it."""
     yield
     deactivate()
 

@@ -31,7 +31,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def rows_on(client: Client, route: str, query: str) -> tuple[list[str], str]:
-    """The names on a page, and the address of the next, "" at the end."""
+    """Return the names on a page, and the address of the next, "" at the end."""
     page = client.get(reverse(route) + query)
     text = page.content.decode()
     assert page.status_code == 200
@@ -40,7 +40,7 @@ def rows_on(client: Client, route: str, query: str) -> tuple[list[str], str]:
 
 
 def every(client: Client, route: str, query: str) -> list[str]:
-    """The names on all pages from this address on."""
+    """Return the names on all pages from this address on."""
     names, later = rows_on(client, route, query)
     while later:
         more, later = rows_on(client, route, later)

@@ -1,4 +1,4 @@
-"""The page that deletes a corpus, or withdraws a picture: it shows first what would go."""
+"""The page that deletes a corpus, or withdraws a picture: it first shows what would be deleted."""
 
 from __future__ import annotations
 

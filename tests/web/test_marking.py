@@ -1,4 +1,4 @@
-"""Captions cut at their mentions."""
+"""Captions split at their mentions."""
 
 from __future__ import annotations
 

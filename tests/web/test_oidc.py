@@ -1,4 +1,4 @@
-"""Signing in by another server (OpenID Connect), which here is a real one on this machine."""
+"""Signing in with another server (OpenID Connect), here a real one on this machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Elsewhere:
-    """The other server: whom it says to be there (`claims`), and what it was asked."""
+    """The other server: its user's `claims`, and the requests that it received."""
 
     def __init__(self) -> None:
         self.claims: dict[str, Any] = {"sub": "1001"}
@@ -63,7 +63,7 @@ class Elsewhere:
         return {"access_token": "x", "token_type": "Bearer", "id_token": token}
 
     def consent(self, address: str) -> tuple[str, dict[str, str]]:
-        """What somebody who agrees there comes back with."""
+        """Return the redirect of a user who consents there."""
         request = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert address.startswith(f"{self.issuer}/authorize?")
         assert (request["scope"], request["code_challenge_method"]) == ("openid", "S256")
@@ -118,7 +118,7 @@ def ada() -> Account:
 
 
 def trip(client: Client, there: Elsewhere, route: str = "oidc_sign_in", **payload: str) -> Any:
-    """There and back: the answer to the coming back."""
+    """Sign in there, and return the response to the redirect."""
     address, query = there.consent(client.post(reverse(route), payload)["Location"])
     return client.get(address, query)
 

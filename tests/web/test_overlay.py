@@ -1,4 +1,4 @@
-"""Boxes over a picture: their shares of it, their order, and where their tags hang."""
+"""Boxes over a picture: their relative positions, their order, and the positions of their tags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def box(xmin: int, ymin: int, xmax: int, ymax: int) -> Box:
 
 
 def patch(drawn_box: DrawnBox, frame: Frame) -> tuple[float, float, float, float]:
-    """The rectangle that the tags of a box take, in pixels of a picture `NOMINAL` wide."""
+    """Return the rectangle of a box's tags, in pixels of a picture `NOMINAL` wide."""
     x, y = (float(corner.rstrip("%")) / 100 for corner in (drawn_box.corner_x, drawn_box.corner_y))
     left = x * NOMINAL_WIDTH + drawn_box.placed[0].dx
     top = y * NOMINAL_WIDTH * frame.height / frame.width + drawn_box.placed[0].dy

@@ -36,7 +36,7 @@ def answers(kind: str = q.COREF_LINK) -> str:
 
 
 def answered(work: World, ann: Client, kind: str = q.COREF_LINK, **form: str) -> int:
-    """Let ann answer a question of `kind`; which assignment that was."""
+    """Let ann answer a question of `kind`; return the assignment."""
     form_data = {**form_of(work, ann.get(desk.address(kind))), **form}
     ann.post(desk.address(kind), form_data)
     return int(form_data["assignment"])
@@ -133,7 +133,7 @@ def test_an_answer_that_says_more_is_shown_as_it_was_and_changed(
     response = ann.get(address).content.decode()
     for name, value in form_data.items():
         assert re.search(rf'name="{name}"[^>]*(checked|value="{value}")|>{value}</textarea>', response), name
-    # Sent as it is shown, it says the same.
+    # Sent unchanged, the answer is the same.
     ann.post(address, {**payload, **form_data})
     assert Judgment.objects.get(assignment=fields["assignment"]).content == before
     if "tick-0-1" in form_data:

@@ -1,4 +1,4 @@
-"""The page of payments, acts on several workers, messages, and what a worker reads of their own pay."""
+"""The page of payments, actions on several workers, messages, and workers' view of their own pay."""
 
 from __future__ import annotations
 
@@ -281,12 +281,12 @@ def test_a_message_is_on_every_page_of_a_worker_until_they_have_read_it(world, a
 
 
 def acting(page: Any) -> Form:
-    """The form of the page of workers that acts on those chosen."""
+    """Return the form of the page of workers for the selected ones."""
     return forms_to(page, "suspend_workers")[0]
 
 
 def forms_to(page: Any, operation: str) -> list[Form]:
-    """The forms of a page that an operation takes."""
+    """Return the forms of a page for an operation."""
     return [form for form in forms(page) if form.action == reverse("operation", args=[operation])]
 
 
@@ -321,7 +321,7 @@ def test_a_refused_bonus_or_payment_keeps_what_was_ticked_and_typed(world, ada):
 
 def test_a_message_comes_with_the_next_task_of_a_page_that_is_open(work):
     ann = desk.at_work(work)
-    ann.get(desk.address())  # who has not begun is no worker of the campaign yet
+    ann.get(desk.address())  # before the first visit she is not yet a worker of the campaign
     messages.send_messages(campaign=work.campaign, workers=work.workers[:1], text="Draw tighter boxes.")
     part = ann.get(desk.address() + "?part=task").content.decode()
     assert part.strip().startswith('<div class="task" data-task') and "Draw tighter boxes." in part

@@ -1,4 +1,4 @@
-"""Pages about people: the list, one account and what is done about it, and the audit."""
+"""Pages about people: the list, one account and its actions, and the audit."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_only_admins_of_the_whole_server_see_people(admin: Client):
     )
 
 
-# Acts
+# Actions
 
 
 def test_a_deactivated_account_is_out_at_once_and_comes_back_with_its_roles(admin: Client):

@@ -1,4 +1,4 @@
-"""The page on which somebody marks the phrases of an image."""
+"""The page on which phrases of an image are marked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def marked(reader: Client, phrases: str):
 
 
 def in_colour(page) -> list[str]:
-    """The words that the page shows as parts of a phrase."""
+    """Return the words that the page shows as parts of a phrase."""
     return re.findall(r'class="token in [^"]*"[^>]*>([^<]*)<', page.content.decode())
 
 

@@ -1,4 +1,4 @@
-"""Pictures: signed for a session, for an hour, served with one question to the database."""
+"""Pictures: signed for a session, for an hour, served with one query to the database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.web import world
 
 
 def address_in(client: Client, size: str = "full") -> str:
-    """The signed address that the page of scene-1 carries."""
+    """Return the signed address in the page of scene-1."""
     page = client.get(reverse("image", args=["scenes", "scene-1"]))
     if size == "small":
         page = client.get(reverse("corpus", args=["scenes"]))

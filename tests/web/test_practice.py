@@ -1,4 +1,4 @@
-"""Practice: every answer is told at once whether it is right, and why; nothing is stored."""
+"""Practice: each answer is assessed at once, with a reason; nothing is stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.web import counted_desk, desk, world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: How the campaign is opened in which a kind can be practised.
+#: The tasks of a campaign in which the kind can be practised.
 TASKS = {
     RELEVANCE: "relevance",
     TAG_RELEVANCE: "tags",
@@ -36,7 +36,7 @@ TASKS = {
 
 @pytest.fixture(params=kinds.names())
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Each kind of question, in a campaign that asks it."""
+    """Each kind of question, in a campaign with it."""
     requested: str = request.param
     if requested in TASKS:
         counted_desk.campaign(tmp_path / "drawn", TASKS[requested])
@@ -56,7 +56,7 @@ def address(kind: str, number: int = 1, right: int = 0) -> str:
 
 
 def answer(kind: str, item: PracticeItem, *, right: bool = True) -> dict[str, Any]:
-    """What a form sends that answers an item rightly, or wrongly where it can be graded."""
+    """Return a form's fields that answer an item correctly, or wrongly if it can be graded."""
     if kind == q.BOX_DRAWING:
         taken = set(item.boxes)
         left = [
@@ -95,12 +95,12 @@ def edges(corners: tuple[int, int, int, int]) -> dict[str, int]:
 
 
 def stored() -> list[int]:
-    """How much there is of all that practice must not touch."""
+    """Return the number of rows that practice must not change."""
     return [item.objects.count() for item in (Assignment, Judgment, TrustState, Control, AuditEntry)]
 
 
 def text_of(page: Any) -> str:
-    """A page's words, without markup."""
+    """Return a page's text, without markup."""
     text = re.sub(r"<[^>]+>", " ", page.content.decode())
     return " ".join(text.replace("&#x27;", "'").replace("&quot;", '"').split())
 
@@ -126,7 +126,7 @@ def test_all_items_can_be_answered_rightly_and_nothing_is_stored(kind: str):
 
 def test_a_wrong_answer_is_told_what_is_right_and_why(kind: str):
     if kind == REGION_DESCRIPTION:
-        return  # nothing of it can be wrong
+        return  # no answer can be wrong
     client, item = ann(), PRACTICE.get(kind).items[0]
     page = client.post(address(kind), answer(kind, item, right=False))
     assert ">Not correct</h2>" in page.content.decode()
@@ -188,7 +188,7 @@ def test_beside_a_text_of_ones_own_no_picture_of_ours_may_contradict_it(links: C
 
 
 def test_pictures_stand_beside_the_text_in_every_language(links: Campaign):
-    with translation.override("en"):  # the request leaves its language behind in this thread
+    with translation.override("en"):  # the request leaves its language in this thread
         answer = ann().get(f"{desk.address()}instructions/", headers={"Accept-Language": "de"})
     page = answer.content.decode()
     assert '<html lang="de">' in page and page.count("<figure") == 2

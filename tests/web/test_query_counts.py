@@ -1,8 +1,8 @@
-"""What pages ask of the database does not grow with what there is.
+"""The number of a page's queries does not grow with the data.
 
 Every page that lists campaigns, corpora, systems, feature sets, runs, qrels, batches, reports, jobs or tasks,
-and the pages of one of each, are read cold where there are a few, and where there are many: both ask as many
-queries.
+and the pages of single objects, are requested without caches, with little and with much data: the number of
+queries must be the same.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"boxes": "always", "pay": {"basis": "item"}},
     {"boxes": "always", "trust": {"qualification": False}},
 )
-#: Every page that lists things, by its route: the role that reads it.
+#: Every page that lists objects, by its route: a role that may read it.
 LISTS = {
     "home": "researcher",
     "campaigns": "researcher",
@@ -99,8 +99,8 @@ LISTS = {
     "evaluation:new_report": "researcher",
 }
 
-#: Pages about the first of each: a role that reads it. What others there are, and how large it is, is nothing
-#: to them.
+#: Pages about the first object of each kind: a role that may read it. Other objects, and its size, must not
+#: matter.
 PAGES = dict.fromkeys(
     [
         *("dashboard", "payments"),
@@ -120,7 +120,7 @@ PAGES = dict.fromkeys(
     ],
     "researcher",
 )
-#: The first of each again, where its address has more than its name: what follows that, and the role.
+#: The first object of each kind again, if its address has more than its name: the rest, and the role.
 FIRST = "thing-0000"
 DEEPER: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "image": (lambda: [FIRST, f"{FIRST}-0"], "researcher"),
@@ -139,7 +139,8 @@ DEEPER: dict[str, tuple[Callable[[], list[Any]], str]] = {
 
 
 def evaluated(corpus: Corpus, name: str, settings: dict[str, Any]) -> tuple[System, Run, Campaign]:
-    """A system with its run, judgments with qrels, a batch with its campaign, a report: all of one name."""
+    """Make a system with its run, judgments with qrels, a batch with its campaign, a report, all of one
+    name."""
     system = System.objects.create(corpus=corpus, name=name, origin="runs")
     run = Run.objects.create(
         corpus=corpus, name=name, direction="search", system=name, published=True, made_by=system
@@ -183,9 +184,9 @@ def evaluated(corpus: Corpus, name: str, settings: dict[str, Any]) -> tuple[Syst
 
 
 def things(first: int, last: int) -> None:
-    """One of everything that lists show, for each number from `first` to `last`, as bare rows.
+    """Make one of each listed object, for each number from `first` to `last`, as bare rows.
 
-    The campaigns ask all kinds of tasks in turn, with and without a test, an open question and an answer.
+    The campaigns have all kinds of tasks in turn, with and without a test, an open question and an answer.
     """
     worker = Worker.objects.get(pseudonym="lists-w")
     now = timezone.now()
@@ -249,7 +250,7 @@ def things(first: int, last: int) -> None:
             Job.objects.create(
                 kind=job_kind, corpus=corpus, state="done", arguments={about: name}, result={about: name}
             )
-        if n < 9:  # nobody may have more than ten
+        if n < 9:  # ten is the maximum
             keeping.begin_draft(owner=owner, corpus=corpus)
             uploads.begin_upload(account=owner, name=f"new-{name}", files=[("a.zip", 4)])
         system, run, judged = evaluated(corpus, name, settings)
@@ -265,11 +266,11 @@ def things(first: int, last: int) -> None:
         TrustState.objects.create(campaign=judged, worker=worker, kind=judged.kinds[0], changed_at=now)
 
 
-#: What a batch came to when it was launched.
+#: A batch's numbers at its launch.
 BATCH_NUMBERS = ("pooled", "originals", "filtered", "known", "selected", "askable", "task_count", "micros")
-#: A report in which nothing is said.
+#: A report without content.
 NO_SECTIONS = b'{"sections": []}'
-#: What a report was built with.
+#: The versions with which a report was built.
 BUILT_WITH = {
     "measures": ["R@1"],
     "against": "",
@@ -282,7 +283,7 @@ BUILT_WITH = {
     "split": "",
     "images": "",
 }
-#: Kinds of jobs that lists show -> the argument that names what they made.
+#: Kinds of listed jobs -> the argument that names their result.
 FINISHED_JOBS = {
     "rank": "system",
     "train_system": "name",
@@ -293,7 +294,7 @@ FINISHED_JOBS = {
 
 
 def readers() -> dict[str, Client]:
-    """Somebody of each role; the annotator is the worker who stands in every campaign."""
+    """Return a client of each role; the annotator is the worker in every campaign."""
     result = {role: world.signed_in(f"lists-{role}", role) for role in ("researcher", "admin", "annotator")}
     worker = Worker.objects.create(pseudonym="lists-w")
     account = world.Account.objects.get(username="lists-annotator")
@@ -302,7 +303,7 @@ def readers() -> dict[str, Client]:
 
 
 def beside_the_first(first: int, last: int) -> None:
-    """What else the first corpus has, for each number from `first` to `last`: a campaign that has the first
+    """Add objects to the first corpus, for each number from `first` to `last`: a campaign that has the first
     image open, a layer, a system with its run, judgments with qrels, a batch, a report."""
     corpus, now = Corpus.objects.get(name=FIRST), timezone.now()
     image = corpus.images.order_by("pk")[0]
@@ -330,7 +331,7 @@ def beside_the_first(first: int, last: int) -> None:
 
 
 def more_images(count: int) -> None:
-    """So many images more in the first corpus, each with a caption, opened in its campaign, in review."""
+    """Add `count` images to the first corpus, each with a caption, opened in its campaign, in review."""
     corpus = Corpus.objects.get(name="thing-0000")
     campaign, now = Campaign.objects.get(name="thing-0000"), timezone.now()
     first = corpus.images.count()
@@ -361,7 +362,7 @@ def more_images(count: int) -> None:
 
 
 def count_queries(clients: dict[str, Client]) -> dict[str, int]:
-    """How much each page asks of the database when nothing is remembered."""
+    """Return the number of queries of each page without caches."""
     by_name = {}
     pages: dict[str, tuple[list[Any], str]] = {route: ([], role) for route, role in LISTS.items()}
     pages |= {route: ([FIRST], role) for route, role in PAGES.items()}
@@ -379,7 +380,8 @@ def count_queries(clients: dict[str, Client]) -> dict[str, int]:
 
 
 def grown(*sizes: int) -> dict[str, list[int]]:
-    """The pages that ask more queries of more things and images: how many, of each of these sizes."""
+    """Return the pages with more queries for more objects and images: the numbers, for each of these
+    sizes."""
     clients, counts, there = readers(), [], 0
     for size in sizes:
         things(there, size)

@@ -1,6 +1,7 @@
-"""Every route tried by each role: for the whole server, for its own corpus and campaign, and for others.
+"""Every route requested with each role: for the whole server, for its own corpus and campaign, and for
+others.
 
-What should come out is read from the table in docs/roles.md, in which every route stands once, and for calls
+The expected results are read from the table in docs/roles.md, which contains every route once, and for calls
 of declared operations from their declarations.
 """
 
@@ -49,7 +50,7 @@ from tests.web import world as people
 pytestmark = pytest.mark.django_db
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "roles.md"
 OPEN, FORBIDDEN, MISSING, SIGN_IN = "open", "refused", "not there", "sign in"
-#: Scopes of grants: of the whole server, of the things tried, of others.
+#: Scopes of grants: of the whole server, of the requested objects, of others.
 SERVER, CORPUS, CAMPAIGN, SECOND, OTHER_CORPUS, OTHER_CAMPAIGN = (
     *("the server", "the corpus", "the campaign", "another campaign of the corpus"),
     *("another corpus", "another corpus's campaign"),
@@ -58,14 +59,14 @@ SCOPES = (SERVER, CORPUS, CAMPAIGN, SECOND, OTHER_CORPUS, OTHER_CAMPAIGN)
 
 
 class Row(NamedTuple):
-    """A line of the table: who may, and on what."""
+    """A line of the table: the permitted roles, and their scope."""
 
     roles: tuple[str, ...]
     on: str
 
 
 def table() -> dict[str, Row]:
-    """The table, by route, with their method before those that are not read."""
+    """Return the table, by route, with the method first except for GET."""
     by_name: dict[str, Row] = {}
     for line in TABLE.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -78,7 +79,8 @@ def table() -> dict[str, Row]:
 
 
 def declared_rows() -> dict[str, Row]:
-    """A row for each call of a declared operation; what a body names is not looked for before it is read."""
+    """Return a row for each call of a declared operation; objects named in a body are not looked up before it
+    is read."""
     by_name = {}
     rows = operation_table(OperationsRequest(), OperationContext()).operations
     scopes = {operation.name: operation.scope for operation in rows}
@@ -107,7 +109,7 @@ def routes(resolver: URLResolver | None = None, space: str = "") -> Iterator[str
 
 
 def name_of(route: str) -> str:
-    """The name of a route of the table, without its method."""
+    """Return the name of a route of the table, without its method."""
     return route.rpartition(" ")[2]
 
 
@@ -124,7 +126,7 @@ def test_every_operation_of_the_api_stands_in_the_table():
 
 
 class Arguments(NamedTuple):
-    """What the addresses need, by route."""
+    """The arguments of addresses, by route."""
 
     of: dict[str, list[Any]]
 
@@ -136,7 +138,7 @@ class Arguments(NamedTuple):
 
 @pytest.fixture
 def world(db: None) -> dict[str, Any]:
-    """A campaign of which everything is there that an address can name, and a corpus that is another's."""
+    """A campaign with every object that an address can name, and a corpus of another user."""
     created = worlds.again("everything that an address can name", built)
     Campaign.objects.update(open_to_all=False)
     return created
@@ -206,7 +208,7 @@ def built() -> dict[str, Any]:
                 **{route: [world.corpus.name] for route in ("manage_corpus", "withdraw_picture")},
                 "upload": ["0" * 32],
                 "upload_preview": ["0" * 32, 0],
-                # Nobody's: a draft is open to the person who began it, and to nobody else.
+                # Nobody's: a draft is visible only to the user who began it.
                 **{route: [0] for route in ("draft_settings", "delete_draft")},
                 "draft_step": [0, "corpus"],
                 **{route: [0, kind] for route in ("mark_items", "mark_boxes", "preview_task")},
@@ -262,10 +264,10 @@ def built() -> dict[str, Any]:
 
 
 def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[Any]]:
-    """What the addresses of the REST API need, by route."""
+    """Return the arguments of the REST API's addresses, by route."""
     corpus, worker, flag, ruling = world.corpus.name, "q-review-w0", Flag.objects.get(), Ruling.objects.get()
     line = WebhookDelivery.objects.get()
-    assert get_resolver().url_patterns  # operations are known once their modules are read
+    assert get_resolver().url_patterns  # operations are registered once their modules are imported
     things = {
         "corpora/": [corpus],
         "campaigns/": [campaign],
@@ -305,7 +307,7 @@ def _places_of_the_api(world: Any, campaign: str, job: int) -> dict[str, list[An
 
 
 def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
-    """Somebody who holds a role for a scope, and nothing else."""
+    """Return a client with only one role for a scope."""
     account = people.account(f"{role}-{scope.replace(' ', '-')}")
     target: dict[str, Any] = {
         SERVER: {},
@@ -316,19 +318,20 @@ def visitor(role: str, scope: str, world: dict[str, Any]) -> Client:
         OTHER_CAMPAIGN: {"campaign": Campaign.objects.get(name="apart")},
     }[scope]
     granting.grant(account=account, role=role, **target)
-    client = Client(raise_request_exception=False)  # what fails for want of real rows has been let in
+    # A failure because of missing rows means that access was granted.
+    client = Client(raise_request_exception=False)
     client.force_login(account)
     return people.confirm(client)
 
 
 def form_calls() -> set[str]:
-    """The calls that take files only, which need a form."""
+    """Return the calls that accept only files, which need a form."""
     calls = (endpoint for endpoint in endpoints() if endpoint.uploads and not endpoint.takes_json)
     return {f"{endpoint.rest.method} {ROUTE_PREFIX}{endpoint.route}" for endpoint in calls}
 
 
 def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
-    """What a route answers; what it does is undone."""
+    """Return the response of a route; undo its effects."""
     with transaction.atomic():
         address = world["arguments"].address(route)
         if route in form_calls():
@@ -348,7 +351,7 @@ def tried(client: Client, route: str, world: dict[str, Any]) -> Any:
     return answer
 
 
-#: How it is said that what an address names is not there, or not open.
+#: Messages that an object in the address is missing, or not accessible.
 NOT_THERE = re.compile(
     r"There (is no (campaign|corpus|system|run|batch|report|set of qrels|set of judgments|job|webhook"
     r"|(caption|localization|tag) set)"
@@ -357,28 +360,28 @@ NOT_THERE = re.compile(
 
 
 def text_of(answer: Any) -> str:
-    """What was answered, as people read it."""
+    """Return the text of a response."""
     if answer.headers.get("Content-Type") == "application/problem+json":
         return str(json.loads(answer.content)["detail"])
     return str(answer.content.decode())
 
 
 def outcome(answer: Any, route: str) -> str:
-    """How a route answered: as it does to those who may, or how not."""
+    """Return how a route responded: as to permitted users, or which refusal."""
     if answer.status_code == 401 or (
         answer.status_code == 302 and answer["Location"].startswith(reverse("sign_in"))
     ):
         return SIGN_IN
     if answer.status_code == 403:
         return FORBIDDEN
-    # What is looked for within a thing that is open may be missing too.
+    # Objects looked up within an accessible object may be missing too.
     if answer.status_code == 404 and NOT_THERE.search(text_of(answer)):
         return MISSING
     return OPEN
 
 
 def covers(scope: str, on: str) -> bool:
-    """Whether a role for `scope` is one for what the table calls `on`, of the things that are tried."""
+    """Return whether a role for `scope` applies to the table's scope `on`, for the requested objects."""
     match on:
         case "anything":
             return True
@@ -394,7 +397,7 @@ def covers(scope: str, on: str) -> bool:
 
 
 def expected(row: Row, role: str, scope: str) -> set[str]:
-    """What a route answers to somebody who holds `role` for `scope` and nothing else."""
+    """Return the permitted responses of a route to a user with only `role` for `scope`."""
     held = role in (*row.roles, ADMIN) and covers(scope, row.on)
     return {OPEN} if held else {FORBIDDEN, MISSING}
 
@@ -402,7 +405,7 @@ def expected(row: Row, role: str, scope: str) -> set[str]:
 WORK = [route for route, row in ROWS.items() if row == Row((ANNOTATOR,), "the campaign")]
 
 
-#: What is for staff, and what every annotator may see.
+#: The routes of staff, and those open to every annotator.
 STAFF = [route for route, row in ROWS.items() if row.roles and route not in WORK]
 
 
@@ -410,7 +413,7 @@ def outcomes(client: Client, chosen: Iterable[str], world: dict[str, Any]) -> di
     return {route: outcome(tried(client, route, world), route) for route in chosen}
 
 
-#: Each role with two scopes, and each scope with one role; the other pairs are asked in the thorough run.
+#: Each role with two scopes, and each scope with one role; the thorough run has the other pairs.
 USUAL = (
     (RESEARCHER, CORPUS),
     (REVIEWER, CAMPAIGN),
@@ -422,8 +425,8 @@ USUAL = (
 
 
 def tried_by(role: str, scope: str) -> list[str]:
-    """The routes of staff that such a visitor tries: by default each is tried once by somebody whom it lets
-    in, once by somebody with another role, and once by somebody whose role is for something else."""
+    """Return the routes of staff that such a visitor requests: by default each route is requested once by a
+    permitted user, once with another role, and once with a role for another scope."""
     if THOROUGH:
         return STAFF
 
@@ -463,7 +466,7 @@ def test_annotators_work_where_a_grant_names_the_campaign(world: dict[str, Any],
     assert set(outcomes(client, WORK, world).values()) <= ({OPEN} if may else {MISSING, FORBIDDEN})
     listed = {task["campaign"] for task in client.get("/api/tasks").json()["tasks"]}
     assert (world["campaign"].name in listed) == may
-    if scope == CAMPAIGN or THOROUGH:  # whatever the grant is for, it is none for staff
+    if scope == CAMPAIGN or THOROUGH:  # whatever the scope of the grant, it gives no access to staff pages
         staff = [route for route in STAFF if ANNOTATOR not in ROWS[route].roles]
         assert set(outcomes(client, staff, world).values()) == {FORBIDDEN}
 
@@ -523,7 +526,7 @@ def test_what_is_not_open_looks_like_what_is_not_there(world: dict[str, Any]):
             text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", text_of(answer))
             address = Arguments(again).address(route)
             seen.append((answer.status_code, text.replace(address, "ADDRESS").replace(name, "NAME")))
-        # Where any corpus will do, a wrong body is told first: the same, whatever is named.
+        # If any corpus is enough, an invalid body is reported first: the same, whatever is named.
         unread = (400,) if ROWS[route].on == "a corpus" else ()
         by_name[route] = seen[0] == seen[1] and seen[0][0] in (403, 404, *unread)
     assert by_name and {route for route, alike in by_name.items() if not alike} == set()

@@ -1,4 +1,4 @@
-"""Lists and forms show, and take, no more than one's roles are for."""
+"""Lists and forms show, and accept, only what the user's roles allow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHER_LAYER = "import"
 
 @pytest.fixture
 def campaign(db: None) -> Campaign:
-    """A campaign, beside a second one of its corpus and a corpus of somebody else."""
+    """A campaign, a second one of its corpus, and a corpus of another user."""
     world = the_world()
     reference = world.campaign.settings
     Campaign.objects.create(name="second", corpus=world.corpus, tasks="entities", settings=reference)

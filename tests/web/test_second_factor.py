@@ -1,4 +1,4 @@
-"""Second factors: setting up, signing in, losing one, who must have one; and who would get round it."""
+"""Second factors: setting up, signing in, losing one, who must have one; and attempts to bypass it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Clock:
-    """The time by which codes go, turned by hand."""
+    """The time of the codes, advanced by hand."""
 
     def __init__(self) -> None:
         self.at: datetime = timezone.now()
@@ -51,7 +51,7 @@ def ada(clock: Clock) -> Account:
 
 
 class Phone:
-    """An app with the secret of somebody, and their recovery codes."""
+    """An app with a user's secret, and their recovery codes."""
 
     def __init__(self, account: Account, clock: Clock) -> None:
         self.secret = second_factor.begin_second_factor(account)
@@ -69,7 +69,7 @@ def phone(ada: Account, clock: Clock) -> Phone:
 
 
 def by_password(**more: str) -> tuple[Client, Any]:
-    """A browser in which Ada gave her password."""
+    """Return a browser in which Ada has entered her password."""
     client = Client()
     return client, client.post(reverse("sign_in"), {"username": "ada", "password": people.PASSWORD, **more})
 
@@ -173,7 +173,7 @@ def test_of_two_who_send_a_code_at_the_same_moment_one_gets_in():
     account, clock = people.account("ada", RESEARCHER), Clock()
     phone = Phone(account, clock)
     code, together, accepted = phone.code(-60), Barrier(4), []
-    # Their own clock: the process's is not turned while others run.
+    # A separate clock: the process's is not changed while others run.
     SecondFactor.objects.update(last_step=0)
 
     def enter(value: str) -> None:

@@ -1,4 +1,4 @@
-"""Who may open which page of a campaign, and who may do what there: every route, every kind of visitor."""
+"""Who may open which page of a campaign, and send its forms: every route, every kind of visitor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNNERS = {"researcher", "admin"}
 ADMINS = {"admin"}
 OF_IT, OF_IMAGE, OF_WORKER = ["review"], ["review", "man"], ["review", "review-w0"]
 
-#: Route -> what its address needs, and who may read it.
+#: Route -> the arguments of its address, and who may read it.
 PAGES = {
     "campaigns": ([], READERS),
     "campaign": (OF_IT, READERS),
@@ -40,17 +40,17 @@ PAGES = {
     "text": (["review", "consent"], RUNNERS),
     "jobs": (OF_IT, RUNNERS),
 }
-#: Route -> what its address needs, and who may do it.
+#: Route -> the arguments of its address, and who may do it.
 ACTS = {
     "rule": (OF_IMAGE, READERS),
 }
-#: Pages that also take a POST, and who may do it.
+#: Pages that also accept a POST, and who may do it.
 BOTH = {
     "campaign_drafts": RUNNERS,
     "change_settings": RUNNERS,
     "new_control_item": RUNNERS,
 }
-#: Whatever takes a POST: route -> what its address needs, and who may do it.
+#: Everything that accepts a POST: route -> the arguments of its address, and who may do it.
 POSTS = ACTS | {route: (PAGES[route][0], roles) for route, roles in BOTH.items()}
 
 

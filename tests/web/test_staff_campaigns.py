@@ -1,4 +1,4 @@
-"""Campaigns by page: the list, one at a glance, pausing in mid-task, stop rules, opening one."""
+"""Campaigns on pages: the list, an overview of one, pausing during a task, stop rules, opening one."""
 
 from __future__ import annotations
 

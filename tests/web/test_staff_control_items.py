@@ -1,4 +1,4 @@
-"""Control items by page: what there is, one by hand, from a file, from a layer, by agreement; out of use."""
+"""Control items on pages: the list, one by hand, from a file, from a layer, by agreement; retired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Staff pages of campaigns whose questions are only counted."""
+"""Staff pages of campaigns whose votes are only counted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
         )
     )
     (worker,) = workers(1)
-    # One of the crowd: people's answers are never mixed with it.
+    # One of the simulated crowd: it is never mixed with people's answers.
     Identity.objects.create(worker_id=worker, provider=Identity.SIMULATED, external_id="one")
     submit(worker, held(campaign, worker), Answer(flag="offensive"), then=False)
     image = Judgment.objects.values_list("image__image__key", flat=True).get()
@@ -44,12 +44,12 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
     for page in (*PAGES, f"texts/{campaign.kinds[0]}/", f"images/{image}/"):
         response = ada.get(f"/campaigns/judging/{page}")
         assert response.status_code == 200, page
-        # All settings are told, also of what is not asked.
+        # All settings are listed, including those without questions.
         assert page == "settings/" or "verification" not in words(response), page
     assert image in words(ada.get("/campaigns/judging/review/"))
     assert ada.get("/campaigns/judging/texts/coref_link/").status_code == 404
     home = words(ada.get("/campaigns/judging/"))
-    # A page stands with its first image.
+    # A page depends on its first image.
     number = OpenImage.objects.count()
     called = "first images of pages" if campaign.tasks == "relevance" else "images"
     assert f" {called} complete {number} of {number} 100 %" in home
@@ -58,7 +58,7 @@ def test_every_page_of_such_a_campaign_can_be_read(ada: Client, tasks: str):
 @pytest.mark.parametrize("tasks", ["graded", "relevance"])
 def test_control_items_are_made_of_captions_by_page_and_shown(ada: Client, tasks: str):
     settings = {"trust": {"qualification": False}, "page": {"images": 3, "captions": 4}}
-    # A caption that another image has too is wrong for neither.
+    # A caption that another image also has is wrong for neither.
     captions = ("thing{n} crosses the street .", "thing{n} walks .")
     images = [
         an_image(str(n), *(text.format(n=n) for text in captions), split="train" if n % 2 else "test")

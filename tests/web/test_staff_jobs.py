@@ -1,4 +1,4 @@
-"""Jobs and exports by page, and the texts that workers read."""
+"""Jobs and exports on pages, and the texts that workers read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JOBS = "/campaigns/quay/jobs/"
 
 
 def download(client):
-    """What the only job left."""
+    """Return the file of the only job."""
     return client.get(reverse("operation_file", args=["download_export"]), {"job": Job.objects.get().pk})
 
 
@@ -100,7 +100,7 @@ def test_a_job_that_fails_says_why_and_can_be_gone_on_with(world, ada):
     world.submit(0, world.held(0), then=False)
     layer_rows.refresh_layer_rows(world.campaign)
     address = "/campaigns/open-still/jobs/"
-    # What is wrong is told before there is a job; what goes wrong meanwhile, by the job.
+    # Invalid input is reported before there is a job; later errors, by the job.
     response = press(ada, address, "Export", format="jsonl")
     assert "unfinished" in words(response) and not Job.objects.exists()
     press(ada, address, "Export", format="jsonl", unfinished="include")
@@ -170,7 +170,7 @@ OPENING = {"split": "train", "images": 20, "tags": [], "known": "import"}
 
 
 def a_draft(world, state=Job.DONE, **arguments):
-    """A draft whose images were asked for with these arguments; by nobody where there are none."""
+    """Make a draft whose images were requested with these arguments; by nobody if there are none."""
     draft = Campaign.objects.create(
         name="draft", corpus=world.corpus, tasks="entities", settings=world.campaign.settings
     )
@@ -188,7 +188,7 @@ def test_a_draft_whose_opening_stopped_is_opened_as_it_was_asked_for(ada, world,
     a_draft(world, state, **OPENING)
     page = ada.get("/campaigns/draft/jobs/")
     assert "Open the images" not in words(page) and "Resume the job that opens them" in words(page)
-    start(ada)  # by a call without the button, too, nothing else is opened
+    start(ada)  # a call without the button opens nothing else either
     (job,) = Job.objects.all()
     assert (job.state, job.arguments) == (Job.QUEUED, OPENING)
 

@@ -1,4 +1,4 @@
-"""Which images of a campaign come first: by page and by command, and what is refused."""
+"""Which images of a campaign come first: on the page and by command, and what is refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE, FORM = "/campaigns/quay/order/", "/operations/prioritise_images/"
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    # The person who asks gets the very first task, not one of the first.
+    # The worker gets the very first task, not one of the first.
     monkeypatch.setattr(dispatch, "FIRST_LOOK", 1)
     return World(some_images(4))
 
@@ -55,13 +55,13 @@ def priorities() -> dict[str, int]:
 
 
 def images_in_order() -> list[str]:
-    """The images in the order in which they are asked about."""
+    """Return the images in the order of their questions."""
     ranks = Task.objects.order_by("rank").values_list("image__image__key", flat=True)
     return list(dict.fromkeys(ranks))
 
 
 def state() -> tuple[Any, ...]:
-    """All that the act writes."""
+    """Return everything that the action writes."""
     acts = AuditEntry.objects.filter(act="prioritise_images").count()
     return priorities(), list(Task.objects.order_by("pk").values_list("pk", "rank")), acts
 

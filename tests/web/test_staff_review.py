@@ -1,4 +1,4 @@
-"""A reviewer's hour, by page: the queue, reports, an image with all that is behind it, and every ruling."""
+"""A reviewer's hour, on pages: the queue, reports, an image with its history, and every ruling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker table, and what is done about a worker, by page."""
+"""The table of workers, and the actions on a worker, on pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags kept for a corpus: images found by them, an image's tags with their scores, lists and files."""
+"""Tags stored for a corpus: images filtered by them, an image's tags with their scores, lists and files."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_the_filter_takes_as_many_queries_whatever_the_corpus_holds(
 ) -> None:
     corpus = world.corpus(tmp_path, images=images)
     store_tags(corpus, {f"scene-{n}": [("dog", 0.5), (f"t{n}", 0.25)] for n in range(images)})
-    show(reader)  # figures are kept
-    # As without a filter 13, and the number; the list and its tags for page, number, and what is unknown.
+    show(reader)  # figures are cached
+    # As without a filter 13, and the number; the list and its tags for page, number, and unknown ones.
     with django_assert_num_queries(14 + 6):
         show(reader, "?tags=dog+or+t1")
     address = reverse("image", args=["scenes", "scene-1"])
@@ -188,7 +188,7 @@ def test_tags_take_the_place_of_others_at_once_or_not_at_all(tagged: Corpus) -> 
     with pytest.raises(OSError, match="full"):
         save_tags(corpus=tagged, images=broken(), unit="nouns", alpha=0.75)
     assert {row.text for row in CorpusTag.objects.all()} == {tag for tags in TAGS.values() for tag, _ in tags}
-    TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # what a killed one leaves
+    TagList.objects.create(corpus=tagged, unit="nouns", alpha=1.0)  # left by a killed process
     long = "x" * 201
     stored = store_tags(tagged, {"scene-1": [("Zebra", 0.9), ("zebra", 0.5), (long, 0.1)], "scene-2": []})
     assert stored == StoredTagCounts(images=2, tags=1, distinct=1, excluded=1)

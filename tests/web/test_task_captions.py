@@ -1,4 +1,4 @@
-"""Captions on task pages: phrases by letters, long ones clipped around them, and how much is left."""
+"""Captions on task pages: phrases by letters, long ones clipped around them, and how much is hidden."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_long_caption_is_clipped_around_its_phrases_and_loses_nothing(spans: t
     assert hidden and all(not piece.number for piece in result if piece.cut)
     visible = sum(len(piece.text) for piece in result if not piece.cut)
     assert visible <= len(spans) * (2 * CONTEXT + 20) < len(LONG.text)
-    # Words are whole, on either side of a cut.
+    # Words are complete, on both sides of a cut.
     assert all(set(text.split()) <= set(WORDS) for text in hidden)
     assert all(set(piece.text.split()) <= set(WORDS) for piece in result if not piece.cut)
 

@@ -1,4 +1,4 @@
-"""What an annotator reads first: instructions, and the text that consent is asked to."""
+"""The first texts for annotators: instructions, and the text of the consent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Task pages by hand: shown, answered, reported, returned; and what goes wrong without losing anything."""
+"""Task pages without a browser: shown, answered, reported, returned; and errors that lose no data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of tasks and its blocked states, each with reason and next step; and the way through a test."""
+"""The list of tasks and its blocked states, each with reason and next step; and the course of a test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tested(db: None, tmp_path: Path) -> World:
 
 
 def set_test(work: World, *, only: str = "") -> None:
-    """Items for three tests: links that are, and links that are not; or `only` those known to be so."""
+    """Add items for three tests: links with the answers yes and no; or `only` those of one answer."""
     items = [
         ControlItem(q.COREF_LINK, Control.QUALIFICATION, f"scene-{n}", mentions, known)
         for n in range(3)
@@ -55,7 +55,7 @@ def set_test(work: World, *, only: str = "") -> None:
 
 
 def rows(client: Client) -> dict[str, str]:
-    """Title -> what its row of the list says."""
+    """Return title -> the text of its row of the list."""
     page = client.get("/tasks/").content.decode()
     names = re.findall(r'<li class="line.*?</li>', page, flags=re.S)
     lines = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in names]
@@ -67,7 +67,7 @@ TITLES = (LINK, VERIFY, "Is there something to box?", DRAW, "Is this box good?",
 
 
 def answer_all(ann: Client, right: bool, kind: str = q.COREF_LINK) -> Any:
-    """Go through a test of links, and what its last page says."""
+    """Take a test of links; return the text of its last page."""
     page = ann.get(desk.address(kind))
     while b"data-answer" in page.content:
         held = desk.hidden(page)
@@ -233,7 +233,7 @@ def test_a_reputation_that_is_not_enough_is_told(work: World, reported: dict[str
 
 
 def practise(ann: Client, error: int) -> Any:
-    """Go through practice with so many wrong answers; its last page."""
+    """Practise with `error` wrong answers; return the last page."""
     for number, item in enumerate(PRACTICE.get(q.COREF_LINK).items, 1):
         right = number > error
         answer = item.right if right else {"yes": "no", "no": "yes"}[item.right]
@@ -256,7 +256,7 @@ def test_where_there_is_no_test_practice_is_the_entry_and_most_of_it_must_be_rig
     assert b"data-answer" in page.content
     ann.post(desk.address(), form_of(tested, page))
     assert "Unchecked" in rows(ann)[LINK]
-    # A worker who has worked is asked for no practice, in whatever session, and for no test that comes later.
+    # A worker who has worked needs no practice, in any session, and no test that is added later.
     set_test(tested)
     again = desk.at_work(tested, read=False)
     assert b"data-answer" in again.get(desk.address()).content

@@ -1,4 +1,4 @@
-"""Times on pages: in UTC with their zone, for the reader's browser to write by their clock."""
+"""Times on pages: in UTC with their zone, for the reader's browser to convert to local time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus by page: begun, sent in parts, looked at, imported; other people's uploads are not there."""
+"""A corpus uploaded on pages: begun, sent in parts, checked, imported; other users' uploads are invisible."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UPLOADS = "/api/v1/uploads"
 
 
 def begin(client: Client, files: dict[str, bytes], name: str = "mine") -> str:
-    """Begin an upload; the address of its page."""
+    """Begin an upload; return the address of its page."""
     body = {"name": name, "files": [{"path": path, "size": len(content)} for path, content in files.items()]}
     key = client.post(UPLOADS, json.dumps(body), content_type="application/json").json()["key"]
     return reverse("upload", args=[key])
@@ -63,7 +63,7 @@ def send(client: Client, page: str, number: int, data: bytes, offset: int = 0, *
 
 
 def whole(client: Client, files: dict[str, bytes], name: str = "mine", part: int = 20_000) -> str:
-    """Send files in parts; the address of the upload's page."""
+    """Send files in parts; return the address of the upload's page."""
     page = begin(client, files, name)
     for number, content in enumerate(files.values()):
         for at in range(0, max(1, len(content)), part):
@@ -191,7 +191,7 @@ def test_other_peoples_uploads_are_not_there(ada: Client):
     assert eve.get(problems, form_data).status_code == 404
     assert page not in eve.get(reverse("uploads")).content.decode()
     assert stored(ada, page).json()["received"] == 0
-    # Nor is somebody's job about it: somebody who knows the key can neither stop nor see it.
+    # Nor is another user's job about it accessible: who knows the key can neither stop nor see it.
     send(ada, page, 0, content)
     ada.post(reverse("operation", args=["check_upload"]), form_data)
     eve.post(reverse("operation", args=["cancel_job"]), {"job": Job.objects.get().pk})

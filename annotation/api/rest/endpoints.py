@@ -36,8 +36,8 @@ class Endpoint:
 
     @cached_property
     def uploads(self) -> tuple[str, ...]:
-        """The form fields with files; computed on first use, since the fields of all requests take a third of
-        a server's start."""
+        """The form fields with files; computed on first use, since the fields of all requests take a
+        quarter of a server's start."""
         return tuple(field.name for field in upload_fields(self.operation))
 
     @cached_property

@@ -17,7 +17,7 @@ from annotation.models import ModelAnnotator
 from annotation.protocol.campaign_settings import CampaignError
 from annotation.protocol.model_annotators import Proposals
 from annotation.queue import model_answers, submission
-from annotation.selectors.corpora import CampaignRequest, names_of_images
+from annotation.selectors.corpora import CampaignRequest, names_of_images, note_turned
 from annotation.selectors.model_annotators.proposals import picture_sizes, stored_proposals
 from phrasebox.balance import BalanceSheet
 
@@ -89,6 +89,7 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
     model_annotator = model_annotators.model_annotator_in(campaign, request.model_annotator)
     model_annotators.refuse_busy(model_annotator)
     out, names = OutOfPicture(), tuple(names_of_images(campaign.corpus).images.values())
+    boxed: set[str] = set()
 
     def proposals() -> Iterator[tuple[str, Proposals]]:
         nonlocal out
@@ -96,6 +97,7 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
             if isinstance(part, OutOfPicture):
                 out = part
             else:
+                boxed.add(part[0])
                 yield part
 
     with model_annotators.training_run(model_annotator) as (version, _folder):
@@ -106,6 +108,7 @@ def import_proposals(request: ImportProposalsRequest, context: OperationContext)
             )
         source = f"file {request.file.name}"
         model_annotators.record_training(model_annotator, images=None, source=source, from_file=True)
+    note_turned(campaign.corpus, {name.item for name in names if name.key in boxed})
     answers = model_answers.answer_waiting_images(campaign, submission.submit)
     return ImportedProposals(
         campaign=campaign.name,

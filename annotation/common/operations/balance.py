@@ -79,6 +79,9 @@ NOTES_IN_WORDS = {
     balance.RAW_FRAME: _(
         "images with size and boxes of the picture before EXIF turned it, which were turned too: %(count)s"
     ),
+    balance.UPRIGHT_FRAME: _(
+        "images that EXIF turned, whose boxes were taken as those of the upright picture: %(count)s"
+    ),
     balance.TOO_SMALL: _("pictures too small to be asked about: %(count)s"),
     balance.PICTURELESS: _("images without a picture: %(count)s"),
 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.common.operations import check_used
 from annotation.common.readers import stream
+from annotation.selectors.corpora import corpus_named, note_turned
 from evaluation.comparison.provenance import UNDECLARED, Declaration
 from evaluation.formats.feature_files import DescribedItems, block_rows
 from evaluation.formats.sent_files import SentIds, read_feature_rows, read_features
@@ -105,6 +106,9 @@ def import_features(request: FeatureImport, *, progress: PhaseProgress = no_prog
         remarks += of_boxes
     tally = current_tally()
     tally.take(VECTORS, len(rows))
+    if boxes is not None:
+        by_name = names_of(request.corpus).image
+        note_turned(corpus_named(request.corpus), {by_name[name] for name in ids})
     check_used(tally.sheet(), leave_unused=request.leave_unused)
     origin = {
         "file": request.source or request.path.name,

@@ -15,7 +15,7 @@ from annotation.common.readers import stream
 from annotation.datasets.layers import layer_to_read
 from annotation.protocol.contents import corners
 from annotation.protocol.terms import ImageRecord, LayerRecord
-from annotation.selectors.corpora import check_split, corpus_named
+from annotation.selectors.corpora import check_split, corpus_named, note_turned
 from annotation.selectors.records import stream_records
 from evaluation.comparison.provenance import UNDECLARED, Declaration, identities
 from evaluation.formats.box_files import NAME_SPACES, FileBox, read_boxes
@@ -343,6 +343,8 @@ class _FileBoxes:
             for clipped_box in boxes_of_images
         ]
         self._count(of_corpus, sum(map(len, best)))
+        boxed = (name for (name, _), boxes in zip(self.images, best, strict=True) if len(boxes))
+        note_turned(corpus_named(self.names.corpus), {self.names.image[name] for name in boxed})
         return best
 
     def _count(self, of_corpus: int, taken: int) -> None:

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from annotation.common.operations import FileUpload, Help, Named, OperationContext, with_sheet
 from annotation.common.readers import stream
-from annotation.selectors.corpora import CORPORA, corpus_named
+from annotation.selectors.corpora import CORPORA, corpus_named, note_turned
 from evaluation.comparison.subsets import subset_named
 from evaluation.formats.sent_files import read_json_lines
 from evaluation.models import LocalizationSet, System
@@ -185,6 +185,7 @@ def import_localizations(request: LocalizationsImport, context: OperationContext
     tally.count(BOXES, reader.regions)
     tally.take(BOXES, reader.regions - reader.outside)
     tally.leave(BOXES, OUTSIDE, reader.outside)
+    note_turned(row, {image for image, *_position in reader.mention_lines})
     if declared.trained_on:
         requester = registry.requested_by(context)
         registry.link_output(localization_set, tag, requester, trained_on=declared.trained_on, images=images)

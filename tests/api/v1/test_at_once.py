@@ -1,4 +1,4 @@
-"""Calls under one key at the same moment. Real threads and rows."""
+"""Simultaneous calls with the same key. Real threads and rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Campaigns by API before they are opened: what the pages check and estimate, of the same choices."""
+"""Campaigns in the API before they are opened: the same checks and estimates as on the pages."""
 
 from __future__ import annotations
 

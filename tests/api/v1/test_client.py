@@ -37,7 +37,7 @@ CLIENT = REPOSITORY / "clients" / "python"
 
 @pytest.fixture
 def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The client as its users import it; where it waits, what is queued is done."""
+    """The client as its users import it; while it waits, queued jobs are done."""
     monkeypatch.syspath_prepend(str(CLIENT))
     client = importlib.import_module("phrasebox_client.client")
 
@@ -60,7 +60,7 @@ def secret(data: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def let_in(live_server: Any) -> None:
-    """Tests in a browser may have left the server's gate shut."""
+    """Open the server's gate, which browser tests may have closed."""
     before(live_server).open()
 
 

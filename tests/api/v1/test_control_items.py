@@ -1,4 +1,4 @@
-"""Control items by API: listed with their numbers, made by hand as by page, taken out of use."""
+"""Control items in the API: listed with their numbers, created as on the page, retired."""
 
 from __future__ import annotations
 

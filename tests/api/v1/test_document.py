@@ -1,4 +1,4 @@
-"""The OpenAPI document: the command that writes it, the calls of workers, and what it never asks for."""
+"""The OpenAPI document: the command that writes it, the calls of workers, and what it never requires."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
                 yield path, method, methods[method]
 
 
-@pytest.mark.slow  # by default the document that is served is validated
+@pytest.mark.slow  # the default run validates the served document
 def test_the_command_writes_a_valid_document(tmp_path: Path) -> None:
     file = tmp_path / "openapi.yaml"
     call_command("spectacular", "--file", str(file), "--validate", "--fail-on-warn")
@@ -110,7 +110,7 @@ def test_tags_servers_the_licence_and_names_of_schemas_are_sound() -> None:
     document = openapi()
     used = {tag for _path, _method, operation in operations(document) for tag in operation["tags"]}
     assert used == {tag["name"] for tag in document["tags"] if tag["description"]}
-    # Generators of clients make classes of these names, without their underscores.
+    # Client generators make classes of these names, without their underscores.
     names = [name.replace("_", "").lower() for name in document["components"]["schemas"]]
     assert len(names) == len(set(names))
     assert document["servers"] and document["info"]["license"]["identifier"] == "BSD-3-Clause"

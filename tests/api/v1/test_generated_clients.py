@@ -1,4 +1,4 @@
-"""Clients that others generate from the OpenAPI document do a day's work against a live server."""
+"""Clients generated from the OpenAPI document do a day's work against a live server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.web import world as web
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 HERE = Path(__file__).parent / "generated"
-#: Types of media that the generator of the Python client does not know, and that are bytes.
+#: Media types of bytes that the generator of the Python client does not know.
 BYTES = ("application/zip", "application/x-ndjson", "application/vnd.apache.arrow.stream")
 NODE_PACKAGES = ("openapi-typescript@7.13.0", "typescript@5.9.3", "@types/node@26.6.7", "@redocly/cli@2.77.0")
 
@@ -38,7 +38,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def arguments(everything: None, live_server: Any, tmp_path: Path) -> list[str]:
-    """Where to call, and by whom: questions of every kind wait for the annotator."""
+    """The server's address and the tokens; the annotator has questions of every kind."""
     for number, kind in enumerate(q.QUESTIONS):
         name = kind.replace("_", "-")
         folder = tmp_path / name
@@ -62,13 +62,13 @@ def arguments(everything: None, live_server: Any, tmp_path: Path) -> list[str]:
 
 
 def instructions_of(campaign: str) -> None:
-    """Nobody has to agree to anything."""
+    """Remove a campaign's consent."""
     row = Campaign.objects.get(name=campaign)
     instructions.publish_text(campaign=row, kind=instructions.CONSENT, text="")
 
 
 def installed(*command: str | Path, cwd: Path) -> None:
-    """Run what installs a generator; the test is skipped where there is no registry to ask."""
+    """Run the installation of a generator; skip the test if there is no registry."""
     if shutil.which(str(command[0])) is None:
         pytest.skip(f"{command[0]} is not installed here")
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
@@ -77,7 +77,7 @@ def installed(*command: str | Path, cwd: Path) -> None:
 
 
 def output_of(*command: str | Path, cwd: Path) -> str:
-    """What a program prints, while jobs are done as they come."""
+    """Return a program's output; queued jobs are done meanwhile."""
     with subprocess.Popen(
         command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
@@ -125,7 +125,7 @@ def test_a_client_of_openapi_python_client_does_a_days_work(
 
 @pytest.fixture
 def node(workshop: Path) -> Path:
-    """The folder of programs that npm has installed."""
+    """The folder of the programs installed by npm."""
     (workshop / "package.json").write_text('{"type": "module", "private": true}')
     installed("npm", "install", "--no-audit", "--no-fund", *NODE_PACKAGES, cwd=workshop)
     return workshop / "node_modules" / ".bin"

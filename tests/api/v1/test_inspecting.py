@@ -1,4 +1,4 @@
-"""Kept tags of a corpus, and a run's queries one by one, by API."""
+"""A corpus's stored tags, and single queries of a run, in the API."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ def test_queries_of_a_run_are_looked_at_one_by_one(ada: Caller, park: Corpus) ->
         ("A dog by tree 2 .", True, False),
         ("A dog by tree 0 .", False, False),
     ]
-    # Nothing tells the worst from the best.
+    # There is no order without qrels.
     assert ada.get("runs/near/queries", order="worst").status_code == 400
     assert ada.get("runs/near/queries/0").status_code == 404

@@ -1,4 +1,4 @@
-"""Lists and their cursors, keys under which a call is done once, and how errors are told."""
+"""Lists and their cursors, idempotency keys, and the format of errors."""
 
 from __future__ import annotations
 

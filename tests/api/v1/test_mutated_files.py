@@ -1,4 +1,4 @@
-"""Files that chance has spoilt, sent to every operation that takes files: taken, or refused in words."""
+"""Randomly damaged files, sent to every operation that takes files: accepted, or refused with a message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PLACES: dict[str, dict[str, Any]] = {
     "import_layer": {"corpus": "quay"},
     "import_proposals": {"campaign": "quay", "model_annotator": "drawer"},
 }
-#: What a job says that failed by a mistake of ours: the exception's class comes first.
+#: The message of a job that failed because of a bug: it begins with the exception's class.
 _MISTAKE = re.compile(r"[A-Z]\w*(Error|Exception): ")
 
 
@@ -42,7 +42,7 @@ def test_every_operation_that_takes_files_has_seeds():
 
 
 def send(caller: Caller, seed: Seed, name: str, content: bytes, number: int) -> Any:
-    """Send a file, and do the job that comes of it; fails by a mistake of ours."""
+    """Send a file, and run its job; fail if there is a bug."""
     call = ValidCall(
         _PLACES.get(seed.operation, {}), body=dict(seed.fields), files={seed.field_name: (name, content)}
     )
@@ -61,9 +61,9 @@ def send(caller: Caller, seed: Seed, name: str, content: bytes, number: int) -> 
 
 
 def attack(caller: Caller, seed: Seed, number: int) -> None:
-    """Send a valid file, then so many mutants of it."""
+    """Send a valid file, then `number` mutants of it."""
     if seed.operation == "import_proposals":
-        VALID["import_proposals"]()  # makes the machine
+        VALID["import_proposals"]()  # adds the model annotator
     done, answer = send(caller, seed, seed.name, seed.content, 0)
     assert done, answer
     for index, (name, content) in enumerate(mutants.mutants(seed, number), 1):

@@ -1,4 +1,4 @@
-"""Every operation of the REST API succeeds, as the OpenAPI document says, and needs nothing but itself."""
+"""Every operation of the REST API succeeds as documented in OpenAPI, independently of the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def openapi() -> dict[str, Any]:
 
 
 def schema_of(answers: dict[str, Any], name: str, status: int, kind: str) -> dict[str, Any]:
-    """What the document says of an answer; fails where it says nothing."""
+    """Return the document's schema of a response; fail if there is none."""
     for methods in answers["paths"].values():
         for method in methods.values():
             if method["operationId"] == name:

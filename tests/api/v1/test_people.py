@@ -1,4 +1,4 @@
-"""People and the audit by API, for admins of the whole server."""
+"""Accounts and the audit in the API, for admins of the whole server."""
 
 from __future__ import annotations
 

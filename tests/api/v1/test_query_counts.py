@@ -1,4 +1,5 @@
-"""How many queries a list costs depends neither on what there is, nor on the rows of its page."""
+"""The number of queries of a list depends neither on the size of the database, nor on the rows of its
+page."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.django_db
 
 
 def grow(first: int, end: int) -> None:
-    """So many more of everything that a list can hold."""
+    """Add `end - first` objects of everything that a list can contain."""
     corpora = Corpus.objects.bulk_create(
         Corpus(name=f"c{n}", format="jsonl", source="x", published=True) for n in range(first, end)
     )
@@ -47,7 +48,7 @@ def grow(first: int, end: int) -> None:
     Layer.objects.bulk_create(
         Layer(corpus=corpus, name=f"l{n}", source="import", published=True) for n in range(first, end)
     )
-    # One of each corpus, and as many of the first one again.
+    # One of each corpus, and the same number of the first one.
     of = [(f"{n}", item) for n, item in enumerate(corpora, first)]
     of += [(f"{n}-of-one", corpus) for n in range(first, end)]
     campaigns = Campaign.objects.bulk_create(
@@ -124,7 +125,7 @@ def grow(first: int, end: int) -> None:
 
 
 def looked_at(corpus: Corpus, first: int, end: int) -> None:
-    """So many more kept tags of a corpus, and queries of a run that no qrels are for."""
+    """Add tags of a corpus, and queries of a run without qrels."""
     stored, _created = TagList.objects.get_or_create(corpus=corpus, unit="nouns", alpha=0.5, published=True)
     CorpusTag.objects.bulk_create(CorpusTag(tag_list=stored, text=f"tag {n}") for n in range(first, end))
     request, _created = Corpus.objects.get_or_create(name="asked", format="jsonl", source="x", published=True)
@@ -139,12 +140,12 @@ def looked_at(corpus: Corpus, first: int, end: int) -> None:
     )
 
 
-#: What stands in the address of a list that is of one thing.
+#: The object in the address of a list that belongs to an object.
 PLACES = {"corpora": "c0", "campaigns": "p0", "runs": "look"}
 
 
 def counted(researcher: Caller, admin: Caller) -> dict[str, int]:
-    """Queries of each list; those of the server's people are an admin's to read."""
+    """Return the number of queries of each list; only an admin may list the server's accounts."""
     by_name = {}
     for_admins = names_for_admins()
     for endpoint in endpoints():

@@ -1,5 +1,5 @@
-"""schemathesis on the OpenAPI document: nothing breaks, every answer is one that the document tells, and
-nothing is taken that it does not allow."""
+"""schemathesis on the OpenAPI document: no server errors, only declared responses, and only allowed calls are
+accepted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.api.v1.valid import UNLISTED
 
 pytestmark = pytest.mark.django_db
 ROLES_AND_STRANGERS = [STRANGER, ANNOTATOR, REVIEWER, RESEARCHER, ADMIN]
-#: Calls of a role in the usual run and in the thorough one, over all operations.
+#: Calls of a role in the default run and in the thorough one, over all operations.
 FEW, MANY = 150, 20_000
 
 
@@ -27,7 +27,7 @@ def drawn() -> list[Drawn]:
 
 
 def calls_each(calls: int) -> int:
-    """How often each operation is called, so that a role makes so many calls."""
+    """Return the number of calls of each operation, for a total of `calls` per role."""
     return -(-calls // len(drawn()))
 
 

@@ -1,4 +1,4 @@
-"""Files that are sent are opened by readers alone: nothing of them is decoded where pages are served."""
+"""Only reader processes open uploaded files: the web processes decode none of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from annotation.api.rest.endpoints import endpoints
 from tests.api.v1.conftest import Caller, operation
 from tests.api.v1.valid import VALID
 
-#: What looks at the bytes of a file without reading what they mean: sums, copies, and storing a part.
+#: Functions that read a file's bytes without parsing them: digests, copies, and storing a part.
 _AS_BYTES = {"digest_of_files", "file_digest", "_by_content", "receive_uploaded_part", "_form_as_bytes"}
 _watching: list[tuple[Path, list[str]]] = []
 
@@ -35,13 +35,15 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 @cache
 def _hook() -> None:
-    """Once, and by the first test that needs it: a hook stays, and is asked of every file and statement."""
+    """Install the audit hook once, in the first test that needs it: a hook cannot be removed, and is called
+    for every file and statement."""
     sys.addaudithook(_watch)
 
 
 @contextmanager
 def opened_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The files below a folder that this process reads; what reads them beside Python fails at once."""
+    """Record the files below a folder that this process reads; fail at once on reads without Python's
+    open."""
     opened: list[str] = []
     _hook()
     _watching.append((folder, opened))
@@ -55,7 +57,7 @@ def opened_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
 
 
 TAKING = sorted(endpoint.name for endpoint in endpoints() if endpoint.uploads)
-#: Calls that send a file of operations whose valid call sends none.
+#: Calls that send a file, for operations whose valid call sends none.
 SENDING: dict[str, dict[str, Any]] = {
     "agreement": {"files": {"file": ("x.csv", b"image,caption,grade\nscene-2.png,scene-2.png#0,4.5\n")}},
     "freeze_qrels": {"files": {"images": ("x.txt", b"scene-2.png\n")}},
@@ -63,7 +65,7 @@ SENDING: dict[str, dict[str, Any]] = {
 }
 
 
-#: Fields that are not sent beside a file.
+#: Fields that are not sent together with a file.
 _INSTEAD = ("judgments", "images")
 
 

@@ -1,4 +1,4 @@
-"""Arrow streams: what they hold is what the answers and the layer hold, in batches."""
+"""Arrow streams: they contain the same data as the answers and the layer, in batches."""
 
 from __future__ import annotations
 

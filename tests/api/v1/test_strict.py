@@ -1,4 +1,4 @@
-"""Bodies are strict: what is required is required, what is unknown is refused, and nothing is converted."""
+"""Bodies are strict: required fields are required, unknown ones are refused, and no value is converted."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.api.v1.valid import VALID, ValidCall
 from tests.api.v1.worker_calls import VALID_OF_WORKERS
 
 pytestmark = pytest.mark.django_db
-#: What no field takes for what it is not: `archived: "off"`, `depth: "3"`, `licence: 0`.
+#: Values of wrong types that no field accepts: `archived: "off"`, `depth: "3"`, `licence: 0`.
 OTHERS: tuple[Any, ...] = ("off", "3", 0)
 
 
 def wrong_bodies(document: dict[str, Any], schema: dict[str, Any], body: Any) -> Iterator[tuple[str, Any]]:
-    """The field that is wrong, and a body in which it is."""
+    """Yield the name of an invalid field, and a body with it."""
     for name in schema.get("required", ()):
         yield name, {field: value for field, value in body.items() if field != name}
     yield "nothing", {**body, "nothing": 1}

@@ -1,4 +1,4 @@
-"""Tokens: stored as digests, shown once, never more than the account's present roles, ended with them."""
+"""Tokens: stored as digests, shown once, limited to the account's current roles, and ended with them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.api.v1.conftest import Caller
 from tests.factories import a_corpus, some_images
 from tests.web import world as web
 
-#: Where a token is made by page.
+#: The page on which a token is made.
 MAKE = "/operations/make_token/"
 
 pytestmark = pytest.mark.django_db
@@ -260,7 +260,7 @@ def test_the_servers_own_jobs_are_steered_by_its_admins_alone(harbour: Campaign,
         assert codes(answer) == (404, "unknown")
     job.refresh_from_db()
     assert job.state == Job.QUEUED
-    # For a part of the server an admin is none of the server's.
+    # An admin of a part of the server is not an admin of the server.
     of_corpus = web.account("carl")
     granting.grant(account=of_corpus, role="admin", corpus=harbour.corpus)
     granting.grant(account=of_corpus, role="researcher")
@@ -284,7 +284,7 @@ def test_of_jobs_about_no_corpus_researchers_of_the_server_cancel_evaluations_an
     for job in (ours, weak):
         assert Caller(ada).post(f"jobs/{job.pk}/cancel").json()["state"] == Job.CANCELLED
     assert codes(Caller(ada).post(f"jobs/{anothers.pk}/cancel")) == (404, "unknown")
-    # One's own too take the role for the whole server.
+    # A user's own jobs also need the role for the whole server.
     narrow = Caller(ada, corpus=harbour.corpus)
     assert codes(narrow.get(f"jobs/{ours.pk}")) == (404, "unknown")
 

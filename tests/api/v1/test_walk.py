@@ -1,9 +1,9 @@
-"""From an empty database to the LaTeX of a report, by the client package: what `tests/browser/test_walk.py`
-does by page, as one script.
+"""From an empty database to the LaTeX of a report with the client package: the same as
+`tests/browser/test_walk.py` with pages, as one script.
 
-Accounts, roles and tokens are made by page, since a person is asked for a password there; drafts, and the
-grid on which a test is marked, belong to pages too: here its items are sent. Everything else is a call of
-`clients/python`, or of the API of a worker's tasks. The product is the whole one, in processes of its own.
+Accounts, roles and tokens are made on pages, since they require a password; drafts, and the grid of an entry
+test, exist only on pages too: here its items are sent. Everything else is a call of `clients/python`, or of
+the API of a worker's tasks. The product runs completely, in separate processes.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ __all__ = ["profiles"]
 
 CLIENT = REPOSITORY / "clients" / "python"
 IMAGES = 2
-#: Cents that an answer earns, and a page of the batch.
+#: Pay in cents of an answer, and of a page of the batch.
 PER_ITEM = {kind: 0.10 if kind == q.BOX_DRAWING else 0.02 for kind in q.QUESTIONS}
 A_PAGE = Decimal("0.25")
-#: The kinds that begin with a test, and how it is said that phrases are one thing, or are not.
+#: The kinds with an entry test, and their answers for the same thing and for different things.
 TESTED = {q.COREF_LINK: ("yes", "no"), q.CHAIN_VERIFICATION: ("true", "false")}
-#: People whom we know need no test for a batch.
+#: Trusted annotators need no test for a batch.
 KNOWN_PEOPLE = {"qualification": False}
-#: A worker's whole answer to a task.
+#: Returns a worker's answer to a task.
 Choose = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class TaskClient:
-    """A worker's program: it takes tasks and answers them, under the token that the operator made for it."""
+    """A worker's client: it takes tasks and answers them, with the token that the operator made for it."""
 
     def __init__(self, product: CompleteProduct, pseudonym: str) -> None:
         self.pseudonym = pseudonym
@@ -58,25 +58,25 @@ class TaskClient:
         self._url = product.url
 
     def call(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """What the API of tasks says: to a GET, or to a POST of `body`."""
+        """Return the response of the API of tasks to a GET, or to a POST of `body`."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Token {self._token}", "Content-Type": "application/json"}
         with urlopen(Request(f"{self._url}/api/{path}", data, headers), timeout=60) as answer:
             return json.load(answer)
 
     def agrees(self, campaign: str) -> None:
-        """Consent to what workers of a campaign agree to."""
+        """Consent to a campaign's terms."""
         consent = self.call(f"campaigns/{campaign}/consent")
         self.call(f"campaigns/{campaign}/consent", {"version": consent["version"]})
 
     def begins_test(self, campaign: str, kind: str) -> int:
-        """Begin the test of a kind, before which there are no tasks; how many questions it has."""
+        """Begin the test of a kind, which precedes its tasks; return its number of questions."""
         by_name = {"campaign": campaign, "kind": kind}
         assert self.call("tasks/next", by_name)["nothing"] == "no_test"
         return int(self.call("tasks/test", by_name)["items"])
 
     def works(self, campaign: str, kind: str, choose: Choose) -> int:
-        """Answer what there is of a kind; how many there were, without those of a test."""
+        """Answer all tasks of a kind; return their number, without those of a test."""
         done = 0
         task = self.call("tasks/next", {"campaign": campaign, "kind": kind})
         while "nothing" not in task:
@@ -106,14 +106,14 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     walk: Walk, client_package: Any
 ) -> None:
     """It costs more than a test may: a lab's first weeks, with every process that the product has."""
-    # People, by page.
+    # Accounts, on pages.
     boss = walk.open_page(alone=True)
     make_account(boss, walk.product.first_account, "boss")
     ada = invited(walk, boss, "ada", "researcher", "")
     client = client_package.Client(walk.product.url, token_of(ada))
     assert client.get("me")["username"] == "ada"
 
-    # Forty pictures, of which two are listed and skipped, and one is not used.
+    # Forty pictures; two are listed and skipped, and one is not used.
     pictures = captioned_pictures(walk.folder / "drawn")
     archive = walk.folder / "pictures.zip"
     archive.write_bytes(packed(pictures))
@@ -125,7 +125,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     client.finished(skipping, every=0.2)
     assert client.get("corpora/pictures")["images"] == SOUND
 
-    # A campaign, and two people who come by its link.
+    # A campaign, and two annotators who join with its link.
     plan = {
         "name": "people",
         "corpus": "pictures",
@@ -141,7 +141,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     pages = [walk.open_page(alone=True) for _ in range(2)]
     ann, bob = (TaskClient(walk.product, joins(page, link, "people")) for page in pages)
 
-    # They answer, and the progress tells it.
+    # They answer, and the progress shows it.
     answers, tests = answered(client, ann, bob)
     for worker, kind in ((ann, q.COREF_LINK), (bob, q.CHAIN_VERIFICATION)):
         kinds = client.get(f"campaigns/people/workers/{worker.pseudonym}")["kinds"]
@@ -149,7 +149,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
         assert entry["state"] != QUALIFICATION and entry["answers"] > 0, entry
     response = client.get("campaigns/people?fresh=true")
     assert response["progress"]["begun"] == IMAGES and response["progress"]["in_review"] == 1
-    # Those of the test are counted, and not paid.
+    # The test's answers are counted, but not paid.
     assert {kind["kind"]: kind["answers"] for kind in response["cost"]["kinds"]} == dict(answers + tests)
     earned = sum(Decimal(str(PER_ITEM[kind])) * number for kind, number in answers.items())
     assert Decimal(response["cost"]["earned"]) == Decimal(response["cost"]["due"]) == earned
@@ -177,7 +177,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
     assert f"The layer “people” covers {IMAGES} images" in sheet and "1 reviewer made 1 ruling" in sheet
     assert f"Earned: {earned}; paid: {Decimal(due['due']):.2f}." in sheet
 
-    # Two runs made elsewhere, and a system trained here.
+    # Two external runs, and a system trained here.
     for name, noise in (("near", 0.5), ("far", 1.5)):
         file = walk.folder / f"{name}.trec"
         file.write_text(ranked(sound(pictures), noise=noise, seed=1))
@@ -225,7 +225,7 @@ def test_a_lab_goes_from_an_empty_database_to_the_latex_of_a_report_by_the_clien
 
 
 def token_of(page: Any) -> str:
-    """A token that may write, made on the page of the account."""
+    """Make a token with write access on the account's page; return it."""
     page.goto("/account/")
     page.get_by_role("link", name="API tokens").click()
     page.get_by_label("What it is for").fill("the walk")
@@ -236,14 +236,15 @@ def token_of(page: Any) -> str:
 
 
 def answered(client: Any, ann: TaskClient, bob: TaskClient) -> tuple[Counter[str], Counter[str]]:
-    """All six questions answered, while the progress moves; how many answers there are of each kind, and how
-    many there were in its test."""
+    """Answer all six kinds of questions, while the progress changes; return the number of answers of each
+    kind, and of those in its test."""
     counter: Counter[str] = Counter()
     tests: Counter[str] = Counter()
     values: list[int] = []
 
     def verified(task: Mapping[str, Any]) -> dict[str, Any]:
-        """The truth in the test; in the work the first chain is refused, so that a reviewer has to rule."""
+        """Answer correctly in the test; in the tasks refuse the first chain, so that a reviewer must
+        decide."""
         if task["test"]:
             return {"answer": "true" if one_thing(task) else "false"}
         values.append(task["id"])
@@ -268,19 +269,19 @@ def answered(client: Any, ann: TaskClient, bob: TaskClient) -> tuple[Counter[str
 
 
 def linked(task: Mapping[str, Any]) -> dict[str, Any]:
-    """The same where both phrases end with the same word."""
+    """The same if both phrases end with the same word."""
     return {"answer": "yes" if one_thing(task) else "no"}
 
 
 def one_thing(task: Mapping[str, Any]) -> bool:
-    """Whether all phrases end with the same word: what everybody here goes by."""
+    """Return whether all phrases end with the same word: this test's rule for the same thing."""
     tokens = {caption["number"]: caption["tokens"] for caption in task["captions"]}
     return len({tokens[mention["caption"]][mention["end"] - 1].lower() for mention in task["mentions"]}) == 1
 
 
 def entry_test(client: Any) -> list[dict[str, Any]]:
-    """A test of links and one of chains, made from images that the campaign does not ask about: pairs of
-    phrases of two captions, as many that end with the same word as not."""
+    """Return a test of links and one of chains, from images outside the campaign: pairs of phrases of two
+    captions; half of them end with the same word."""
     same: list[dict[str, Any]] = []
     different: list[dict[str, Any]] = []
     for image in list(client.rows("corpora/pictures/images"))[IMAGES:]:
@@ -303,13 +304,13 @@ def entry_test(client: Any) -> list[dict[str, Any]]:
 
 
 def drawn(task: Mapping[str, Any]) -> dict[str, Any]:
-    """A box from a fifth to four fifths of the picture."""
+    """Return a box from a fifth to four fifths of the picture."""
     wide, high = task["image"]["width"], task["image"]["height"]
     return {"answer": "drawn", "box": [wide // 5, high // 5, 4 * wide // 5, 4 * high // 5]}
 
 
 def ticks(task: Mapping[str, Any]) -> dict[str, Any]:
-    """The first sentence of the page is ticked."""
+    """Tick the first sentence of the page."""
     rows = [[False] * len(block["captions"]) for block in task["blocks"]]
     rows[0][0] = True
     return {"answer": "judged", "ticked": rows}

@@ -1,4 +1,5 @@
-"""Webhooks by API: the secret is answered once and kept nowhere, and a token makes no more than it may."""
+"""Webhooks in the API: the secret is returned once and not stored, and a token's rights limit what it may
+create."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every import of files says what it found, took and left; of random tables everything has a reason."""
+"""Every import of files reports what it found, imported and skipped; every skipped row of random tables has a
+reason."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from tests.evaluation.database.conftest import IMAGES, matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
 
-#: Operations whose files name nothing of a corpus, or must fit it completely, as lists of names.
+#: Operations whose files contain no names of a corpus, or must fit it completely, such as lists of names.
 _NO_IMPORT = {
     *("agreement", "cross_validate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
     "send_upload_part",
@@ -32,7 +33,7 @@ Pairs = dict[tuple[str, str], int]
 
 
 def counted(sheet: BalanceSheet) -> dict[str, tuple[int, int, dict[str, int]]]:
-    """Kind -> found, taken, and how many were left for each reason."""
+    """Return kind -> found, imported, and the number skipped for each reason."""
     assert sheet.balanced, sheet
     return {
         line.kind: (line.found, line.taken, {rest.reason: rest.count for rest in line.left})
@@ -89,7 +90,7 @@ WRITERS: dict[str, Callable[[Pairs, bool], str]] = {
 
 
 def imported(format: str, file: Path, corpus: str, *, leave_unused: bool) -> tuple[BalanceSheet, int]:
-    """The sheet of an import, and how many pairs are stored."""
+    """Return the balance sheet of an import, and the number of stored pairs."""
     about: dict[str, Any] = {"name": file.stem, "file": file, "corpus": corpus, "format": format}
     if format in ("trec", "csv", "json"):
         qrels = QrelsImport(**about, asks="image", leave_unused=leave_unused)
@@ -218,5 +219,32 @@ def test_pairs_of_a_campaign_have_a_balance_sheet_and_bad_files_open_nothing(cor
     file.write_text("image,caption\nc.jpg,a#0\n")
     with pytest.raises(Exception, match="has no pair to judge, only 1 of images that are too small"):
         output_of("open_campaign", "none", *ask[2:])
-    with pytest.raises(Exception, match="--leave-unused: This is taken only with pairs"):
+    with pytest.raises(Exception, match="--leave-unused: .* pairs"):
         output_of("open_campaign", "none", *ask[2:-2], "--leave-unused")
+
+
+def test_boxes_without_a_size_of_pictures_that_exif_turned_are_said_to_be_upright(
+    corpus: str, tmp_path: Path
+):
+    Image.objects.update(width=40, height=30)
+    Image.objects.filter(filename="b.jpg").update(orientation=6)
+    row = {
+        "image": "b.jpg",
+        "caption": 0,
+        "start": 0,
+        "end": 1,
+        "phrase": "caption",
+        "regions": [[1, 1, 5, 5, 1]],
+    }
+    (tmp_path / "l.jsonl").write_text(json.dumps(row))
+    text = output_of("import_localizations", "l", tmp_path / "l.jsonl", "--corpus", corpus)
+    note = "images that EXIF turned, whose boxes were taken as those of the upright picture: 1 (b.jpg)"
+    assert note in text
+    vectors = {
+        "vectors": np.ones((2, 3)),
+        "boxes": np.array([[1, 1, 5, 5]] * 2),
+        "ids": np.array(["a.jpg", "b.jpg"]),
+    }
+    np.savez(tmp_path / "f.npz", **vectors)
+    regions = ("import_features", corpus, tmp_path / "f.npz", "--name", "r", "--kind", "region")
+    assert note in output_of(*regions)

@@ -1,4 +1,4 @@
-"""Batches as jobs: phases and shares, cancelled and gone on with, nothing half and nothing twice."""
+"""Batches as jobs: phases and shares, cancelled and resumed, nothing incomplete and nothing twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def now(job: Job) -> Job:
 
 
 def cancelled_in(phase: str, job: Job) -> str | None:
-    """The job run, and cancelled once it says that it is in `phase`; its state."""
+    """Run the job, cancel it once it reports `phase`, and return its state."""
 
     def cancel() -> bool:
         if now(job).phase == phase and not now(job).cancel:
@@ -79,7 +79,7 @@ def test_an_opening_that_is_cancelled_leaves_nothing_and_goes_on(pooled_runs: li
     jobs.resume_job(job_id=job.pk)
     assert jobs.run_queued_job(job.pk) == Job.DONE
     tasks = Task.objects.count()
-    # Its worker died after the last write and before it could say so: the job is begun again.
+    # Its worker died after the last write, before it could report: the job is started again.
     again = opening(pooled_runs)
     assert jobs.run_queued_job(again.pk) == Job.DONE and now(again).result["unchanged"]
     assert (Batch.objects.count(), Task.objects.count()) == (1, tasks)
@@ -92,7 +92,7 @@ def test_what_a_batch_refuses_fails_its_job_in_one_line(pooled_runs: list[str]) 
 
 
 def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, monkeypatch) -> None:
-    # A word about every row, and every word written: as it is with many.
+    # Report every row, and store every report, as with many rows.
     monkeypatch.setattr("evaluation.services.phases._OFTEN", 1)
     monkeypatch.setattr("annotation.jobs.progress._PAUSE", 0)
     crowd(batch.campaign, {"perfect": 5})
@@ -119,7 +119,7 @@ def test_collecting_and_freezing_goes_on_where_it_was_cancelled(batch: Batch, mo
     assert frozen["unchanged"] and frozen["digest"] == result["frozen"]["digest"]
 
 
-@pytest.mark.slow  # by default bad judges' pages are asked again in `test_collecting`
+@pytest.mark.slow  # the default run asks bad judges' pages again in `test_collecting`
 def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(batch: Batch) -> None:
     crowd(batch.campaign, {"perfect": 4, "always_yes": 2})
     before = batch_state("first")
@@ -133,7 +133,7 @@ def test_topping_up_says_its_price_and_has_the_pages_of_bad_judges_asked_again(b
 
     job = jobs.enqueue(kind="reassign_pages", arguments={"batch": "first"})
     stopped = iter([False, True])
-    # Its worker is told to stop after a first image; another goes on.
+    # Its worker is stopped after a first image; another continues.
     assert jobs.run_queued_job(job.pk, stopping=lambda: next(stopped, False)) == Job.QUEUED
     assert bad.filter(withdrawn=True).exists() and bad.filter(withdrawn=False).exists()
     assert jobs.run_queued_job(job.pk) == Job.DONE

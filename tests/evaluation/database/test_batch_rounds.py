@@ -1,4 +1,5 @@
-"""Batches asked in rounds: each chosen by the answers before it, of the same people, until order is kept."""
+"""Batches in rounds: each selected from the earlier answers, with the same people, until the order is
+stable."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def opened(names: list[str], **also) -> Batch:
 
 
 def answer(batch: Batch, seed: int) -> None:
-    """New people each time: a simulated crowd has no memory."""
+    """Let new workers answer each time: a simulated crowd has no memory."""
     crowd(batch.campaign, {"perfect": 4}, seed=seed)
 
 
@@ -76,7 +77,7 @@ def test_rounds_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: 
         assert numbers["selected"] + numbers["fillers"] + numbers["missing"] == 50 * numbers["task_count"]
     assert done.ended == STABLE and done.tau is not None and done.tau >= 0.95
     assert done.selected < done.askable
-    # Asked again, nothing changes.
+    # A second call changes nothing.
     tasks = Task.objects.count()
     assert ask_next_round("first") == done and Task.objects.count() == tasks
     seen = batch_state("first")
@@ -86,7 +87,7 @@ def test_rounds_are_asked_until_the_order_of_the_systems_is_stable(pooled_runs: 
 
 
 def ended_batch(names: list[str]) -> Batch:
-    """A batch in rounds that has ended, since its systems keep their order."""
+    """Return a batch in rounds that has ended, since its systems keep their order."""
     batch, seed = opened(names), 0
     done = None
     while done is None or not done.ended:
@@ -174,7 +175,7 @@ def test_an_image_that_is_done_is_asked_more_and_its_answers_still_count(pooled_
     assert more & again, "some pages of the second round stand with images of the first"
     answer(batch, 2)
     assert Judgment.objects.count() > before and batch_state("first").complete
-    # Withdrawn answers of the first round open its questions again, beside those of the second.
+    # Withdrawn answers of the first round open its questions again, in addition to those of the second.
     worker = Judgment.objects.order_by("id").values_list("worker", flat=True)[0]
     count = Judgment.objects.filter(worker=worker, image__isnull=False).count()
     worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
@@ -200,7 +201,7 @@ def test_a_round_that_dies_on_the_way_leaves_nothing(pooled_runs: list[str], mon
     job = jobs.enqueue(kind="next_round", arguments={"batch": "first"})
     assert jobs.run_queued_job(job.pk) == Job.DONE
     assert Job.objects.get(pk=job.pk).result["rounds"] == 2 and Task.objects.count() > tasks
-    # Begun again after it was done: its answers are to come, and nothing is asked twice.
+    # Started again after it was done: its answers are pending, and nothing is asked twice.
     again = jobs.enqueue(kind="next_round", arguments={"batch": "first"})
     assert jobs.run_queued_job(again.pk) == Job.FAILED
     assert "are still missing" in Job.objects.get(pk=again.pk).error
@@ -264,7 +265,7 @@ def test_a_closed_campaign_asks_nobody_again(pooled_runs: list[str]) -> None:
     assert not Judgment.objects.filter(withdrawn=True).exists()
 
 
-@pytest.mark.slow  # by default pages are, and graded pairs without rounds in `test_collecting`
+@pytest.mark.slow  # the default run has pages; graded pairs without rounds in `test_collecting`
 def test_graded_pairs_are_asked_in_rounds_too(pooled_runs: list[str]) -> None:
     batch = opened(pooled_runs, tasks="graded", threshold=0, rounds=2, strategy="depth")
     answer(batch, 1)

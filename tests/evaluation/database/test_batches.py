@@ -1,4 +1,4 @@
-"""Batches: from runs to questions, what they cost, and what is refused."""
+"""Batches: from runs to questions, their cost, and what is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.evaluation.database.pooled_world import (
     scene,
 )
 
-#: The role of a caption that fills a page up, as pages store it.
+#: The role of a caption that fills up a page, as stored in pages.
 FILLER = PAGE_ROLES.index("filler")
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,7 +83,7 @@ def test_launching_opens_pages_of_the_plan_and_keeps_what_it_was_made_from(poole
 
 
 def on_pages() -> dict[str, int]:
-    """How full the newest campaign's pages are, counted plainly from their items."""
+    """Count the entries of the newest campaign's pages from their items."""
     campaign = Campaign.objects.latest("pk")
     page = campaign.settings["page"]
     room, size = page["images"] - page["controls"], page["captions"]
@@ -213,7 +213,7 @@ def test_the_commands_tell_the_price_open_the_batch_and_collect_it(
     )
     assert price["missing"] > 0 and lacking in dry and "a greater depth" in dry
     assert "with a threshold, filtered pairs fill them" in output_of("plan_batch", *chosen, "--threshold", 0)
-    # The remedy that is named helps.
+    # The suggested remedy works.
     config.write_text("[trust]\nqualification = false\n[page]\ncaptions = 3\n")
     assert json.loads(output_of("plan_batch", *chosen, "--json"))["numbers"]["missing"] < price["missing"]
     config.write_text("[trust]\nqualification = false\n")

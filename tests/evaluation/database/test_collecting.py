@@ -1,4 +1,4 @@
-"""What was answered in batches, collected: who counts, what is short, and what the next batch asks."""
+"""Collecting the answers of batches: whose answers count, what is missing, and what the next batch asks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_full_round_with_bad_judges_and_a_second_batch(pooled_runs: list[str],
     assert suspended and all("always_yes" in row.worker.pseudonym for row in suspended)
 
     early = collect("first")
-    # Of those who met too few known images for a verdict, nothing is used either.
+    # Answers of workers with too few control images for a verdict are not used either.
     assert {row.worker.pseudonym for row in suspended} <= set(early.unused)
     assert all("always_yes" in judge for judge in early.unused)
     assert early.short > 0
@@ -111,7 +111,7 @@ def test_collected_again_nothing_changes_until_something_is_withdrawn(pooled_run
     worker_status.withdraw_worker_answers(campaign=batch.campaign, worker=worker)
     less = collect("first")
     assert less.judgments == "first-2" and less.answers < first.answers and less.short > 0
-    # Pairs that were not there are new, however many others are gone.
+    # Missing pairs are new, whatever else is missing.
     gone = list(PairAnswers.objects.filter(judgments__name="first-2").values_list("pk", flat=True)[:2])
     PairAnswers.objects.filter(pk__in=gone).delete()
     assert collect("first").new == 2

@@ -1,4 +1,4 @@
-"""What the filter of a batch loses is told by what that batch put aside, whatever other batches showed."""
+"""The loss of a batch's filter is estimated from its own filtered pairs, independently of other batches."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Pair = tuple[int, int]
 
 
 def bleu_pre(pair: Pair) -> float:
-    """Two words a caption: those of one scene share both, those of near scenes one, and others none."""
+    """Two words per caption: those of one scene share both, those of similar scenes one, and others none."""
     called = names_of("quay").image_name
     apart = scene(called[pair[1]]) - scene(called[pair[0]])
     return 1 if apart == 0 else 0.5 if apart % 7 < 5 else 0
 
 
 def pool_of(batch: Batch) -> set[Pair]:
-    """The best items of the batch's runs, originals left out."""
+    """Return the best items of the batch's runs, without originals."""
     owner = names_of("quay").owner
     result = set()
     for row in batch.runs.all():
@@ -41,7 +41,7 @@ def pool_of(batch: Batch) -> set[Pair]:
 
 
 def say_yes(campaign: Campaign, to: set[Pair]) -> None:
-    """Change what everybody said of some pairs into yes."""
+    """Change all answers about some pairs to yes."""
     for judgment in Judgment.objects.filter(campaign=campaign):
         assert judgment.content is not None
         for block in judgment.content["blocks"]:
@@ -53,7 +53,7 @@ def say_yes(campaign: Campaign, to: set[Pair]) -> None:
 
 
 def answered(until: Batch) -> tuple[dict[Pair, list[bool]], set[Pair]]:
-    """All answers in the batches up to one, and the pairs that were fillers on any of their pages."""
+    """Return all answers in the batches up to one, and the pairs that were fillers on any of their pages."""
     votes: dict[Pair, list[bool]] = defaultdict(list)
     fillers = set()
     campaigns = Batch.objects.filter(pk__lte=until.pk).values_list("campaign", flat=True)
@@ -68,7 +68,8 @@ def answered(until: Batch) -> tuple[dict[Pair, list[bool]], set[Pair]]:
 
 
 def expected(batch: Batch) -> tuple[int, int, float, int]:
-    """Fillers judged, those relevant, what is lost of all that is filtered out, and what is found."""
+    """Return judged fillers, relevant ones, the estimated loss of all filtered pairs, and the relevant pairs
+    found."""
     votes, displayed = answered(batch)
     pool = pool_of(batch)
     assert batch.threshold is not None
@@ -93,7 +94,7 @@ def test_fillers_that_the_filter_of_this_batch_let_through_say_nothing_of_its_lo
     likely_fillers = {pair for pair in answered(strict)[1] if bleu_pre(pair) == 0.5}
     assert likely_fillers
     say_yes(strict.campaign, likely_fillers)
-    # Of fewer runs, so that some of what the first batch showed is in no pool of the second.
+    # Of fewer runs, so that some pairs of the first batch are in no pool of the second.
     loose = launch(planned(pooled_runs[2:], depth=6, threshold=0.25, simulated=True), "loose").batch
     crowd(loose.campaign, {"perfect": 5}, seed=2)
     assert counts_of(strict) == pytest.approx(expected(strict))

@@ -1,4 +1,4 @@
-"""Freezing qrels: from judgments under a rule, or by a protocol; in versions, and nothing half-way."""
+"""Freezing qrels: from judgments with a rule, or by a protocol; in versions, and never incomplete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from phrasebox.registry import UnknownName
 from phrasebox.relevance.qrels import freeze_pairs
 from tests.evaluation.database.conftest import output_of
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db

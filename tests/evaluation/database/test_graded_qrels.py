@@ -1,4 +1,5 @@
-"""Graded judgments frozen: nDCG by the grades, S@k by the threshold, held against a case worked by hand."""
+"""Frozen graded judgments: nDCG by the grades, S@k by the threshold, compared with a case computed by
+hand."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from tests.evaluation.database.conftest import output_of
 
 FREEZE = ("freeze_qrels", "graded", "--corpus", "small", "--judgments", "experts")
 
-#: (image, caption's image) -> grades of captions 2. c.jpg is shown its own caption alone, unjudged.
+#: (image, caption's image) -> grades of captions 2. c.jpg was shown with its own caption only, unjudged.
 GRADES = {
     ("a", "b"): (2, 2, 3),  # 7/3: not relevant, and a gain of 4/3
     ("a", "c"): (3, 3, 3),  # relevant, a gain of 2
@@ -36,7 +37,7 @@ def experts(corpus: str, tmp_path: Path) -> str:
 
 @pytest.fixture
 def run(experts: str, tmp_path: Path) -> str:
-    """a: its near caption, its good one, its own. b: what does not fit, what just fits, its own."""
+    """a: its similar caption, its good one, its own. b: an irrelevant one, a barely relevant one, its own."""
     file = tmp_path / "run.trec"
     ranked = {"a": "bca", "b": "acb"}
     file.write_text(
@@ -60,7 +61,7 @@ def test_a_graded_run_is_scored_as_by_hand(run: str, experts: str) -> None:
         run_named(run), snapshot, ["S@1", "S@5", "R-precision", "MAP", "nDCG@10"], missing="leave-out"
     )
     places = {name: own_score.per_query.tolist() for name, own_score in scored.scores.items()}
-    # c asks too, and the run has no list for it.
+    # c is a query too, and the run has no list for it.
     assert (len(scored.queries), scored.query_count, scored.missing) == (2, 3, 1)
     assert places["S@1"] == [0, 0] and places["S@5"] == [1, 1]
     assert places["R-precision"] == [0.5, 0.5]
@@ -77,7 +78,7 @@ def test_the_same_grades_under_a_stricter_rule_are_the_next_version(run: str, ex
     assert "already exists" in output_of(*FREEZE)
     strict = json.loads(output_of(*FREEZE, "--rule", "mean_grade_strict", "--json"))
     assert (strict["version"], strict["relevant"]) == (2, 3) and strict["digest"] != first["digest"]
-    # The gains are the same: nDCG knows no threshold.
+    # The gains are the same: nDCG uses no threshold.
     gains = [
         sorted(
             QrelsRow.objects.filter(snapshot=snapshot_named("graded", v)).values_list("relevance", flat=True)

@@ -1,4 +1,4 @@
-"""Foreign judgments in the database: what was in the file comes back, and nothing half-way."""
+"""External judgments in the database: exports equal the file, and nothing is incomplete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from studies.hodosh.report import cells_of
 from tests.evaluation.database.conftest import output_of
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
@@ -224,7 +224,7 @@ def test_a_killed_import_is_unseen_and_swept_by_the_next(
 ) -> None:
     monkeypatch.setattr("evaluation.services.judgments.importing.ROWS_PER_INSERT", 2)
     with monkeypatch.context() as killed:
-        # A killed process sweeps nothing.
+        # A killed process cleans up nothing.
         killed.setattr("evaluation.services.judgments.importing._sweep", lambda created: None)
 
         def cut(pairs: Iterable[JudgedPair]) -> Iterator[JudgedPair]:

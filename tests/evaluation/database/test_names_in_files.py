@@ -1,4 +1,4 @@
-"""Every file names images as every other does: one image, or a refusal that names both."""
+"""All files use the same names of images: a name is one image, or an error with both names."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from phrasebox.text_files import FormatError
 
 pytestmark = pytest.mark.django_db
 
-#: The file name of an image, or None where the file is refused for its name.
+#: Returns the file name of an image, or None if the file is refused for its name.
 Reader = Callable[[str, Path, CorpusNames], str | None]
 STEMS = ("1", "2", "3", "10", "a b", "a%20b", "café")
 
 
 @pytest.fixture
 def names(db: None) -> CorpusNames:
-    """Images whose stems are ids in the source of others, in two folders, of two extensions, in two cases."""
+    """Images whose stems are source ids of others, in two folders, with two extensions, in two cases."""
     rng = random.Random(58)
     files = [
         "1.jpg",

@@ -1,4 +1,4 @@
-"""R@k and ranks look for the originals of the corpus, whether or not anybody judged them: by brute force."""
+"""R@k and ranks use the originals of the corpus, whether judged or not: compared with brute force."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from evaluation.services.runs.files import RunImport, import_run
 from phrasebox.relevance.scales import VOTE_SCALE
 from tests.evaluation.database.conftest import matrix_file, output_of
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,7 @@ IMAGES = 8
 
 @dataclass(frozen=True)
 class Ranking:
-    """Scores of a run, shape (images, captions), and what its rows and columns are called."""
+    """Scores of a run, shape (images, captions), and the names of its rows and columns."""
 
     name: str
     scores: np.ndarray
@@ -50,7 +50,7 @@ class Ranking:
 
 
 def a_corpus(captions: list[int]) -> str:
-    """As many captions of each image as are said; splits take turns."""
+    """Import a corpus with these numbers of captions per image; splits alternate."""
     records = [
         ImageRecord(
             id=f"i{n}",
@@ -89,9 +89,9 @@ def owner(caption: str) -> str:
 
 
 def best_ranks(ranking: Ranking, direction: str, queries: set[str], among: set[str]) -> dict[str, float]:
-    """The place of the best original of each query, counted one by one; none among the items is infinite.
+    """Return the rank of each query's best original, counted directly; infinity if none is among the items.
 
-    Equal ones that are no originals of the query count half.
+    Tied items that are not originals of the query count half.
     """
     images, captions, scores = ranking.images, ranking.captions, ranking.scores
     if direction == Run.SEARCH:
@@ -112,7 +112,7 @@ def best_ranks(ranking: Ranking, direction: str, queries: set[str], among: set[s
 
 
 def check_ranks(scored: Scored, direction: str, expected: dict[str, float]) -> None:
-    """The figures of R@k and ranks are those of these ranks, each query's and together."""
+    """Check that R@k and ranks follow from these ranks, per query and in total."""
     names = names_of("some")
     called = names.image_name if direction == Run.ANNOTATION else names.caption_name
     ranks = dict(
@@ -134,9 +134,9 @@ def check_ranks(scored: Scored, direction: str, expected: dict[str, float]) -> N
 
 
 def requested_by(snapshot: QrelsSnapshot, direction: str, inside: set[str]) -> set[str]:
-    """The queries of qrels: whatever asks in one of their rows, of the images that take part.
+    """Return the queries of qrels: those with a row, of the participating images.
 
-    A file says what it asks; of judgments, a pair counts that is inside.
+    A file lists its queries; of judgments, a pair counts that is inside.
     """
     names = names_of("some")
     result = set()
@@ -167,7 +167,7 @@ def test_an_original_that_nobody_judged_is_looked_for(two: Ranking, tmp_path: Pa
         scored = score(run, snapshot_named(name), [*RANKS, "S@1", "judged@1"])
         assert (scored.scores["R@1"].value, scored.scores["R@1"].queries) == (0.5, 2)
         assert scored.scores["median rank"].value == scored.scores["mean rank"].value == 1.5
-        # Grades are as they were given: i1 has nothing relevant, and its own caption is not judged.
+        # Grades are unchanged: i1 has nothing relevant, and its own caption is not judged.
         assert (scored.scores["S@1"].value, scored.scores["S@1"].queries) == (0.5, 2)
         assert (scored.scores["judged@1"].value, scored.without_relevant) == (1, 1)
         assert scored.items == 1, "how many items the qrels know"
@@ -216,7 +216,7 @@ def test_figures_are_those_of_brute_force(tmp_path: Path, monkeypatch: pytest.Mo
     chosen = rng.choice(len(pairs), len(pairs) // 6, replace=False).tolist()
     judged = [(*pairs[at], int(rng.integers(2))) for at in sorted(chosen)]
     judge(tmp_path, judged)
-    # A run may know some images and captions alone, and have ties.
+    # A run may contain only some images and captions, and have ties.
     known = sorted(rng.choice(IMAGES, 6, replace=False).tolist()) if seed % 3 == 0 else range(IMAGES)
     ours = [images[n] for n in known]
     theirs = [caption for caption in captions if seed % 4 or rng.random() < 0.8]

@@ -1,4 +1,4 @@
-"""What is read about some images does not grow with the images around them."""
+"""The number of rows read about some images does not depend on the other images."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tests.evaluation.database.pooled_world import JUDGED, crowd, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: Images that are added to those of the world, each with two captions.
+#: Number of images added to those of the world, each with two captions.
 MORE = 100
 
 
 @contextmanager
 def _rows_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """How many rows of each query are read meanwhile."""
+    """Record how many rows each query reads."""
     read: list[int] = []
     batches: Callable[..., Iterator[list[Any]]] = compiler.cursor_iter
 
@@ -47,7 +47,7 @@ def _rows_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def _more_images(corpus: Corpus) -> None:
-    """Images of another split, which nothing ranks or asks about."""
+    """Add images of another split, which no run or batch uses."""
     created = Image.objects.bulk_create(
         Image(corpus=corpus, key=f"more{n}", filename=f"more{n}.jpg", position=1_000 + n, split="more")
         for n in range(MORE)
@@ -58,7 +58,7 @@ def _more_images(corpus: Corpus) -> None:
 
 
 def _statements_of(read_state: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, int]:
-    """What `read_state` gives, written out, and how many rows it reads for that."""
+    """Return the result of `read_state` as text, and the number of rows that it reads."""
     with _rows_read(monkeypatch) as read:
         what = repr(read_state())
     return what, sum(read)

@@ -1,4 +1,4 @@
-"""Runs under the protocols of the field, from commands: the figures are those of the matrix itself."""
+"""Runs under the field's protocols, with commands: the figures equal those of the matrix."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ DIRECTIONS = ("annotation", "search")
 
 @pytest.fixture
 def scores(db: None, tmp_path: Path) -> np.ndarray:
-    """Ten images of five captions, and a run each way, of scores with ties; shape (images, captions)."""
+    """Ten images of five captions, and a run per direction, with ties; shape (images, captions)."""
     records = [
         ImageRecord(
             id=f"i{n}",
             filename=f"i{n}.jpg",
-            # Every other image is of the split: folds go by the order in the corpus.
+            # Every other image is in the split: folds follow the order in the corpus.
             split="test" if n % 2 else "val",
             captions=tuple(CaptionRecord(f"caption {k} of {n}") for k in range(5)),
         )

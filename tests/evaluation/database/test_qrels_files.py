@@ -1,4 +1,4 @@
-"""Qrels from files and to files: as published, graded on any scale, and byte for byte out again."""
+"""Qrels imported from files and exported: published formats, any scale of grades, identical bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.evaluation.database.conftest import matrix_file, output_of
 
 pytestmark = pytest.mark.django_db
 
-#: COCO's numbers of images, and of each one's captions. One number names an image and a caption.
+#: COCO's numbers of images, and of each one's captions. A number may name both an image and a caption.
 NUMBERS = {391895: (770337, 771687), 42201: (79200, 534849), 770337: (5, 6), 487450: (26277, 26305)}
 
 
@@ -34,7 +34,7 @@ def file_of(number: int) -> str:
 
 @pytest.fixture(autouse=True)
 def corpus(db: None) -> str:
-    """Images of COCO, as Karpathy's split has them."""
+    """Images of COCO, as in Karpathy's split."""
     records = [
         ImageRecord(
             id=file_of(image).removesuffix(".jpg"),
@@ -49,7 +49,7 @@ def corpus(db: None) -> str:
 
 
 def a_run(folder: Path, name: str, scores: np.ndarray, direction: str = Run.ANNOTATION) -> str:
-    """Scores of shape (images, captions)."""
+    """Import a run; scores have shape (images, captions)."""
     captions = [str(caption) for captions in NUMBERS.values() for caption in captions]
     file = matrix_file(folder, name, scores, [file_of(image) for image in NUMBERS], captions)
     import_run(
@@ -96,7 +96,7 @@ def test_positives_as_eccv_caption_has_them_come_out_byte_for_byte(tmp_path: Pat
         "--asks",
         "both",
     )
-    # 42201, 391895, 770337 and 487450 are ranked for.
+    # Queries 42201, 391895, 770337 and 487450 are ranked.
     assert len(score(run_named("r"), snapshot_named("both"), ["R-precision"]).queries) == 4
 
 
@@ -120,7 +120,7 @@ def test_imported_qrels_stand_where_nothing_changed_and_follow_where_it_did(tmp_
     assert "2 of 4 pairs" in output_of(*command, "--json").replace('"relevant": 2', "2 of 4 pairs")
     stricter = json.loads(output_of(*command, "--level", 2, "--json"))
     assert (stricter["version"], stricter["relevant"]) == (2, 1)
-    # What was cited as q:2 is not another thing one day.
+    # The cited name q:2 is never reused.
     remove_qrels(name="q:2")
     assert json.loads(output_of(*command, "--level", 2, "--json"))["version"] == 3
     remove_qrels(name="q:3")
@@ -159,7 +159,7 @@ def test_a_graded_file_gives_the_figures_of_pytrec_eval_both_ways_round(tmp_path
 
 # Crisscrossed Captions ------------------------------------------------------------------------------
 
-#: A made file with its columns, ratings to two places, and an image that the corpus lacks.
+#: A made-up file with its columns, ratings with two decimals, and an image that the corpus lacks.
 SITS = """caption,image,agg_score,sampling_method
 COCO_val2014:sentid:770337,COCO_val2014_000000391895.jpg,4.96,c2i_original
 COCO_val2014:sentid:79200,COCO_val2014_000000391895.jpg,2.34,c2i_intrasim
@@ -421,7 +421,7 @@ def test_runs_with_ties_come_back_the_same_and_the_command_counts_who_else_would
                 len(set(row)) < len(row) for row in (scores if direction == Run.ANNOTATION else scores.T)
             )
             assert payload["tied"] == tied
-            # The command looks at all measures, so it may count more than these four show.
+            # The command compares all measures, so it may count more than these four show.
             assert len(differ) <= payload["differ"] <= tied
             counted += len(differ)
     assert counted > 50
@@ -443,7 +443,7 @@ def test_the_published_positives_of_coco_come_out_byte_for_byte(
     """ECCV Caption's files, over a corpus of COCO's numbers with captions made up."""
     folder = real_data / "eccv_caption"
     captions_of = json.loads((folder / "original_image_to_caption.json").read_text())
-    # Two captions of ECCV's are of no image of the test split: they get one.
+    # Two captions of ECCV belong to no image of the test split: they get one.
     known = {caption for captions in captions_of.values() for caption in captions}
     eccv = json.loads((folder / "eccv_image_to_caption.json").read_text())
     captions_of["1"] = sorted({caption for captions in eccv.values() for caption in captions} - known)

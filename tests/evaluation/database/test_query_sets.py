@@ -1,4 +1,4 @@
-"""Which queries figures are over: those that were asked, whatever was answered."""
+"""The queries of figures: those that were asked, whatever the answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from phrasebox.relevance.grades import JudgedPair
 from tests.evaluation.database.conftest import matrix_file, output_of
 from tests.factories import a_corpus, an_image
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ IMAGES, CAPTIONS = 7, 2
 
 
 def a_world() -> list[str]:
-    """Images of two captions each, which share words; their names."""
+    """Import images of two captions each, which share words; return their names."""
     images = [
         an_image(f"i{n}", *(f"thing{n // 2} act{(n + k) % 3} ." for k in range(CAPTIONS)), layered=False)
         for n in range(IMAGES)
@@ -52,7 +52,7 @@ def a_world() -> list[str]:
 
 
 def some_runs(folder: Path, rng: np.random.Generator, images: list[str]) -> list[str]:
-    """Runs of both directions, each over its own images and captions."""
+    """Import runs of both directions, each over its own images and captions."""
     captions = [f"{image}#{k}" for image in images for k in range(CAPTIONS)]
     names = []
     for number, direction in enumerate((Run.ANNOTATION, Run.ANNOTATION, Run.SEARCH)):
@@ -60,7 +60,7 @@ def some_runs(folder: Path, rng: np.random.Generator, images: list[str]) -> list
         theirs = sorted(rng.choice(captions, int(rng.integers(3, len(captions) + 1)), replace=False).tolist())
         scores = rng.random((len(ours), len(theirs)))
         values = [[image == caption.partition("#")[0] for caption in theirs] for image in ours]
-        scores += np.array(values) * rng.choice([0.0, 2.0])  # some find all originals first
+        scores += np.array(values) * rng.choice([0.0, 2.0])  # some rank all originals first
         name = f"run{number}"
         file = matrix_file(folder, name, scores, ours, theirs)
         import_run(
@@ -72,7 +72,7 @@ def some_runs(folder: Path, rng: np.random.Generator, images: list[str]) -> list
 
 
 def judge(batch: Batch, pairs: list[JudgedPair], name: str) -> str:
-    """Answers as if they had been collected from a batch."""
+    """Store answers as if collected from a batch."""
     index = JudgmentsTarget(
         corpus="few",
         name=name,
@@ -84,7 +84,7 @@ def judge(batch: Batch, pairs: list[JudgedPair], name: str) -> str:
 
 
 def queries_of(name: str, qrels: str) -> list[int]:
-    """The queries of qrels in the direction of a run."""
+    """Return the queries of qrels in the direction of a run."""
     return pool_of(run_named(name), snapshot_named(qrels)).queries.tolist()
 
 
@@ -141,7 +141,7 @@ def test_what_a_batch_lacks_is_said_with_every_figure(tmp_path: Path) -> None:
     comparing = ("compare_runs", *runs[:2], "--qrels", "half", "--measures", "S@1", "--rounds", 10)
     assert note in output_of(*comparing, "--missing", "leave-out")
     QrelsSnapshot.objects.get().queries.all().delete()
-    cache.clear()  # figures are stored for an hour: qrels never change
+    cache.clear()  # figures are cached for an hour: qrels never change
     text = output_of(*scoring)
     assert "Judged queries: " in text and "Freeze them again." in text
     with pytest.raises(CommandError, match="are from a batch, which stores its queries; name none"):

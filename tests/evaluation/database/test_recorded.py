@@ -1,4 +1,4 @@
-"""A batch judged by people who answered before: their votes come out as they went in."""
+"""A batch judged with recorded votes: the exported votes equal the recorded ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Votes = dict[tuple[str, str], tuple[int, ...]]
 
 @pytest.fixture
 def votes_by_pair(data_dir: Path, tmp_path: Path) -> Votes:
-    """A batch `first`, and three votes about each pair that it asks about, in judgments `old`."""
+    """A batch `first`, and three votes on each of its pairs, in the judgments `old`."""
     a_world()
     planned_batch = plan(
         BatchRequest(
@@ -52,7 +52,7 @@ def votes_by_pair(data_dir: Path, tmp_path: Path) -> Votes:
 
 
 def like(image: str, caption: str) -> int:
-    """A number of the pair's own, which is the same for captions of the same words."""
+    """Return a number for the pair, the same for captions with the same words."""
     owner = int(caption.partition("#")[0].removeprefix("i"))
     return 11 * int(image.removeprefix("i")) + owner // PER_SCENE
 

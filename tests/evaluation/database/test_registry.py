@@ -1,4 +1,4 @@
-"""Systems as rows: trained, brought, known by runs, without a row; and taken out again."""
+"""Systems as rows: trained, imported, known by runs, without a row; and deleted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PICTURES = [f"{image}.jpg" for image in IMAGES]
 
 @pytest.fixture
 def vectors(tmp_path: Path) -> Path:
-    """Each image's captions point where it does, the third a little less so."""
+    """Each image's captions point in its direction, the third a little less."""
     sides = np.eye(3, dtype=np.float32)
     texts = np.repeat(sides, 3, axis=0)
     texts[2::3] += 0.5
@@ -78,7 +78,7 @@ def test_vectors_of_zeros_are_counted_where_they_are_kept_and_where_they_rank(co
     zeros = "images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg')"
     assert f"\n2 {zeros}\n" in output_of("add_system", "clip", vectors, "--corpus", "small")
     assert register_model(vectors)["remarks"] == [f"2 {zeros}"]
-    # Of the images ranked, one has such a vector; both directions say so, and the command once.
+    # One ranked image has such a vector; both directions report it, and the command once.
     assert output_of("rank", "clip", "--split", split).count("1 image has a vector of zeros") == 1
 
 

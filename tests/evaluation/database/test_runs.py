@@ -1,4 +1,4 @@
-"""Runs in the database: rankings come back, ids must be the corpus's, and nothing half-way."""
+"""Runs in the database: rankings are preserved, ids must be the corpus's, and nothing is incomplete."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def embedded() -> tuple[np.ndarray, np.ndarray]:
 
 
 def embedding_files(folder: Path, kind: str, embedded: tuple[np.ndarray, np.ndarray]) -> list[Any]:
-    """The same vectors in one file, or in one a side; the arguments that name them."""
+    """Write the same vectors to one file, or one per side; return the arguments that name them."""
     images, captions = embedded
     names = [f"{key}.jpg" for key in "abc"]
     if kind == "npz":
@@ -248,7 +248,7 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
     zeros = f"2 captions have a vector of zeros, which scores 0 for everything {named}"
     assert f"\n{zeros}\n" in output_of("import_run", "e", *ask)
     assert json.loads(output_of("import_run", "e", *ask, "--json"))["remarks"] == [zeros]
-    # What single precision cannot hold the length of still ranks by its direction.
+    # Vectors whose length exceeds single precision are still ranked by their direction.
     images *= np.float32(1e25)
     ask = [
         *embedding_files(tmp_path, "npz", (images, captions)),

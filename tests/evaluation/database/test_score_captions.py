@@ -1,4 +1,4 @@
-"""`score_captions`: a file of captions against those of a corpus, and what is left out or refused."""
+"""`score_captions`: a file of captions compared with those of a corpus, and what is skipped or refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.phrasebox.metrics.conftest import stand_in  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 
-#: Two images of the test split, one to train on; the last has no caption that describes it.
+#: Two images of the test split, one for training; the last has no caption that describes it.
 REFERENCES = {
     "100": ["A brown dog runs through the snow.", "The dog is in the snow."],
     "200": ["Boys play ball.", "Two children play with a red ball."],
@@ -65,7 +65,7 @@ def report(*arguments: Any) -> dict[str, Any]:
 
 
 def measures(*arguments: Any) -> list[dict[str, Any]]:
-    """The figures of the first set."""
+    """Return the figures of the first set."""
     own_measures: list[dict[str, Any]] = report(*arguments)["sets"][0]["measures"]
     return own_measures
 
@@ -73,7 +73,7 @@ def measures(*arguments: Any) -> list[dict[str, Any]]:
 def expected(
     keys: list[str], documents: list[str], cut: Callable[[str], list[str]] = ptb_words
 ) -> list[float]:
-    """The figures of some images, by the measures' own functions."""
+    """Return the figures of some images, computed by the measures' own functions."""
     candidates = [cut(WRITTEN[key]) for key in keys]
     texts = {key: [cut(text) for text in image_texts] for key, image_texts in REFERENCES.items()}
     references = [texts[key] for key in keys]
@@ -83,7 +83,7 @@ def expected(
 
 
 def figures(*arguments: Any) -> list[float]:
-    """The values of NAMES that the command gives."""
+    """Return the command's values of NAMES."""
     result = measures(*arguments, "--measures", ",".join(NAMES), "--resamples", 0)
     return [row["value"] for row in result]
 
@@ -234,7 +234,7 @@ def test_several_sets_are_scored_together_and_compared_with_the_first(scenes: st
         bounds = -difference["difference"], -difference["high"], -difference["low"]
         assert (another["difference"], another["low"], another["high"]) == pytest.approx(bounds)
         assert another["p"] == difference["p"] and difference["p"] <= difference["adjusted"] <= 1
-    # The figures of either are of the same images, tokens and documents.
+    # Both use the same images, tokens and documents.
     assert result["basis"] | {"provenance": {}} == report(scenes, mine, *some)["basis"] | {"provenance": {}}
     assert set(result["provenance"]) == {"mine.jsonl", "theirs.jsonl"}
     text = output_of("score_captions", scenes, mine, theirs, *some)

@@ -1,4 +1,4 @@
-"""Runs under frozen qrels: the figures of the database are those of the matrix itself."""
+"""Runs scored with frozen qrels: the figures of the database equal those of the matrix."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from phrasebox.significance.tables import holm
 from tests.evaluation.database.conftest import matrix_file, output_of
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_figures_by_hand(qrels: str, runs: list[str]) -> None:
     assert figures["S@1"]["value"] == 1
     # a: a and c relevant of a, {b, c tied}; b: only b; c: c and a of c, {a, b tied}.
     assert figures["R-precision"]["value"] == pytest.approx((0.5 + 1 + 0.5) / 3)
-    # There are three captions; b and c never saw one judged.
+    # There are three captions; b and c had none judged.
     assert figures["R@5"]["judged"] == pytest.approx((3 + 2 + 2) / 9)
 
 
@@ -176,7 +176,7 @@ def test_compared_systems_are_tested_against_the_first(qrels: str, runs: list[st
     assert [test["difference"] for test in report["tests"]][:2] == [-1.0, 2.0]
     assert report["systems"][1]["figures"]["median rank"] == 3
     assert "adjusted by Holm for 4 tests" in output_of("compare_runs", *runs, *arguments)
-    # Of median ranks, the lower one is the better.
+    # For median ranks, lower is better.
     for test in report["tests"]:
         higher = 1 if test["measure"] in ("R@1", "MAP") else -1
         apart = higher * np.sign(bad[test["measure"]] - good[test["measure"]])

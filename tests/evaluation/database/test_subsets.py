@@ -1,4 +1,4 @@
-"""Figures of subsets: as trec_eval (pytrec_eval) gives them on the same queries and candidates."""
+"""Figures of subsets equal those of trec_eval (pytrec_eval) on the same queries and candidates."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def corpus(db: None) -> str:
 
 
 def a_run(folder: Path, name: str, direction: str, scores: np.ndarray, images: list[int]) -> str:
-    """A run over some of the images with all their captions; `scores` has shape (images, 5 * images)."""
+    """Import a run over some of the images with all their captions; `scores` has shape (images, 5 *
+    images)."""
     captions = [f"{IMAGES[n]}#{k}" for n in images for k in range(5)]
     file = matrix_file(folder, name, scores, [IMAGES[n] for n in images], captions)
     import_run(
@@ -69,7 +70,7 @@ def a_run(folder: Path, name: str, direction: str, scores: np.ndarray, images: l
 def trec(
     folder: Path, run: str, snapshot: QrelsSnapshot, subset: Subset | None
 ) -> Mapping[str, Mapping[str, float]]:
-    """What pytrec_eval says of each query that both know, among the candidates of the subset."""
+    """Return pytrec_eval's values of each query that both have, among the candidates of the subset."""
     names, direction = names_of("many"), run_named(run).direction
     qrels: dict[str, dict[str, int]] = {}
     items = set()
@@ -93,18 +94,18 @@ def trec(
 
 
 def a_case(folder: Path, seed: int) -> None:
-    """A random run, protocol, direction and subset: every figure is pytrec_eval's."""
+    """Check a random run, protocol, direction and subset: every figure equals pytrec_eval's."""
     rng = np.random.default_rng(seed)
     protocol, number = PROTOCOLS[seed % 3]
     direction = (Run.ANNOTATION, Run.SEARCH)[seed // 3 % 2]
-    # Every other run knows some of the images alone, as where the others have no picture.
+    # Every other run contains only some of the images, as if the others had no picture.
     images = sorted(rng.choice(NUMBER, 15, replace=False).tolist()) if seed // 6 % 2 else [*range(NUMBER)]
     shape = (len(images), 5 * len(images))
     tied = seed // 12 % 2
     scores = rng.integers(0, 6, shape) if tied else rng.permutation(np.arange(np.prod(shape))).reshape(shape)
     run = a_run(folder, f"run-{seed}", direction, scores.astype(float), images)
     if tied:
-        # trec_eval knows no ties: what it is handed is written apart, and so is what we score.
+        # trec_eval supports no ties: its input is written separately, and so is the run that we score.
         write_run_file(run, folder / f"apart-{seed}.txt", ties=BREAK_TIES)
         run = f"apart-{seed}"
         import_run(
@@ -115,7 +116,7 @@ def a_case(folder: Path, seed: int) -> None:
     what = ("", "test", f"{1 + seed % 4}/4", str(folder / "te.txt"), f"run:{run}")[seed % 5]
     subset = subset_named("many", what, seed=seed)
     name = f"q{seed}"
-    if seed % 2:  # the qrels are of the subset, or all are there and the subset is asked for
+    if seed % 2:  # the qrels are of the subset, or of all images with the subset requested
         freeze_protocol(name=name, corpus="many", protocol=protocol, number=number, subset=subset)
     else:
         freeze_protocol(name=name, corpus="many", protocol=protocol, number=number)
@@ -159,7 +160,7 @@ def test_ties_count_half_among_the_candidates_of_a_subset(tmp_path: Path) -> Non
         ranks.append((row > own_max).sum() + 1 + others / 2)
     best = scored.scores["median rank"].per_query
     assert len(best) == len(there)
-    # Of several own captions that tie, the first counts: half of what else is equal stands before it at most.
+    # Of several tied own captions, the first counts: at most half of the other tied items stand before it.
     assert (best <= np.array(ranks)).all() and (best >= np.array(ranks) - NUMBER).all()
 
 

@@ -1,4 +1,4 @@
-"""What a batch says after somebody decided something: who counts, what is to come, what lacks answers."""
+"""A batch's figures after a decision: who counts, what is pending, what lacks answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def a_judge(campaign: Campaign) -> TrustState:
-    """One who answered several pages."""
+    """Return the standing of a judge who answered several pages."""
     worker = Judgment.objects.filter(campaign=campaign, image__isnull=False).values_list("worker", flat=True)[
         0
     ]
@@ -39,7 +39,7 @@ def a_judge(campaign: Campaign) -> TrustState:
 
 
 def suspended_and_reinstated(row: TrustState) -> None:
-    """The rules suspend a judge, and a researcher lets them back."""
+    """The rules suspend a judge, and a researcher reinstates them."""
     TrustState.objects.filter(pk=row.pk).update(state=SUSPENDED, known=13, right=0, last="0" * 13)
     worker_status.reinstate_worker(campaign=row.campaign, worker=row.worker_id)
 
@@ -68,7 +68,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert (less.before, less.counted, less.unused) == ({judge: len(judgments)}, {}, {})
     assert less.answers < whole.answers and less.short > 0 and less.judgments == "first-2"
     assert batch_state("first").top_up.judges == {}, "to discard them would take their later answers too"
-    # Told again, the standing still begins where the judge was let back.
+    # After a replay, the standing still begins at the reinstatement.
     trust_replay.replay_rows([row.pk])
     assert collect("first").unchanged
     with pytest.raises(
@@ -91,7 +91,7 @@ def test_answers_from_before_judges_were_reinstated_stay_out_unless_asked_for_by
     assert less_again["digest"] == less.digest
     assert batch_state("first").collected
 
-    # What came after counts.
+    # Later answers count.
     TrustState.objects.filter(pk=row.pk).update(since=judgments[0])
     assert collect("first").before == {judge: 1}
 
@@ -179,5 +179,5 @@ def test_a_batch_and_its_report_say_that_pairs_judged_before_lack_answers_now(
     page = (building.report_folder("r") / "report.html").read_text()
     assert f"{after.lacking} have fewer answers now than required" in page
     assert "The judgments are simulated" in page and row.inputs["qrels"]["simulated"]
-    # A new batch of the same runs asks for just these.
+    # A new batch of the same runs selects just these.
     assert len(planned(pooled_runs, depth=3, simulated=True).selected) == after.lacking

@@ -22,7 +22,7 @@ SMALL = ("longer_side=64", "gist_side=32", "words=4", "word_numbers=8", "codeboo
 
 
 def imported(name: str, folder: Path, splits: list[str], first: int = 0) -> str:
-    """A corpus of pictures, of these splits, and an image without one."""
+    """Import a corpus of pictures, of these splits, and an image without one."""
     records = [
         ImageRecord(
             id=f"{n}",
@@ -77,7 +77,7 @@ def test_another_corpus_is_described_by_the_same_axes(drawn, tmp_path):
     own_feature_set, theirs = feature_set(drawn, "own"), feature_set(new, "theirs")
     assert own_feature_set.origin["sha256"] == theirs.origin["sha256"]
     assert theirs.origin["learned_from"]["corpus"] == drawn
-    # The two are drawn as pictures 5 and 6 are there.
+    # The two are drawn like pictures 5 and 6 there.
     np.testing.assert_allclose(theirs.vectors(), own_feature_set.vectors()[5:], atol=1e-6)
     job = jobs.enqueue(
         kind="extract_features",

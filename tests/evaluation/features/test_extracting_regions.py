@@ -1,4 +1,5 @@
-"""Regions that are found in pictures and described: by method, stopped, of people's boxes, and bad input."""
+"""Regions found in pictures, and their features: by method, interrupted, from people's boxes, and bad
+input."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ from tests.web.staff import words
 pytestmark = pytest.mark.django_db
 SETTINGS: dict[str, Any] = {"shorter": 8, "output": "means", "mean": [0, 0, 0], "deviation": [1, 1, 1]}
 PICTURES, WIDTH, HEIGHT = 5, 80, 60
-#: Where the pictures are bright: left, top, right, bottom.
+#: The bright area of the pictures: left, top, right, bottom.
 BRIGHT = (41, 21, 70, 50)
 
 
@@ -276,7 +277,7 @@ def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
         file.write_text("\ufeff" + "\n".join(["image,xmin,ymin,xmax,ymax", *rows]))
     elif form == "json":
         numbers = [3 if item == "3" else item for item in ids]
-        # A part of a pixel goes to the nearest.
+        # Fractions of a pixel are rounded to the nearest.
         provided = [[a - 0.75, b - 1.25, c - a + 1, d - b + 1] for a, b, c, d in boxes]
         results = zip(numbers, provided, scores, strict=True)
         file.write_text(

@@ -1,4 +1,4 @@
-"""Work that needs a package which few have asks for it in one line, and all else goes without."""
+"""Work that needs an optional package says so in one line, and everything else works without it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMANDS = {
 
 @pytest.fixture
 def without_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which a module hides one that is installed, from readers of files too."""
+    """A folder with modules that hide installed ones, from reader processes too."""
     folder = tmp_path / "hidden"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
@@ -38,7 +38,7 @@ def without_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
-    """Have `module` be not installed."""
+    """Make `module` appear as not installed."""
     for name in [name for name in sys.modules if name.startswith(f"{module}.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)

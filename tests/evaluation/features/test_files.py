@@ -1,4 +1,4 @@
-"""Files of features: every format gives the same ids and rows, from any row on; what is damaged is named."""
+"""Files of features: every format gives the same ids and rows, from any row on; damage is reported."""
 
 from __future__ import annotations
 

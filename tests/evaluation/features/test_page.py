@@ -1,4 +1,4 @@
-"""The page of feature sets: upload, what is wrong with a file, use in a training, removal."""
+"""The page of feature sets: upload, errors of a file, use in a training, deletion."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def send_form(ada, **fields):
 
 
 def run_newest() -> Job:
-    """The newest job, once it was run."""
+    """Run the newest job, and return it."""
     jobs.run_queued_job(Job.objects.latest("pk").pk)
     return Job.objects.latest("pk")
 

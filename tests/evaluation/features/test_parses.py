@@ -1,4 +1,5 @@
-"""Parses of captions from CoNLL-U: matched by name and by words; what is no parse is told with its line."""
+"""Parses of captions from CoNLL-U: matched by name and by words; invalid parses are reported with their
+line."""
 
 from __future__ import annotations
 
@@ -71,14 +72,14 @@ def test_what_is_no_parse_is_told_with_its_line(tmp_path: Path, old: str, new: s
 
 
 def sentence(name: str, words: list[str]) -> str:
-    """A parse in which every word hangs on the one before it."""
+    """Return a parse in which every word depends on the previous one."""
     rows = [f"{n + 1}\t{word}\t_\t_\t_\t_\t{n}\tdep\t_\t_" for n, word in enumerate(words)]
     return "\n".join([f"# sent_id = {name}", *rows, "", ""])
 
 
 @pytest.fixture
 def captions(corpus: str) -> dict[str, list[str]]:
-    """The words of each caption of the corpus, by its name."""
+    """Return the words of each caption of the corpus, by its name."""
     from annotation.models import Caption
 
     names = names_of(corpus)
@@ -125,7 +126,7 @@ def test_other_parses_replace_those_there_are_when_that_is_said(
     output_of("import_parses", corpus, another, "--replace")
     assert [item.id for item in parses_of(corpus).sentences()] == [second]
     assert [path.name for path in (data_dir / "parses").iterdir()] == [corpus]
-    # Killed between moving the old ones away and the new ones in: the old ones are there again.
+    # Killed between moving the old ones away and the new ones in: the old ones are restored.
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(Path, "rename", dying_after(1, Path.rename))
         output_of("import_parses", corpus, written(tmp_path, sentence(first, captions[first])), "--replace")
@@ -137,7 +138,7 @@ def test_other_parses_replace_those_there_are_when_that_is_said(
 
 
 def dying_after(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that dies as it is called once more."""
+    """Return a function that dies at the call after `calls` calls."""
     done = 0
 
     def call(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Sets of regions with their boxes, and of word vectors in the files of word2vec, GloVe and fastText."""
+"""Sets of regions with their boxes, and of word vectors from files of word2vec, GloVe and fastText."""
 
 from __future__ import annotations
 
@@ -192,7 +192,8 @@ def test_word_vectors_of_every_kind_of_file_are_the_same(
     np.testing.assert_allclose(np.concatenate([np.empty((0, 2)), *rows]), expected, rtol=1e-6)
 
 
-#: How a model of fastText with a label begins: settings, then a vocabulary of two words, of which one labels.
+#: The beginning of a fastText model with a label: settings, then a vocabulary of two words, one of them a
+#: label.
 LABELLING = (
     struct.pack("<2i", 793712314, 12) + struct.pack("<12id", *range(1, 13), 0.0) + struct.pack("<3i", 2, 1, 1)
 )
@@ -210,7 +211,7 @@ def test_a_binary_model_of_fasttext_gives_the_vectors_that_it_writes_to_text(
     text = imported(corpus, tmp_path / "w.vec", "word")
     assert result.set.ids() == text.set.ids() and set(result.set.ids()) == set(known[:3])
     np.testing.assert_allclose(result.set.vectors(), text.set.vectors(), atol=1e-6)
-    # A word is the mean of itself and its parts, not its own_recipe row alone.
+    # A word is the mean of itself and its parts, not its own row alone.
     value = model.wv.vectors_vocab[[model.wv.key_to_index[word] for word in result.set.ids()]]
     assert np.abs(result.set.vectors() - value).max() > 1e-3
     cut = (tmp_path / "w.bin").read_bytes()
@@ -231,7 +232,7 @@ def test_words_of_the_corpus_are_kept_in_the_order_of_the_file_and_the_others_co
     assert result.remarks[0].startswith(f"{len(words) - 2} ids (")
     np.savez(tmp_path / "w.npz", vectors=ROWS[:1], ids=np.array([words[1]]))
     assert imported(corpus, tmp_path / "w.npz", "word").set.version == 2
-    # A file of words has a whole language: nobody is asked about those of others.
+    # A file of words covers a whole language: unused words are not reported.
     path = tmp_path / "w.txt"
     strict = FeatureImport(corpus=corpus, name="strict", path=path, kind="word", leave_unused=False)
     assert import_features(strict).set.ids() == (words[3], words[0])
@@ -270,11 +271,11 @@ def test_commands_and_trainings_know_the_kinds(sized: str, tmp_path: Path, own_r
     assert feature_set(sized, "parts").kind == "region"
 
 
-# Words that are learned
+# Trained words
 
 
 def nearer(result: Any, word: str, candidate: str, *others: str) -> bool:
-    """Whether `candidate` is nearer to `word` than all others, by the cosine."""
+    """Return whether `candidate` is nearer to `word` than all others, by the cosine."""
     vectors = np.array(result.vectors())
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     alike = dict(zip(result.ids(), vectors @ vectors[result.ids().index(word)], strict=True))
@@ -283,7 +284,7 @@ def nearer(result: Any, word: str, candidate: str, *others: str) -> bool:
 
 @pytest.fixture
 def pets(data_dir: Path) -> str:
-    """A corpus in which dogs do what cats do, and cars do something else."""
+    """A corpus in which dogs and cats do the same, and cars do something else."""
     rng = np.random.default_rng(0)
 
     def caption() -> str:
@@ -319,7 +320,7 @@ def test_words_in_the_same_company_come_to_lie_near_each_other(pets: str):
 
 
 def split_corpus(name: str, *splits: str) -> str:
-    """Two images of each split, whose captions name it."""
+    """Import two images of each split, whose captions name it."""
     records = [
         ImageRecord(
             f"{split}{n}",

@@ -1,4 +1,4 @@
-"""Feature sets: imported once, found by name, mapped; what is wrong is told in a line, and leaves nothing."""
+"""Feature sets: imported once, looked up by name, memory-mapped; errors are one line, and leave nothing."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_what_was_stopped_goes_on_after_its_last_block(corpus, tmp_path, monkeyp
     features = import_features(feature_import, progress=lambda phase, done, total: seen.append(done))
     assert seen == [32, 48, 60]
     np.testing.assert_array_equal(features.set.vectors(), vectors(IMAGES).astype(np.float32))
-    # Of another file nothing is taken over.
+    # Nothing of another file is reused.
     with pytest.raises(KeyboardInterrupt):
         import_features(FeatureImport(corpus=corpus, name="two", path=file), progress=stop)
     another = written(tmp_path, vectors(IMAGES) + 1)
@@ -180,7 +180,7 @@ def test_a_system_is_trained_on_a_set_ranks_by_it_and_keeps_it(corpus, features,
     row = System.objects.get(name="set")
     stored = feature_set(corpus, "cnn")
     assert (row.settings["features"], row.sources) == ("cnn:1", {"cnn:1": stored.digest})
-    # The same vectors, so that what was learned is the same.
+    # The same vectors, so that the trained models are the same.
     ours, theirs = (system_named(name).model.state()[0] for name in ("set", "file"))
     assert by_file["training"] == 36 and all(np.array_equal(ours[key], theirs[key]) for key in ours)
     assert "run 'set-search': 12 queries" in output_of("rank", "set", "--split", "test")

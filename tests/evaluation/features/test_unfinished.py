@@ -1,5 +1,5 @@
-"""Feature sets and parses that were left half written, or belong to a corpus that is deleted; and sets that
-are removed while others read them."""
+"""Feature sets and parses that are incomplete, or belong to a deleted corpus; and sets that are deleted while
+others read them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PICTURES = 5
 
 
 def drawn(folder: Path, *, blue: int) -> Corpus:
-    """A corpus of five pictures; of another `blue` they are other pictures of the same names."""
+    """Import a corpus of five pictures; another `blue` gives other pictures with the same names."""
     records = []
     for number in range(PICTURES):
         file = folder / f"{number}.png"
@@ -56,7 +56,7 @@ def drawn(folder: Path, *, blue: int) -> Corpus:
 
 
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A set of the corpus is left half written; its folder."""
+    """Leave an incomplete set of the corpus; return its folder."""
     monkeypatch.setattr(extraction, "PICTURES_PER_BLOCK", 2)
 
     def stop(phase: str, done: int, total: int) -> None:
@@ -78,7 +78,7 @@ def test_what_was_stopped_does_not_go_on_with_other_pictures(
     delete_corpus(corpus=Corpus.objects.get(name="drawn"))
     assert not part.exists()
     drawn(tmp_path, blue=20)
-    shutil.copytree(retained, part)  # As a backup brings it back.
+    shutil.copytree(retained, part)  # As after a restore.
     result, new, _ = extract_set(ExtractRequest(corpus="drawn", name="look", extractor="layout"))
     fresh, _, _ = extract_set(ExtractRequest(corpus="drawn", name="fresh", extractor="layout"))
     assert new
@@ -144,7 +144,7 @@ def test_a_set_is_not_removed_while_a_system_is_trained_on_it(
         remove_unused(result)
     assert result.folder.is_dir() and not AuditEntry.objects.filter(act="remove_features").exists()
 
-    # By command nobody is asked: the training says so at its end, and not at the first ranking.
+    # A command does not check: the training reports the problem at its end, not at the first ranking.
     fit = training.fit
 
     def removing(*arguments: Any, **more: Any) -> Any:

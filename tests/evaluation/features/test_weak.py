@@ -1,4 +1,4 @@
-"""Weak collections: imported in blocks, described by features, learned from; nobody is asked about them."""
+"""Weak collections: imported in blocks, described by features, used for training; never annotated."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_corpus_keeps_its_name_and_damaged_files_are_told(corpus, tmp_path):
 
 @pytest.fixture
 def described(corpus: str, features: Path, tmp_path: Path) -> str:
-    """The corpus with features, and a weak collection with features of the same name in another order."""
+    """Add features to the corpus, and a weak collection with features of the same name in another order."""
     output_of("import_features", corpus, features, "--name", "cnn")
     output_of("import_weak_collection", "flickr1m", as_csv(tmp_path))
     order = np.random.default_rng(0).permutation(IMAGES)

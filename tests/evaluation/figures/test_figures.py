@@ -1,4 +1,4 @@
-"""Figures: the same bytes again, nothing that a page's policy forbids, and whatever comes, comes out."""
+"""Figures: reproducible bytes, allowed by a page's content policy, and drawn for any data."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.evaluation.reporting.made_up_findings import a_direction
 from tests.sizes import THOROUGH
 from tests.web.test_colours import contrast, rgb, tokens
 
-#: Of what PDF documents are drawn twice, which is slow: all kinds go through one function.
+#: The kinds whose PDFs are drawn twice, which is slow: all kinds use the same function.
 PDF_OF = FIGURE_DRAWERS.keys() if THOROUGH else {"curves", "agreement"}
 
 FEW = a_direction({"sharp": (0.8, 0.6), "blunt": (0.4, 0.5)})
 
 
 def swept() -> list[sweeps.SweptFigure]:
-    """A share of two series at three settings, by two measures."""
+    """Return a share of two series at three settings, by two measures."""
     return [
         sweeps.SweptFigure(series, measure, top, hits, hits - 0.1, hits + 0.1)
         for series, hits in (("nouns", 0.5), ("compounds", 0.75))
@@ -40,7 +40,7 @@ def swept() -> list[sweeps.SweptFigure]:
 
 
 def plots(direction: DirectionTable) -> list[Plot]:
-    """Every kind of figure."""
+    """Return every kind of figure."""
     grades = [(1, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0)]
     pairs = [JudgedPair(f"i{n}", "c", tuple(map(float, grade))) for n, grade in enumerate(grades)]
     judged = judging_of(pairs, Resampling(50), name="crowd")
@@ -65,7 +65,7 @@ def test_every_kind_is_drawn_here() -> None:
     assert {plot.kind for plot in plots(FEW)} == set(FIGURE_DRAWERS.keys())
 
 
-@pytest.mark.slow  # by default a report's are, in `database/reports/test_builds`
+@pytest.mark.slow  # the default run has those of a report, in `database/reports/test_builds`
 def test_a_figure_is_the_same_bytes_again(svgs: dict[str, str]) -> None:
     for plot in plots(FEW):
         assert as_svg(plot) == svgs[plot.kind]

@@ -1,4 +1,4 @@
-"""What figures are of: the sentences, the plain data, and which figures must not be compared."""
+"""The basis of figures: its sentences, its plain data, and which figures must not be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report computes: emphasis, bins of ranks, orders of systems, judges against each other; by hand."""
+"""The computations of a report: emphasis, bins of ranks, orders of systems, agreement of judges; by hand."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_judges_are_counted_though_some_pairs_name_nobody() -> None:
 
 
 def direction_of_few(images: int, values: dict[str, list[float]]) -> DirectionTable:
-    """Two systems whose queries are of so many images, figures and all."""
+    """Return two systems with queries of `images` images, figures included."""
     queries = len(next(iter(values.values())))
     measured = [
         MeasuredRun(

@@ -1,6 +1,6 @@
-"""Whole rounds: systems trained and ranked by workers, a batch judged by a crowd, qrels, figures; and again.
+"""Whole rounds: systems trained and ranked by workers, a batch judged by a crowd, qrels, figures; repeated.
 
-What comes out is held against figures that are computed here from the files alone.
+The results are compared with figures computed here from the files only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.jobs.conftest import CELERY_FIRST, Delivery
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.slow  # by default without a worker in `database/test_collecting`; Celery: `jobs/test_deliveries`
+@pytest.mark.slow  # the default run has no worker here; Celery: `jobs/test_deliveries`
 @pytest.mark.parametrize("installation", CELERY_FIRST, indirect=True)
 def test_a_round_and_a_second_one(
     installation: Delivery, world: World, recipes: dict[str, str], tmp_path: Path
@@ -81,7 +81,7 @@ def test_a_round_and_a_second_one(
 
 
 def reported(runs: list[str], held: dict[str, dict[str, float]]) -> None:
-    """A report on the batch says of each run what was computed by hand."""
+    """Check that a report on the batch contains the figures of each run computed by hand."""
     expected = {"qrels": "pooled", "batch": "first", "runs": runs, "rounds": 200, "resamples": 200}
     worked("build_report", name="first", measures=["S@1", "S@3", "R-precision"], **expected)
     payload = json.loads((building.report_folder("first") / "report.json").read_text())

@@ -1,7 +1,7 @@
 """Flickr8k's crowd as the judge: systems of its photographs, pooled and judged as recorded 14 years ago.
 
-Those rankings are cut to pairs that the crowd judged, so what a batch finds must be what the file alone
-says, at any depth, of the few pairs too that more than three people judged.
+The rankings are cut to pairs that the crowd judged, so a batch must find the same as the file, at any depth,
+also for the few pairs with more than three judges.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 CORPUS = "flickr8k"
 RECIPES = {"near": ("NN5-F1-idf", "linear"), "few": ("BoW1", "linear"), "five": ("BoW5", "linear")}
-#: How many photographs of each split the systems learn from: compare their results is not looked at.
+#: Number of photographs of each split for training: the quality of the results does not matter.
 LEARNT_FROM = {"train": 150, "val": 50}
 
 
 @pytest.fixture
 def votes(real_data: Path) -> Votes:
-    """What the crowd said of pairs of those images that there are photographs of."""
+    """Return the crowd's votes on pairs of images with a photograph."""
     there = {file.name for file in (real_data / "flickr8k" / "thumbnails").iterdir()}
     result: Votes = {}
     for line in (real_data / "flickr8k" / "CrowdFlowerAnnotations.txt").read_text().splitlines():
@@ -50,7 +50,7 @@ def votes(real_data: Path) -> Votes:
 
 @pytest.fixture
 def photographs(votes: Votes, real_data: Path, transactional_db: None, data_dir: Path) -> None:
-    """The corpus of photographs, and the judgments of its crowd."""
+    """Import the corpus of photographs, and its crowd's judgments."""
     folder = real_data / "flickr8k"
     records = FORMATS.get("flickr8k").read(folder, images=folder / "thumbnails")
     pictured = [record for record in records if record.picture is not None]
@@ -60,7 +60,7 @@ def photographs(votes: Votes, real_data: Path, transactional_db: None, data_dir:
     import_records(name=CORPUS, records=few, format="flickr8k", source="flickr8k")
 
 
-@pytest.mark.slow  # by default a simulated crowd's, in `database/test_collecting`
+@pytest.mark.slow  # the default run has a simulated crowd's, in `database/test_collecting`
 def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
     photographs: None, votes: Votes, real_data: Path, tmp_path: Path
 ) -> None:
@@ -103,7 +103,7 @@ def test_a_batch_judged_by_the_real_crowd_says_what_its_file_says(
 
 
 def judged_runs(name: str, recipe: tuple[str, str], votes: Votes, real_data: Path, folder: Path) -> list[str]:
-    """A system trained on the photographs' features, and its rankings of what the crowd judged."""
+    """Train a system on the photographs' features, and return its rankings of the judged pairs."""
     base, kernel = recipe
     value = folder / f"{name}.toml"
     value.write_text(f'extends = "{base}"\n[image]\nkernel = "{kernel}"\npower = 1\n')

@@ -1,6 +1,6 @@
-"""Each job of a round killed in its midst, cancelled in each of its phases, and left without its broker.
+"""Each job of a round is killed midway, cancelled in each of its phases, and left without its broker.
 
-It goes on, or ends as asked; in the end all stands once, as if nothing had happened.
+It resumes, or ends as requested; in the end everything is stored once, as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -58,10 +58,9 @@ from tests.jobs.workers import wait_for, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: A model annotator is trained in a campaign about chains; its jobs are tested in
-#: `systems/test_training_models.py`.
+#: Jobs of campaigns about chains, tested in `systems/test_training_models.py`.
 IN_CAMPAIGNS = {"propose_boxes", "train_model_annotator"}
-#: Every other job that evaluation has: a new one belongs into the round.
+#: Every other kind of job of evaluation: a new one must be added to the round.
 KINDS = {
     *(
         module.name.rpartition(".")[2]
@@ -74,7 +73,7 @@ KINDS = {
 
 @dataclass
 class Round:
-    """What has to be asked for, one job after the other, and the crowd's turns between them."""
+    """The requests of a round, one job after the other, with the crowd's turns between them."""
 
     world: World
     recipe: str
@@ -83,7 +82,7 @@ class Round:
     folder: Path
 
     def jobs(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """(kind, a phase in its midst, its arguments)."""
+        """Yield (kind, a phase in the middle, its arguments)."""
         yield "extract_visual_words", "describing pictures", {"corpus": SMALL}
         file = put_on_server("features", self.world.features)
         vectors = {"server_file": file, "ids": [str(self.world.ids)]}
@@ -143,7 +142,7 @@ class Round:
         yield "build_report", "saving the report", {**reported, "rounds": 50, "resamples": 50}
 
     def check(self) -> None:
-        """All stands once, and nothing was judged, paid or counted twice."""
+        """Check that everything is stored once, and nothing was judged, paid or counted twice."""
         mixed = Run.objects.filter(corpus__name="candidates")
         assert sorted(mixed.values_list("name", "query_count")) == [
             ("candidates-nearest", 20),
@@ -218,22 +217,22 @@ def a_round(world: World, recipes: dict[str, str], tmp_path: Path) -> Round:
 
 @pytest.fixture
 def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report is started again and again; how its figures look is for tests of figures to say."""
+    """Do not draw figures: a report is started many times here."""
     monkeypatch.setattr(building, "as_svg", lambda plot: "<svg/>")
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF")
 
 
-@pytest.mark.slow  # by default jobs are killed in `jobs/test_deliveries`, and batches go on where they were
-@pytest.mark.only_on("postgresql")  # which sees for itself that who held its locks is gone
+@pytest.mark.slow  # the default run kills jobs in `jobs/test_deliveries`, and resumes batches
+@pytest.mark.only_on("postgresql")  # it detects by itself that the holder of a lock is gone
 def test_each_job_of_a_round_outlives_its_killed_process(
     a_round: Round, data_dir: Path, unpainted: None, request: pytest.FixtureRequest
 ) -> None:
     """Dearer than a test may be: a round has thirty jobs. Each is begun by a process that is killed in the
     midst of it, and brought to its end by this one, which has seen nothing of it. That process is a fork of
     this one: a worker's start costs more than most of the jobs."""
-    # What learns loads it, for seconds: once here, not in each fork.
+    # Trainings import it, for seconds: import it once here, not in each fork.
     importlib.import_module("torch._dynamo")
-    # Threads do not come along into a fork, and OpenCV there would wait for its own: it gives them up.
+    # Threads do not survive a fork, and OpenCV there would wait for its own: stop them.
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     request.addfinalizer(lambda: cv2.setNumThreads(threads))
@@ -261,14 +260,14 @@ def test_each_job_of_a_round_outlives_its_killed_process(
 
 @contextlib.contextmanager
 def working_apart(job: Job) -> Iterator[int]:
-    """A fork of this process that runs the job; its id, which is its own until it is left."""
+    """Fork this process to run the job; yield the fork's id, which is not reused before the end."""
     connections.close_all()
     pid = os.fork()
     if pid == 0:
         try:
             jobs.run_queued_job(job.pk)
         finally:
-            os._exit(1)  # nothing of the tests is torn down twice
+            os._exit(1)  # the tests' cleanup must not run twice
     try:
         yield pid
     finally:
@@ -306,7 +305,7 @@ def test_each_job_of_a_round_outlives_its_killed_worker(
     a_round.check()
 
 
-@pytest.mark.slow  # without it, each job goes on after the death of its worker, and single ones are cancelled
+@pytest.mark.slow  # without it, each job resumes after its worker's death, and single ones are cancelled
 def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Round, unpainted: None) -> None:
     kinds = set()
     for kind, _, arguments in a_round.jobs():
@@ -331,7 +330,7 @@ def test_each_job_of_a_round_is_cancelled_in_each_phase_and_goes_on(a_round: Rou
     a_round.check()
 
 
-@pytest.mark.slow  # by default a broker forgets all, in `jobs/test_deliveries`
+@pytest.mark.slow  # the default run has a broker that loses its data, in `jobs/test_deliveries`
 @pytest.mark.only_on("postgresql")
 def test_a_broker_that_is_started_again_delivers_what_comes_after(
     a_round: Round, data_dir: Path, tmp_path: Path
@@ -358,7 +357,7 @@ def test_a_broker_that_is_started_again_delivers_what_comes_after(
 
             def done() -> bool:
                 if worker.process.poll() == 1:
-                    worker.process.returncode = 0  # seen to once
+                    worker.process.returncode = 0  # already reaped
                     watched.enter_context(workers.started(command, tmp_path, REDIS_URL=url))
                 return Job.objects.get(pk=ranking.pk).state == Job.DONE
 

@@ -69,7 +69,7 @@ def stored(folder: Path, corpus: str, name: str, rows: np.ndarray, ids: list[str
 
 @pytest.fixture
 def regions(corpus: str, tmp_path: Path) -> str:
-    """One region of each image is its scene's, one to three others are noise."""
+    """Make regions: one of each image shows its scene, one to three others are noise."""
     rng, scenes = np.random.default_rng(2), vectors(IMAGES)
     rows, ids = [], []
     for index, name in enumerate(NAMES):
@@ -178,7 +178,7 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
     drawn: list[str] = []
 
     def look_twice() -> bool:
-        """What the page shows once two epochs are done, and later; the training goes on."""
+        """Check the page after two epochs, and later; the training continues."""
         row = Job.objects.get(pk=job.pk)
         if row.phase == "learning" and len(drawn) < 2 and len(learning_curve("mine").epochs) >= 2:
             drawn.append(ada.get(reverse("evaluation:systems")).content.decode())

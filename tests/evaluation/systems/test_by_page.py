@@ -1,4 +1,4 @@
-"""A system trained, ranked by and scored by page alone, of files that lie on the server."""
+"""A system trained, used for ranking and scored on pages only, with files on the server."""
 
 from __future__ import annotations
 

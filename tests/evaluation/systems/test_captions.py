@@ -1,4 +1,4 @@
-"""Captions that systems write: made, kept, scored and judged; of images, and of regions."""
+"""Captions written by systems: made, stored, scored and judged; of images, and of regions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def figures(name: Any) -> dict[str, float]:
 
 
 def named(text: str) -> set[str]:
-    """The things that a caption speaks of."""
+    """Return the things that a caption names."""
     return set(text.split()) & set(THINGS)
 
 
@@ -165,7 +165,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     report = json.loads(output_of("score_captions", "scenes", "regional", "--layer", gold, *MEASURES))[
         "report"
     ]
-    # Two of the five regions show a thing, of which people speak twice.
+    # Two of the five regions show a thing, each with two references.
     assert (report["regions"], report["without"], report["references"]) == (30, 45, 60)
     assert report["people_regions"] == 30 and {measure["measure"] for measure in report["people"]} == {
         "BLEU-1",
@@ -191,7 +191,7 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
     report = json.loads(
         output_of("score_captions", "scenes", "regional", "--campaign", described, *MEASURES)
     )["report"]
-    # Of three images all five parts were described as the system does; what was withdrawn says otherwise.
+    # All five parts of three images were described like the system's captions; withdrawn answers differ.
     assert (report["regions"], report["without"], report["references"]) == (15, 60, 15)
     assert {measure["measure"]: measure["value"] for measure in report["sets"][0]["measures"]}[
         "BLEU-1"
@@ -226,8 +226,8 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
 
 
 def describe_parts(corpus: str, written: CaptionSet) -> str:
-    """A campaign in which two people describe the parts of three images: one as the set does, and another,
-    whose answers are withdrawn, as something else."""
+    """Make a campaign in which two people describe the parts of three images like the set; a third differs,
+    and their answers are withdrawn."""
     plan = campaigns.CampaignPlan(
         name="described", corpus=corpus, tasks="regions", settings=TRUSTING, split="test", images=3
     )
@@ -251,7 +251,7 @@ def describe_parts(corpus: str, written: CaptionSet) -> str:
 
 
 def descriptions_of_boxes(corpus: Corpus) -> dict[tuple[Any, ...], set[str]]:
-    """What people say of the thing in each box of each image."""
+    """Return people's descriptions of the thing in each box of each image."""
     result: dict[tuple[Any, ...], set[str]] = {}
     for record in stream_records(corpus=corpus, layer=corpus.layers.get()):
         assert record.layer is not None
@@ -305,7 +305,7 @@ def test_a_set_that_was_half_written_is_written_again(captioner, monkeypatch):
         generate_captions(captions_request, OperationContext(listener=stop))
     assert not CaptionSet.objects.exists()
     row = System.objects.get(name=captioner)
-    CaptionSet.objects.create(name=captioner, corpus=row.corpus, made_by=row)  # what a killed one leaves
+    CaptionSet.objects.create(name=captioner, corpus=row.corpus, made_by=row)  # left by a killed process
     created = generate_captions(captions_request, OperationContext())
     assert (created.captions, created.unchanged) == (15, False)
     whole = generate_captions(replace(captions_request, name="whole"), OperationContext())

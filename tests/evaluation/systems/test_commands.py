@@ -1,4 +1,4 @@
-"""extract_features, train_system, rank and cross_validate as people call them."""
+"""extract_features, train_system, rank and cross_validate as called by users."""
 
 import json
 import re
@@ -93,7 +93,7 @@ def test_a_run_holds_what_the_system_scores(system, corpus):
     for _, items, scores in rankings_of(run):
         assert len(items) == 12
         assert (np.diff(scores) <= 0).all()
-        # Places, with which half places of ties are exact.
+        # Ranks, with which half ranks of ties are exact.
         assert scores.sum() == 12 * 13 / 2
 
 
@@ -193,7 +193,7 @@ def test_an_unknown_system_lists_those_there_are(system):
 def test_pictures_are_described_once_and_histograms_serve_as_features(
     db, data_dir, tmp_path, own_recipe, monkeypatch
 ):
-    # Few words are learned from few points in a tenth of the time, and pictures are described with them.
+    # Few words are trained from few points in a tenth of the time, and describe the pictures.
     quick = partial(vocabulary.CodebookSettings, longer_side=100, points=60, words=(6, 5, 4))
     monkeypatch.setattr(vocabulary, "CodebookSettings", quick)
     pictures = tmp_path / "pictures"
@@ -318,7 +318,7 @@ def test_a_background_text_is_asked_for_before_any_work(corpus, features, data_d
     assert not (data_dir / "kept").exists()
 
 
-@pytest.mark.slow  # by default the same recipe is trained without a background
+@pytest.mark.slow  # the default run trains the same recipe without a background
 def test_the_stand_in_for_the_bnc_is_named_beside_the_figures(corpus, features, tmp_path):
     text = tmp_path / "sentences.txt"
     text.write_text(

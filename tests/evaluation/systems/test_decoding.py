@@ -1,4 +1,4 @@
-"""Segments of captions as a layer: what they find of people's mentions, and what is refused."""
+"""Segments of captions as a layer: how many of people's mentions they find, and what is refused."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
     stats = output_of("dataset_stats", "scenes", "--layer", "decoded")
     assert "15" in stats
 
-    # One region for each caption, where neighbours count for everything.
+    # One region for each caption, if neighbours have all the weight.
     decode = ("decode_alignments", "aligned", "--split", "test", "--layer")
     output_of(*decode, "one", "--beta", 1e5)
     item = Layer.objects.get(name="one")
@@ -99,7 +99,7 @@ def test_segments_are_a_layer_that_finds_more_than_chance_and_the_largest_region
             output_of("decode_alignments", "aligned", "--split", "test", *options)
     assert set(Layer.objects.values_list("name", flat=True)) == {gold, "decoded", "one", "bare"}
 
-    # Boxes that people drew would tell the answer. Without a layer to compare with they may be decoded.
+    # Boxes drawn by people would reveal the answer. Without a layer for comparison they may be decoded.
     def drawn(corpus: str, name: str) -> FeatureSet:
         payload = feature_set(corpus, name)
         return replace(payload, origin={**payload.origin, "regions": "gold"})

@@ -1,4 +1,4 @@
-"""`--device`: refused before any work where it is not there, and no part of what is stored."""
+"""`--device`: refused before any work if it is missing, and never stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def commands(corpus, features, value):
-    """Both commands that compute on a device, as their arguments."""
+    """Return both commands that compute on a device, as their arguments."""
     sources = ("--features", features)
     return (
         ("train_system", "mine", "--recipe", value, "--corpus", corpus, *sources),
@@ -32,7 +32,7 @@ def commands(corpus, features, value):
 def test_a_device_that_is_not_there_is_refused_before_any_work(
     corpus, features, own_recipe, data_dir, monkeypatch, device, says
 ):
-    monkeypatch.setitem(sys.modules, "torch", None)  # what Python takes for a module that is not there
+    monkeypatch.setitem(sys.modules, "torch", None)  # makes Python treat the module as missing
     for command in commands(corpus, features, own_recipe):
         with pytest.raises(CommandError) as error:
             output_of(*command, "--device", device)

@@ -1,4 +1,4 @@
-"""Alignments of regions and dependency edges as systems: they need parses, and are told what lacks."""
+"""Alignments of regions and dependency edges as systems: they need parses, and report missing ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def recipe(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def whole(corpus: str, tmp_path: Path) -> str:
-    """Vectors of whole images."""
+    """Add vectors of whole images."""
     return stored(tmp_path, corpus, "cnn", vectors(IMAGES), NAMES, "image")
 
 
@@ -57,7 +57,7 @@ def test_it_learns_from_parses_and_ranks_by_them(corpus, whole, recipe, tmp_path
         scored = json.loads(output_of("score_run", f"edges-{direction}", "--qrels", "pool", "--json"))
         values = {measure["measure"]: measure["value"] for measure in scored["measures"]}
         assert values["R@5"] >= 0.7, direction  # by chance 5 of 12
-    # So are other settings.
+    # Other settings are refused too.
     with pytest.raises(CommandError, match="already exists with a different recipe or other images"):
         output_of(*ask, "--changes", "settings.epochs=2")
     changed = json.loads(

@@ -1,5 +1,5 @@
 """Vectors of images and captions in one space, as feature sets: they rank without training, here and in other
-corpora, as an upload of the same vectors does."""
+corpora, like an upload of the same vectors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ pytestmark = pytest.mark.django_db
 
 
 def caption_vectors(*, seed: int = 7) -> np.ndarray:
-    """Each caption near its image."""
+    """Return a vector near its image for each caption."""
     noise = np.random.default_rng(seed).standard_normal((IMAGES * 5, 8))
     return np.repeat(vectors(IMAGES), 5, axis=0) + 0.4 * noise
 
 
 def store_features(folder: Path, corpus: str, name: str, kind: str, ids: list[str], rows: np.ndarray) -> str:
-    """Those vectors as a set of the corpus."""
+    """Store the vectors as a set of the corpus."""
     np.savez(folder / f"{name}.npz", vectors=rows.astype(np.float32), ids=np.array(ids))
     file = folder / f"{name}.npz"
     return import_features(FeatureImport(corpus=corpus, name=name, path=file, kind=kind)).set.label  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def trained(name: str, *more: object, recipe: str = "Embeddings") -> dict[str, o
 
 
 def scores_by_hand(similarity: str, places: list[int]) -> np.ndarray:
-    """Of images with the third caption of each, shape (images, captions)."""
+    """Return scores of images with the third caption of each, shape (images, captions)."""
     x = vectors(IMAGES).astype(np.float32)[places].astype(np.float64)
     y = caption_vectors().astype(np.float32)[2::5][places].astype(np.float64)
     if similarity == "cosine":
@@ -69,7 +69,7 @@ def scores_by_hand(similarity: str, places: list[int]) -> np.ndarray:
 
 
 def ranked(system: str, folder: Path, *more: object) -> dict[str, dict[str, float]]:
-    """Query -> the score of each item, of both directions."""
+    """Return query -> the score of each item, in both directions."""
     output_of("rank", system, "--depth", "0", "--name", folder.name, *more)
     result: dict[str, dict[str, float]] = {}
     folder.mkdir()
@@ -163,7 +163,7 @@ def test_images_and_captions_of_another_corpus_are_ranked_by_its_sets_of_the_sam
     assert turned["n0.png"]["n0.png#2"] == pytest.approx(-new["n0.png"]["n0.png#2"])
     with pytest.raises(CommandError, match=r"give a feature set of the captions of corpus 'elsewhere' too"):
         output_of("rank", "clip", "--corpus", "elsewhere", "--features", "clip-images")
-    # What stands as runs is not told to be of other sets, nor of a newer version of the same.
+    # Existing runs are not attributed to other sets, nor to a newer version of the same ones.
     stored = ("rank", "clip", "--corpus", "elsewhere", "--name", "kept")
     output_of(*stored, *provided)
     assert "with features clip-images, text turned" in Run.objects.get(name="kept-annotation").source

@@ -1,4 +1,4 @@
-"""Of which images a localization set is: those of a split, a fold or a file, whether it has something of them
+"""The images of a localization set: those of a split, a fold or a file, whether the set has rows about them
 or not."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def fewer(scenes: str, tmp_path: Path) -> str:
-    """The regions of all images but the first."""
+    """Regions of all images except the first."""
     return some_regions(tmp_path, "fewer", lambda image, _: image != 0)
 
 
@@ -99,7 +99,7 @@ def test_images_of_a_file_of_names_without_proposals_are_missing(grounded, fewer
 
 @pytest.fixture
 def lacking(scenes: str, tmp_path: Path) -> str:
-    """The regions of all images but the first of the test."""
+    """Regions of all images except the first one of the test split."""
     return some_regions(tmp_path, "lacking", lambda image, _: image != 75)
 
 
@@ -162,7 +162,7 @@ def test_precision_among_own_images_says_where_it_is_of_the_kept_regions(
 
 
 def of_images(*numbers: int) -> str:
-    """Predictions for the first word of images, the same of each, as a file has them."""
+    """Return a file of predictions for the first word of images, the same for each."""
     lines = (
         {
             "image": f"{number}.png",
@@ -197,7 +197,7 @@ def test_what_a_file_lacks_of_the_images_that_it_is_of_is_missing(scenes: str, t
         scored("theirs", *worst[:2])
     report = scored("theirs", *worst)
     assert (report["images"], report["subset"], report["whole"]) == (15, "split test", True)
-    # Where nobody said of which images the same file is, it is of all.
+    # If no images are specified, the same file is about all images.
     output_of("import_localizations", "unsaid", file, "--corpus", "scenes")
     unsaid = scored("unsaid", *worst)
     assert (unsaid["images"], unsaid["subset"], unsaid["without_output"]) == (90, "", 87)

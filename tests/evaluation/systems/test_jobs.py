@@ -1,4 +1,4 @@
-"""The same work as jobs: phases and shares, cancelled and gone on with, refused in one line."""
+"""The same work as jobs: phases and shares, cancelled and resumed, refused in one line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What systems that localize phrases learn from, and how regions and phrases are described to them."""
+"""Training data of systems that localize phrases, and the features of their regions and phrases."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
         240 - lacking,
         lacking,
     )
-    # Images without any region: their mentions are of none either.
+    # Images without regions: their mentions have none either.
     some_regions(tmp_path, "half", lambda image, _: image % 2 == 0)
     wholes = ("--features", "whole", "--words", "words", "--changes", "text.vectors=mean")
     halves = ("train_system", "halves", "--recipe", "Weighted-distance", "--corpus", scenes, *wholes)
@@ -122,7 +122,7 @@ def test_mentions_without_a_region_are_counted_where_a_system_learns(scenes, tmp
 
 
 def described(corpus: str, name: str, **origin: Any) -> None:
-    """Have a set say that it was described so."""
+    """Set the origin of a feature set."""
     file = feature_set(corpus, name).folder / "manifest.json"
     manifest = json.loads(file.read_text())
     manifest["origin"] |= origin
@@ -155,7 +155,7 @@ def test_regions_that_are_described_otherwise_than_those_learned_from_are_refuse
             "the regions of feature set 'other:1' are described otherwise than those that system 'learned' "
             f"learned from, 'own:1' ({differs}); describe them alike"
         )
-    # What a network is shown of whole pictures is no other description.
+    # The crops of whole pictures do not matter for regions.
     crops = {**network["settings"], "crops": 10}
     described(scenes, "other", **{**network, "settings": crops, "sha256": "c" * 64}, limit=5)
     described(scenes, "own", **{**network, "settings": {**crops, "crops": 1}})

@@ -1,4 +1,4 @@
-"""Figures of localizations: of which images they are, what AP is of, and two sets beside each other."""
+"""Figures of localizations: their images, the basis of AP, and comparisons of two sets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.django_db
 
 
 def exported(system: str, folder: Path) -> tuple[list[str], list[str]]:
-    """The lines of a set's mentions, and those of its detections."""
+    """Return the lines of a set's mentions, and those of its detections."""
     output_of("download_localization_set", system, "--out", folder / "out.jsonl")
     lines = (folder / "out.jsonl").read_text().splitlines()
     detections = [line for line in lines if '"detections"' in line]
@@ -56,7 +56,7 @@ def test_average_precision_is_compared_as_of_the_same_images(grounded: str, tmp_
     mentions, _ = exported(grounded, tmp_path)
     imported("mentions", mentions, tmp_path)
     ours, theirs = scored(grounded, "--against", "mentions"), scored("mentions")
-    assert values(ours)["AP"] != values(theirs)["AP"]  # Of all images, and of the phrases' own.
+    assert values(ours)["AP"] != values(theirs)["AP"]  # Over all images, and over the phrases' own images.
     assert {difference["difference"] for difference in ours["differences"]} == {0}
     assert ours["everywhere"] and not ours["differences_everywhere"]
     assert ours["differences"][3]["second"] == values(theirs)["AP"]
@@ -80,7 +80,7 @@ def test_sets_are_compared_in_the_images_that_both_looked_at(grounded: str, tmp_
     assert {difference["difference"] for difference in result["differences"]} == {0} and not result[
         "differences_everywhere"
     ]
-    # Whichever is the first, and also where images are named that one of them never looked at.
+    # In either order, and if images are specified that one set does not cover.
     another = scored(grounded, "--split", "", "--against", "all", *alone)
     assert another["mentions"] == another["differences_mentions"] == 60
     assert {difference["difference"] for difference in another["differences"]} == {0}

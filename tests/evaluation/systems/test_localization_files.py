@@ -1,4 +1,5 @@
-"""Localizations in files: written and read again, refused by their line, sent by page and API."""
+"""Localizations in files: exported and imported again, refused with their line, uploaded on a page and by
+API."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def test_what_is_exported_is_read_again_and_scores_alike(grounded, tmp_path):
     worse = some["differences"][2]
     assert worse["measure"] == "R@100" and worse["difference"] == pytest.approx(-1 / 3) and worse["high"] < 0
     of_categories = some["differences"][4]
-    # Of a file without detections there is AP among each phrase's own images alone, which is easier: both.
+    # Without detections, AP uses each phrase's own images only, which is easier: for both.
     assert not some["differences_everywhere"] and theirs["differences_everywhere"]
     assert of_categories["first"] == values(some)["mAP"] and of_categories["second"] > values(ours)["mAP"]
     assert of_categories["difference"] == pytest.approx(of_categories["first"] - of_categories["second"])
@@ -164,7 +165,7 @@ def test_two_spellings_that_the_corpus_has_are_two_phrases(scenes, tmp_path):
         for detection in detections_of(LocalizationSet.objects.get())
     }
     assert regions == {"hor-se": 0.5, "horse": 0.25}
-    # Another spelling is that of the first mention.
+    # Another spelling is assigned to the first mention.
     file.write_text("\n".join(map(json.dumps, [*mentions, seen[0], seen[2]])))
     output_of("import_localizations", "third", file, "--corpus", "scenes")
     third = LocalizationSet.objects.get(name="third")

@@ -1,4 +1,4 @@
-"""Phrases found in pictures: learned, predicted, kept, written as files and read again, scored."""
+"""Phrases localized in pictures: trained, predicted, stored, exported and imported again, scored."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_phrases_are_localized_kept_and_better_than_by_chance(grounded):
     rows = list(localized_mentions(localization_set))
     assert all(len(row.regions) == len(BOXES) for row in rows)
     assert all((np.diff(row.regions[:, 4]) <= 0).all() for row in rows)
-    # A thing lies in one of four parts or is not told apart: five regions, of which one is right.
+    # A thing lies in one of four parts or cannot be distinguished: five regions, one of them correct.
     report = scored(grounded)
     assert (report["mentions"], report["predicted"], report["images"]) == (60, 60, 15)
     result = values(report)
@@ -155,7 +155,7 @@ def test_phrases_are_localized_looked_at_scored_and_removed_by_page(grounded, tm
     assert 0 < far.count("<mark>") <= invalid.count("<mark>"), (
         "the parts hardly overlap; the whole picture does"
     )
-    # An image in which the set has nothing is missed altogether, and looked at too.
+    # An image without rows in the set counts as all wrong, and as covered.
     of_one = list(
         localization_set.mentions.filter(image=localization_set.mentions.latest("position").image_id)
     )
@@ -243,7 +243,7 @@ def test_what_proposals_allow_is_of_all_of_them_however_few_are_kept(grounded, t
 
 @pytest.fixture
 def late(scenes: str, tmp_path: Path) -> str:
-    """Regions of the images, 105 of each."""
+    """Make regions of the images, 105 of each."""
     names = dict.fromkeys(feature_set(scenes, "parts").ids())
     boxes = np.tile(np.concatenate([[[1, 1, 2, 2]] * 100, BOXES]), (len(names), 1))
     np.savez(
@@ -257,8 +257,8 @@ def late(scenes: str, tmp_path: Path) -> str:
 
 
 def make_set(name: str, regions: str, limit: int, first_right: Mapping[int, int], **metadata: Any) -> None:
-    """A set of the boxed mentions of the test images. The first right region stands at the rank that
-    `first_right` has for the mention's number modulo 3, nowhere where it has none; `limit` are kept."""
+    """Make a set of the boxed mentions of the test images. The first correct region has the rank that
+    `first_right` contains for the mention's number modulo 3, or is missing; `limit` regions are stored."""
     corpus = Layer.objects.get().corpus
     mentions = boxed_mentions_of(corpus.name, layer_name(), subset_named(corpus.name, "test"))
 
@@ -351,7 +351,7 @@ def test_pages_and_api_say_what_is_left_out(late: str) -> None:
     for name, another in (("ten", "the set"), ("all", "ten")):
         text = ada.get(f"/evaluation/localizations/{name}/").content.decode()
         assert left.format(another) in words_of(text)
-        # The table of all, of categories, and of phrases.
+        # The tables of all mentions, of categories, and of phrases.
         assert text.count(">R@100<") == (0 if name == "ten" else 3), name
     (reported,) = by_api("ada", "localization-sets/ten")["scores"]
     assert reported["cut_at"] == reported["differences_cut_at"] == 10

@@ -1,4 +1,5 @@
-"""Images without regions: refused with their number, left out, or the worst, which no removal betters."""
+"""Images without regions: refused with their number, left out, or counted as the worst, so that removing
+images never improves a figure."""
 
 from __future__ import annotations
 
@@ -39,15 +40,15 @@ IMAGES = range(len(THINGS))
 
 @pytest.fixture
 def corpus(db: None, data_dir: Path) -> Corpus:
-    """Four images with two things each, which the captions name and people boxed."""
+    """Four images with two things each, which the captions name and which have boxes."""
     records = [scene_record(n, things, (1, 2), "test") for n, things in enumerate(THINGS)]
     import_records(name="four", records=records, format="jsonl", source="memory")
     return Corpus.objects.get(name="four")
 
 
 def hand_in(name: str, corpus: Corpus, seed: int, *, detects: bool, of: Collection[int]) -> None:
-    """A file of a system that predicts the same whatever it hands in: up to three regions of each mention
-    and, where it `detects`, of each phrase in each image. It hands in those `of` these images."""
+    """Import a file of a system whose predictions do not depend on `of`: up to three regions of each mention
+    and, if it `detects`, of each phrase in each image. The file covers the images `of`."""
     rng = np.random.default_rng(seed)
     images = list(names_of("four").image_name)
     there = {images[n] for n in of}
@@ -86,7 +87,7 @@ def scored(
 
 
 def figures(report: dict[str, Any]) -> dict[tuple[str, str], float]:
-    """Every figure of the report: of all, of each category and of each frequent phrase."""
+    """Return every figure of the report: in total, of each category and of each frequent phrase."""
     values = {("all", measure["measure"]): measure["value"] for measure in report["measures"]}
     for part, name in (("categories", "category"), ("frequent", "phrase")):
         values |= {

@@ -1,4 +1,4 @@
-"""What a model annotator's training runs begin from: a stored proposer, as it is or to go on from; another
+"""What a model annotator's training starts from: a stored proposer, used as it is or trained further; another
 one; none."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_stored_proposer_is_taken_as_it_is_before_enough_images_are_finished(w
     assert train_model_annotators() == 1
     report = call("train_model_annotator", world.campaign.name, "drawer")
     assert report["source"] == "proposer scenes" and report["images"] == 3
-    # What it says is what the stored one says.
+    # Its proposals are those of the stored one.
     proposer = stored_proposer("scenes")
     expected = dict(proposals_of(proposer, to_propose(world.campaign)))
     for row in ModelProposals.objects.select_related("image__image"):
@@ -84,7 +84,7 @@ def test_another_stored_proposer_holds_at_once(world: World) -> None:
     settings_now(world, system="other")
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
     assert call("train_model_annotator", world.campaign.name, "drawer")["source"] == "proposer other"
-    # From nothing it learns once there is enough to learn from.
+    # Without a stored proposer it is trained once there are enough images.
     settings_now(world, system="")
     assert model_annotators_to_train() == []
     world.work(enough=lambda: training_records.count_training_images(world.campaign) > 0)
@@ -109,7 +109,7 @@ def test_what_a_model_has_learned_is_not_given_up_for_what_it_began_with(world: 
     ).is_dir()
     again = call("train_model_annotator", world.campaign.name, "drawer", "--restart")
     assert again["source"] == "proposer scenes"
-    # It has learned nothing here since: the stored one is taken as it is now.
+    # It has not been trained here since: the current stored one is used.
     assert call("train_model_annotator", world.campaign.name, "drawer")["source"] == "proposer scenes"
 
 
@@ -137,11 +137,11 @@ def test_a_proposer_that_is_taken_as_it_is_learned_from_no_image(world: World) -
     assert call("train_model_annotator", world.campaign.name, "drawer")["learned"] == 0
     model_annotator.refresh_from_db()
     assert model_annotator.learned == 0 and model_annotators_to_train() == []
-    # So it learns at once where fewer images are enough.
+    # So it is trained at once if fewer images are enough.
     settings_now(world, from_images=2)
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
     assert call("train_model_annotator", world.campaign.name, "drawer")["learned"] >= 2
-    # With no further training runs it stays what is stored.
+    # Without further training it stays the stored one.
     ModelAnnotator.objects.update(learned=0)
     settings_now(world, retrain_every=0)
     assert model_annotators_to_train() == []
@@ -170,17 +170,17 @@ def test_a_model_begins_again_where_its_stored_proposer_was_replaced(
     monkeypatch.setattr(BoxProposer, "fit", noted)
     call("train_model_annotator", world.campaign.name, "drawer")
     assert begun[0].chance_ == stored_proposer("scenes").chance_ and model_annotators_to_train() == []
-    # One that is gone changes nothing for a model annotator that has learned from it.
+    # Deleting it changes nothing for a model annotator trained from it.
     shutil.rmtree(proposer_folder("scenes"))
     assert model_annotators_to_train() == []
     model_annotator.refresh_from_db()
     last = BoxProposer.load(version_folder(model_annotator, model_annotator.version))
     call("train_model_annotator", world.campaign.name, "drawer")
     assert begun[1].chance_ == last.chance_
-    # Another one under that name is another one, then too.
+    # Another proposer with that name is a different one, then too.
     call(*again[:-1], "--seed", "4")
     assert model_annotators_to_train() == [(world.campaign, "drawer")]
-    # What was learned before last is kept as well, for a backup that is under way; nothing older is.
+    # The version before the last is kept too, for a backup in progress; no older one is.
     assert sorted(int(entry.name) for entry in version_folder(model_annotator, 1).parent.iterdir()) == [3, 4]
 
 

@@ -1,5 +1,5 @@
-"""A model annotator's boxes come from a file: read, cut to the picture, refused; and replaced by a training
-run."""
+"""A model annotator's boxes from a file: imported, clipped to the picture, refused; and replaced by a
+training."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_proposals_come_from_a_file(world: World, tmp_path: Path) -> None:
         True,
         None,
     )
-    # However many images are finished, it is not trained by the clock: that would replace these boxes.
+    # It is never trained on schedule, however many images are finished: that would replace these boxes.
     assert len(model_annotators_to_train()) == 0
     OpenImage.objects.filter(campaign=world.campaign).update(complete=True)
     proposer_folder("scenes").mkdir(parents=True)

@@ -1,5 +1,5 @@
-"""A method from one file of a site: it trains as a job, ranks, is stored, listed and has pages; no other file
-knows it. What it does not say of itself, `manage.py check` names."""
+"""A method from a site's own file: it trains as a job, ranks, is stored, listed and has pages, without
+changes in other files. `manage.py check` names missing declarations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ NAME = "random-projections"
 
 @pytest.fixture
 def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The method is there, as in a server whose METHOD_PACKAGES names its package; afterwards it is not."""
+    """Make the method available, as in a server whose METHOD_PACKAGES names its package; undo this
+    afterwards."""
     monkeypatch.delitem(sys.modules, f"{HERE}.random_projections.method", raising=False)
     load_methods(HERE)
     assert NAME in METHODS

@@ -1,4 +1,4 @@
-"""What a system has seen of the images that a figure is over, in commands, pages and the API."""
+"""Which images of a figure a system was trained on, in commands, pages and the API."""
 
 import json
 import re
@@ -91,7 +91,7 @@ def test_pages_say_all_of_it_in_the_language_of_their_reader():
             assert seen_in_words(text) == text.replace("the images of 'x'", "'x'").replace(
                 "are described as those of 'y'", "describes as 'y' does"
             )
-            # What no pattern knows would stay English on a German page.
+            # A text without a pattern would stay English on a German page.
             for pattern in SEEN:
                 text = re.sub(pattern, "", text)
             assert not re.search("[a-z]", text)
@@ -117,7 +117,7 @@ def imported(corpus: str, features: Path, *more: str, name: str = "vectors") -> 
 
 
 def other_vectors(features: Path) -> Path:
-    """As those of another network: as many numbers, which mean nothing to a system of these."""
+    """Write vectors as of another network: of the same size, but meaningless to a system of these."""
     file = features.with_name("other.npy")
     np.save(file, np.random.default_rng(1).standard_normal(np.load(file.with_name(features.name)).shape))
     return file
@@ -202,7 +202,7 @@ def test_images_are_the_same_in_other_corpora_and_when_theirs_is_gone(system, fe
     assert "Not known whether the images of 'vectors:1' are described as those of 'vectors:1'" not in output
     result = seen("copied-search", freeze("test", "copy"))
     assert (result["answer"], result["by_name"]) == ("12 of 12", 2)
-    # The row is made of what its folder has.
+    # The row is made from its folder.
     SeenImages.objects.all().delete()
     assert seen("copied-search", "test")["answer"] == NOT_KNOWN
 
@@ -328,7 +328,7 @@ def test_localizations_from_outside_may_declare_what_their_system_was_trained_on
         assert result["answer"] == answer, name
         assert bool(result["declared"]) == (name != "silent")
     assert System.objects.get(name="called").created_by is not None
-    # The same file again says more, and no less.
+    # The same file again declares more, not less.
     by_command("silent", "--trained-on", "nothing")
     by_command("silent")
     assert seen_of("silent")["answer"] == NONE_SEEN

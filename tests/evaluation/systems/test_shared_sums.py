@@ -1,4 +1,4 @@
-"""Celery workers that help with covariances: they may come, die or never hear of it."""
+"""Celery workers that help with covariances: they may start, die or never be reached."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ def bits(paired_sums: PairedSums) -> dict[str, bytes]:
 
 
 def alone(folder: Path, described: RowMap | None = None) -> dict[str, bytes]:
-    """What one process makes of the same spans."""
+    """Return one process's result for the same spans."""
     return bits(write_pairs(folder, *pairs(), rows=ROWS, described=described).total())
 
 
 @contextlib.contextmanager
 def helper(folder: Path, url: str) -> Iterator[Worker]:
-    """A worker on the broker at `url`, with `folder`/data as its DATA_DIR."""
+    """Run a worker on the broker at `url`, with `folder`/data as its DATA_DIR."""
     limits = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with started(CELERY, folder, REDIS_URL=url, **limits) as worker:
         yield worker
 
 
 def is_held(folder: Path) -> bool:
-    """Whether somebody has claimed a span."""
+    """Return whether a span is claimed."""
     for claim in folder.glob("claim-*"):
         with claim.open("w") as file:
             try:
@@ -81,7 +81,7 @@ def _all_but_held(shared: SharedPairs) -> bool:
 
 @contextlib.contextmanager
 def held(shared: SharedPairs, *numbers: int) -> Iterator[None]:
-    """These spans are somebody else's."""
+    """Claim these spans for another process."""
     with ExitStack() as stack:
         for number in numbers:
             file = stack.enter_context((shared.folder / f"claim-{number:04}").open("w"))
@@ -111,11 +111,11 @@ def test_workers_take_spans_and_the_sums_are_the_same_to_the_bit(
     assert [total.count for total in totals] == [PAIRS, PAIRS]
 
 
-@pytest.mark.slow  # by default workers share spans, and killed jobs go on in `jobs/test_deliveries`
+@pytest.mark.slow  # the default run shares spans, and resumes killed jobs in `jobs/test_deliveries`
 @pytest.mark.django_db(transaction=True)
 def test_a_span_of_a_killed_worker_is_taken_over_although_redis_forgot_all(data_dir: Path, tmp_path: Path):
     rng = np.random.default_rng(4)
-    # Large enough to be killed in the midst of.
+    # Large enough to be killed midway.
     rows = rng.normal(size=(2, 2_500, 1_500)).astype(np.float32)
     data = rows[0], np.concatenate(rows), np.arange(5_000) % 2_500
     shared = write_pairs(data_dir / "pairs", *data, rows=4_000)

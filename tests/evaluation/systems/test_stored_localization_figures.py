@@ -1,4 +1,4 @@
-"""Figures of localizations whose set, regions or other set is removed or replaced; half written sets."""
+"""Figures of localizations whose set, regions or other set is deleted or replaced; incomplete sets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 
 def imported(name: str, file: Path, box: Iterable[int], *, start: int = 0) -> None:
-    """A set of one box for the first phrase of ten images."""
+    """Import a set of one box for the first phrase of ten images."""
     captions, images = captions_as_counted("scenes"), names_of("scenes").image
     mentions = (
         {

@@ -1,4 +1,4 @@
-"""Model annotators are trained: from finished images, from a stored proposer, by command, job and
+"""Training of model annotators: from finished images, from a stored proposer, by command, job and
 schedule."""
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ def test_a_model_goes_on_from_what_it_learned_last(world: World, monkeypatch: py
     call("train_model_annotator", world.campaign.name, "drawer")
     call("train_model_annotator", world.campaign.name, "drawer", "--restart")
     assert [on for on, _ in provided] == [False, True, False]
-    # Those whose boxes were judged last come last: of them the part is that is held out.
+    # The images whose boxes were judged last come last: the held-out part is taken from them.
     assert (
         provided[1][1] == list(training_records.first_verdicts(world.campaign)) and len(provided[1][1]) == 3
     )
     assert provided[1][1][0] == last.image.key
-    # Where the campaign names a stored proposer now, it learns from that on, once.
+    # If the campaign now names a stored proposer, it is trained from that one, once.
     monkeypatch.setattr(BoxProposer, "fit", fit)
     call("train_proposer", "scenes", "--corpus", world.corpus.name, "--layer", "import")
     settings_now(world, system="scenes")
@@ -117,7 +117,7 @@ def test_a_model_goes_on_from_what_it_learned_last(world: World, monkeypatch: py
     assert report["source"] == "3 finished images, from proposer scenes on"
     shutil.rmtree(proposer_folder("scenes"))
     assert call("train_model_annotator", world.campaign.name, "drawer")["version"] == 5
-    # What it learned last cannot be read: it begins again.
+    # Its last state cannot be read: it starts again.
     (version_folder(model_annotator, 5) / "arrays.safetensors").write_bytes(b"")
     with pytest.raises(CommandError, match="no proposer 'scenes' is stored"):
         call("train_model_annotator", world.campaign.name, "drawer")
@@ -130,7 +130,7 @@ def test_images_that_come_after_a_training_run_get_boxes_as_the_model_learned_la
     late = world.images()[2]
     image, mentions = late.image, tuple(mention_from(mention) for mention in late.mentions)
     late.delete()
-    # At share 0 a training run stores no boxes. Raising the share has it propose, by what it learned then.
+    # At share 0 a training stores no boxes. A higher share makes it propose, with its state from then.
     assert call("train_model_annotator", world.campaign.name, "drawer")["images"] == 0
     assert train_model_annotators() == 0
     shutil.rmtree(proposer_folder("scenes"))
@@ -148,7 +148,7 @@ def test_images_that_come_after_a_training_run_get_boxes_as_the_model_learned_la
     with CaptureQueriesContext(connection) as seen:
         assert train_model_annotators() == 0
     assert len(seen) <= 12
-    # An image that is opened now is not passed over, and one whose picture cannot be read is tried once.
+    # An image that is opened now is included, and one whose picture cannot be read is tried once.
     protocol = settings_of(world.campaign.settings).protocol
     image_rows.open_images(campaign=world.campaign, images=[(image, mentions)], settings=protocol)
     assert model_annotators_to_propose() == [(world.campaign, "drawer")]
@@ -197,7 +197,7 @@ def test_what_is_trained_is_what_was_accepted(world: World) -> None:
         assert len(picture.phrases) == len(depicted)
         for phrase in picture.phrases:
             assert (phrase.boxes >= 0).all() and (phrase.boxes <= 1).all()
-    # Pixel boxes survive the way to shares and back.
+    # Conversion of pixel boxes to shares and back is exact.
     from evaluation.services.model_annotators.examples import _pixels, _shares
 
     for box in Box.objects.filter(layer__name=world.campaign.name).select_related("image"):
@@ -206,7 +206,7 @@ def test_what_is_trained_is_what_was_accepted(world: World) -> None:
         assert _pixels(_shares(pure, record), record) == pure
 
 
-@pytest.mark.slow  # by default what is learned from them is looked at
+@pytest.mark.slow  # the default run checks the trained state
 def test_pictures_that_are_learned_from_are_the_same_on_disk(world: World, tmp_path: Path) -> None:
     world.work()
     pictures = list(training_pictures(model_annotators.finished_records(world.campaign), 64))
@@ -244,7 +244,7 @@ def test_a_training_run_that_fails_leaves_the_model_as_it_was(
     monkeypatch.setattr("evaluation.services.model_annotators.training.proposals_of", failing)
     with pytest.raises(ValueError, match="the disk is full"):
         train_model_annotator(campaign=world.campaign.name, model_annotator="drawer")
-    # What it has proposed so far is not used, and goes; and it learns again.
+    # Its earlier proposals are not used, and are deleted; and it is trained again.
     assert noted == [(0, 0)] and not ModelProposals.objects.filter(model_annotator=model_annotator).exists()
     model_annotator.refresh_from_db()
     assert (model_annotator.version, model_annotator.learned) == (0, None)
@@ -252,7 +252,7 @@ def test_a_training_run_that_fails_leaves_the_model_as_it_was(
     assert world.work(["coref_link", "box_requirement", "chain_verification"]) > 0
     assert not Judgment.objects.filter(worker=model_annotator.worker).exists()
     monkeypatch.undo()
-    model_annotators.store_proposals(model_annotator, proposed, version=1)  # As where it was killed.
+    model_annotators.store_proposals(model_annotator, proposed, version=1)  # As if it was killed.
     assert model_answers.answer_waiting_images(world.campaign, submission.submit) == 0
     model_annotators.record_training(model_annotator, images=0, source="now")
     assert model_answers.answer_waiting_images(world.campaign, submission.submit) > 0
@@ -282,7 +282,7 @@ def test_a_training_run_proposes_for_some_images_and_the_others_follow(
     assert any(phase == "learning from finished images" for phase, _, _ in seen)
     assert seen[-2:] == [("proposing", 0, 2), ("proposing", 1, 2)]
     assert model_annotators_to_propose() == [(world.campaign, "drawer")]
-    # Asked for, cancelled, and after the next training run asked for again.
+    # Requested, cancelled, and requested again after the next training.
     Job.objects.all().delete()
     for _ in (1, 2):
         assert train_model_annotators() == 1

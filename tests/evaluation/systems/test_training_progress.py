@@ -1,4 +1,4 @@
-"""The share of a training: a phase that is left out leaves its time to the others."""
+"""The progress of a training: the time of a skipped phase is given to the others."""
 
 from typing import Any
 

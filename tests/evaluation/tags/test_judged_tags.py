@@ -1,4 +1,4 @@
-"""Tags of two systems: mixed, judged by a simulated crowd, scored and reported."""
+"""Tags of two systems: pooled, judged by a simulated crowd, scored and reported."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from evaluation.services.tagging.judging import NAMED_BY
 from tests.evaluation.database.conftest import output_of
 
 THINGS = ("dog", "boat", "guitar", "horse", "kite", "umbrella", "piano", "bicycle", "sheep", "violin")
-#: Of the pictures: those that are judged, and others.
+#: Numbers of judged pictures, and of others.
 JUDGED, OTHERS = 6, 20
 
 
 def shown_tags(number: int) -> tuple[str, ...]:
-    """The three things in picture `number`: things that meet lie side by side in THINGS."""
+    """Return the three things in picture `number`: things that occur together are adjacent in THINGS."""
     return tuple(THINGS[(number + k) % len(THINGS)] for k in range(3))
 
 
@@ -58,7 +58,7 @@ def write(path: Path, tags: dict[int, list[str]]) -> Path:
 
 @pytest.fixture
 def lists(tmp_path: Path) -> dict[str, Path]:
-    """A system that names what is there first, and one that does so last."""
+    """A system whose correct tags come first, and one whose correct tags come last."""
     good = {n: [*shown_tags(n), THINGS[(n + 3) % 10]] for n in range(JUDGED)}
     poor = {n: [*(THINGS[(n + 4 + k) % 10] for k in range(4)), *shown_tags(n)[:2]] for n in range(JUDGED)}
     return {"good": write(tmp_path / "good.jsonl", good), "poor": write(tmp_path / "poor.jsonl", poor)}
@@ -149,7 +149,7 @@ def test_a_batch_of_two_systems_goes_from_simulated_judges_to_a_report(
             output_of("score_run", run, "--qrels", "scale", "--measures", "S@1,P@5", "--json")
         )
         figures[run] = {trust_state["measure"]: trust_state["value"] for trust_state in report["measures"]}
-    # good: three of its four tags fit, P@5 counts five places; poor: its fifth tag is the first that fits.
+    # good: three of its four tags fit, P@5 counts five positions; poor: its fifth tag is the first that fits.
     assert figures["tagged-good"] == {"S@1": 1.0, "P@5": pytest.approx(3 / 5)}
     assert figures["tagged-poor"] == {"S@1": 0.0, "P@5": pytest.approx(1 / 5)}
     output_of(

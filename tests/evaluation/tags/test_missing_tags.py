@@ -1,4 +1,5 @@
-"""Images without tags: refused with their number, left out, or the worst, which no removal betters."""
+"""Images without tags: refused with their number, left out, or counted as the worst, so that removing images
+never improves a figure."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ CAPTIONS = (
     "A man, a boat and a ball.",
 )
 IMAGES = range(len(CAPTIONS))
-#: The nouns, and tags that are true of no image.
+#: The nouns, and tags that fit no image.
 NOUNS = ("ball", "boat", "cat", "dog", "horse", "man", "tree")
 WORDS = (*NOUNS, *(f"wrong{n}" for n in range(12)))
 
@@ -56,8 +57,8 @@ def corpus(db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPa
 def scored(
     corpus: Corpus, seed: int, *, listed: bool, of: Collection[int], missing: Missing
 ) -> dict[str, Any]:
-    """The figures of a system that tags all images alike whatever it hands in: scores of all nouns, or lists
-    of up to six words. It hands in those `of` these images."""
+    """Return the figures of a system with the same tags for all images: scores of all nouns, or lists of up
+    to six words, for the images `of`."""
     rng = np.random.default_rng(seed)
     rows: list[tuple[int, list[list[Any]], bytes]] = []
     for pk in corpus.images.order_by("position").values_list("pk", flat=True):

@@ -1,4 +1,5 @@
-"""The command rank_tags, and the tags of real captions against a slow reading of the equations."""
+"""The command rank_tags, and the tags of real captions compared with a direct implementation of the
+equations."""
 
 from __future__ import annotations
 
@@ -162,7 +163,7 @@ def test_mentions_of_a_layer_are_the_noun_phrases(db: None, tmp_path: Path) -> N
 
 
 def many_images() -> list[list[CaptionToRead]]:
-    """A thousand images, each with its own number of dogs and cats."""
+    """Return a thousand images, each with its own number of dogs and cats."""
     texts = ("A dog .", "A cat sees a dog .")
     return [[CaptionToRead(tokenise(texts[n % 2]))] * (1 + n % 3) for n in range(1000)]
 

@@ -1,4 +1,4 @@
-"""Tags ranked from captions and kept for their corpus: by the command, by the page, by a job."""
+"""Tags ranked from captions and stored for their corpus: by command, page and job."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_command_keeps_what_it_would_write(pets: str) -> None:
 
 
 def test_a_page_asks_for_them(tmp_path: Path, settings: Any, pets: str) -> None:
-    settings.DATA_DIR = tmp_path  # parses are files there
+    settings.DATA_DIR = tmp_path  # it contains the parses
     ada = world.signed_in("ada", "researcher")
     press(ada, "/evaluation/features/", "Rank tags", corpus="pets", unit="compounds")
     job = Job.objects.latest("pk")

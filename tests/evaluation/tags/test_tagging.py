@@ -1,4 +1,4 @@
-"""Tags that trained systems find: by command, scored by hand, stored whole, and what is refused."""
+"""Tags found by trained systems: by command, scored by hand, stored completely, and what is refused."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ from tests.web import world
 from tests.web.staff import press
 
 pytestmark = pytest.mark.django_db
-#: MiAP of those who learn what is in a picture. SJE learns an order of tags, and these captions have none.
+#: Minimum MiAP of taggers that learn the content of a picture. SJE learns an order of tags, which these
+#: captions lack.
 LEAST = {"Tag-neighbours": 0.7, "Tag-SVM": 0.7}
-#: Only of the images that a set has.
+#: Only the images of a set.
 ALONE = ("--missing", "leave-out")
 FEW = ("--changes", "settings.rates=[0.03]", "settings.epochs=3")
 
@@ -91,7 +92,7 @@ def test_a_trained_system_tags_images_and_is_scored_against_peoples_captions(
     train("map", "ListSJE", "--changes", "settings.epochs=20")
     report = tagged("map", "--top", 3)
     output_of("download_tag_set", "map", "--out", tmp_path / "tags.jsonl")
-    # The word "dog" has no vector, so it is no tag that the system knows.
+    # The word "dog" has no vector, so the system does not know this tag.
     assert (report["images"], report["vocabulary"], report["unseen"]) == (15, len(THINGS) - 1, 0)
     lines = [json.loads(line) for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
     assert [line["image"] for line in lines] == [f"{n}.png" for n in range(75, 90)]
@@ -133,7 +134,7 @@ def test_intervals_of_hits_are_wilsons_and_those_of_few_images_say_so() -> None:
 
 
 def texts(start: int) -> list[str]:
-    """The captions of images from one on."""
+    """Return the captions of images from `start` on."""
     rows = Image.objects.filter(position__gte=start, captions__isnull=False)
     return list(rows.values_list("captions__text", flat=True))
 
@@ -164,7 +165,7 @@ def test_scores_are_those_computed_by_hand(scenes: str) -> None:
     assert of["p@1", 5] == 0 and of["p@5", 5] == pytest.approx((1 / 2 + 1) / 2)
     # Ranked by image: man, boat, dog is (1 + 2/3) / 2; dog, boat, man is 1.
     assert of["MiAP", None] == pytest.approx(((1 + 2 / 3) / 2 + 1) / 2)
-    # By tag: dog is of both images; man of the first, which is first; boat of the second, which is second.
+    # By tag: dog fits both images; man the first, which is first; boat the second, which is second.
     assert of["MAP", None] == pytest.approx((1 + 1 + 1 / 2) / 3)
     assert of["P@1", None] == 1 and of["P@5", None] == pytest.approx(2 / 5)
     chance = next(
@@ -314,11 +315,9 @@ def test_users_tags_of_a_collection_are_scored_as_lists(scenes: str, tmp_path: P
     result = scored("users", "--split", "test")
     of = {(measure["measure"], measure["distractors"]): measure["value"] for measure in result["measures"]}
     assert result["source"].startswith("collection flickr, ") and result["images"] == 15
-    # Each list begins with the maker of the camera, which is true of no image; no user speaks of the cat.
+    # Each list begins with the maker of the camera, which fits no image; no user names the cat.
     assert of["p@5", 0] == 1 and 0 < of["MiAP", None] < 0.65 and of["P@1", None] == 0
-    output_of(
-        "import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes"
-    )  # which changes nothing
+    output_of("import_user_tags", "users", "--collection", "flickr", "--corpus", "scenes")  # no effect
     file.write_text("id,tags\n75.png,dog\n")
     output_of("import_weak_collection", "other", file)
     with pytest.raises(CommandError, match="tag set 'users' already exists"):
@@ -397,12 +396,12 @@ def test_figures_of_lists_are_those_of_a_table_of_all_tags(scenes: str) -> None:
 
 
 def of_image(image: Image) -> list[str]:
-    """The captions of an image."""
+    """Return the captions of an image."""
     return list(image.captions.values_list("text", flat=True))
 
 
 def texts_of(number: int) -> list[str]:
-    """The things that an image's first caption names."""
+    """Return the things that an image's first caption names."""
     text = Image.objects.get(position=number).captions.order_by("number")[0].text
     return [word for word in text.lower().split() if word in THINGS]
 

@@ -1,4 +1,4 @@
-"""Who may open which page of evaluation, and who may do what there: every route, every kind of visitor."""
+"""Who may open which page of evaluation, and send its forms: every route, every kind of visitor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.web.test_access import VISITORS, visitor
 pytestmark = pytest.mark.django_db
 
 RUNNERS = {"researcher", "admin"}
-#: Route -> what its address needs. A 404 counts as open: the role is asked first.
+#: Route -> the arguments of its address. A 404 counts as allowed: the role is checked first.
 PAGES: dict[str, list[str | int]] = {
     "systems": [],
     "system": ["nothing"],
@@ -38,7 +38,7 @@ PAGES: dict[str, list[str | int]] = {
     "report_file": ["nothing", "report.html"],
     "tags": ["nothing"],
 }
-#: Pages that also take a POST.
+#: Pages that also accept a POST.
 BOTH = (
     *("train", "bring", "freeze_qrels", "import_qrels", "new_batch"),
     "new_report",

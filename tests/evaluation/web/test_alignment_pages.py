@@ -1,4 +1,4 @@
-"""From pictures and captions to aligned segments by page: features, training and layer, each as a job."""
+"""From pictures and captions to aligned segments on pages: features, training and layer, each as a job."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ batch = 20
 
 @pytest.fixture
 def halves(tmp_path: Path, settings) -> str:
-    """Pictures with two halves of different colours, and captions that say which."""
+    """Pictures with two halves of different colours, and captions that name them."""
     settings.DATA_DIR = tmp_path / "data"
     rng, records = np.random.default_rng(0), []
     for number in range(40):

@@ -1,4 +1,4 @@
-"""What figures are of, as pages say it."""
+"""The basis of figures, as shown on pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of batches: chosen by an address, priced before anybody is asked, launched, watched, frozen."""
+"""The pages of batches: selected by address, with their cost before launch, launched, monitored, frozen."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_builder_offers_the_runs_of_a_corpus_and_finds_them_by_name(ada: Clien
     assert "Choose runs" in look(ada, BUILD)
     page = look(ada, f"{BUILD}?corpus=quay")
     assert all(name in page for name in pooled_runs) and "Size and cost" not in page
-    # What is ticked stays, whatever is looked for.
+    # Ticked runs remain, whatever the filter is.
     result = look(ada, f"{BUILD}?{urlencode([*chosen(['blunt-search']), ('find', 'sharp'), ('look', '1')])}")
     assert "sharp-search" in result and "blunt-search" in result and "blunt-annotation" not in result
     assert "Size and cost" not in result
@@ -80,7 +80,7 @@ def test_an_address_tells_what_its_batch_comes_to_and_writes_nothing(ada: Client
     assert "or use smaller pages" in page
     assert "Only one direction" not in page and not Batch.objects.exists()
     text = ada.get(f"{BUILD}?{urlencode(chosen(pooled_runs))}").content.decode()
-    # What the TOML says, and what nobody said.
+    # Settings from the TOML, and defaults.
     assert 'name="campaign_settings.pay.per_item.relevance" value="0.2"' in text
     assert 'name="campaign_settings.trust.window" value="20"' in text
     whole = look(ada, f"{BUILD}?{urlencode(chosen(pooled_runs[:1], threshold='0', known_from=''))}")
@@ -166,7 +166,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     late = look(ada, f"{BATCHES}first/?fresh=1")
     assert "All pairs are judged and can be frozen" in late and "no: answers withdrawn" in late
     assert "not count" not in look(ada, BATCHES)
-    # One whose control items were right can be discarded too.
+    # A worker with correct control items can be discarded too.
     assert late.count("no: answers withdrawn") == 2
     sharp = (
         Judgment.objects.filter(worker__pseudonym__contains="perfect", withdrawn=False).earliest("pk").worker
@@ -183,7 +183,7 @@ def test_a_batch_is_launched_as_a_job_watched_and_frozen(ada: Client, pooled_run
     frozen = look(ada, f"{BATCHES}first/?fresh=1")
     assert "Frozen as pooled, version 1" in frozen and QrelsSnapshot.objects.get().rule == "majority"
     assert "pooled:1" in look(ada, BATCHES)
-    # What it leads to takes what it is handed: the qrels and the runs are chosen there.
+    # The linked page receives its arguments: the qrels and the runs are selected there.
     page = ada.get(f"{BATCHES}first/").content.decode()
     for route in ("compare", "new-report"):
         (address,) = re.findall(rf'href="(/evaluation/{route}/\?[^"]+)"', page)

@@ -1,4 +1,4 @@
-"""Parses and word vectors by page: each a job, each refusal one line with the remedy."""
+"""Parses and word vectors on pages: each a job, each refusal one line with the remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def small(db: None) -> str:
 
 
 def parsed(data_dir: Path, file: str, *captions: str) -> None:
-    """A file of the server with parses of these captions, in which every word hangs on the one before it."""
+    """Write a file on the server with parses of these captions, in which every word depends on the previous
+    one."""
     lines = []
     for name in captions:
         picture, number = name.split(".jpg#")
@@ -42,7 +43,7 @@ def parsed(data_dir: Path, file: str, *captions: str) -> None:
 
 
 def done() -> Job:
-    """The newest job, once it was run."""
+    """Run the newest job, and return it."""
     jobs.run_queued_job(Job.objects.latest("pk").pk)
     return Job.objects.latest("pk")
 

@@ -1,4 +1,4 @@
-"""Qrels by page: frozen by a job, imported, exported, compared by, removed; and judgments imported."""
+"""Qrels on pages: frozen by a job, imported, exported, compared with, deleted; and judgments imported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.evaluation.web import little
 from tests.factories import a_corpus, some_images
 from tests.web.staff import messages_on, press, words
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,7 @@ def uploaded(content: bytes | str, name: str = "file.txt") -> SimpleUploadedFile
 
 
 def done(page) -> QrelsSnapshot:
-    """The qrels of the job that a page began; nothing was wrong with either."""
+    """Return the qrels of the job that a page started; check that both succeeded."""
     assert messages_on(page) == ["Freezing the qrels. They will appear here."]
     job = Job.objects.latest("pk")
     assert jobs.run_queued_job(job.pk) == Job.DONE, Job.objects.get(pk=job.pk).error
@@ -56,7 +56,7 @@ def done(page) -> QrelsSnapshot:
 
 
 def error_text(page) -> str:
-    """The one line on a page that took nothing: above its forms, or beside a field."""
+    """Return the one error line of a refused form: above the forms, or beside a field."""
     assert page.status_code in (400, 409)
     (line,) = re.findall(r'<(?:p|span) class="wrong[^>]*>(.*?)</', page.content.decode(), re.DOTALL)
     assert "\n" not in line
@@ -137,7 +137,7 @@ def test_judgments_are_frozen_as_the_command_does(ada, tmp_path):
         subset=subset_named("small", "test"),
     )
     assert (created.digest, created.rule, created.subset) == (command.digest, "half", "split test")
-    # What the form sends of a box that is not ticked.
+    # As sent by the form for a box that is not ticked.
     page = ada.get(FREEZE + "?corpus=small&judgments=flickr8k-crowd").content.decode()
     assert '<input type="hidden" name="originals" value="false">' in page
     bare = done(ada.post(FREEZE, {**JUDGMENTS, "name": "bare", "originals": "false"}, follow=True))
@@ -219,7 +219,7 @@ def test_what_was_given_stays_on_the_form(ada, tmp_path):
     )
 
 
-# Importing and exporting
+# Import and export
 
 QRELS = {"act": "import_qrels", "name": "theirs", "corpus": "small", "format": "trec"}
 SITS = {"act": "import_judgments", "name": "sits", "corpus": "small", "format": "table", "scale": "0-5"}

@@ -1,4 +1,4 @@
-"""Pages of reports: asked for by a form, built by a job, read as built, taken away whole."""
+"""Pages of reports: requested with a form, built by a job, shown as built, downloaded."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ARCHIVE = "/operations/download_report/file?report=spring"
 
 @pytest.fixture
 def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Two systems' runs, and qrels of originals; figures are drawn elsewhere."""
+    """Two systems' runs, and qrels of originals; figures are not drawn."""
     monkeypatch.setattr(building, "as_svg", lambda plot: PLOT)
     monkeypatch.setattr(building, "as_pdf", lambda plot: b"%PDF-")
     records = [

@@ -1,4 +1,4 @@
-"""Runs by page: found, scored, compared, downloaded, and looked into query by query."""
+"""Runs on pages: searched, scored, compared, downloaded, and viewed by query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.evaluation.database.conftest import matrix_file
 from tests.evaluation.web import little
 from tests.web.staff import words
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,7 @@ def small(db, tmp_path) -> None:
 
 
 def key(name: str) -> int:
-    """The id of an image's or a caption's row."""
+    """Return the id of an image's or a caption's row."""
     names = names_of("small")
     return names.image.get(name) or names.caption[name]
 
@@ -84,7 +84,7 @@ def test_figures_name_the_qrels_that_were_asked_for_where_others_have_the_same_r
 
 
 def run_of(folder, name: str, images: list[str]) -> Run:
-    """A run for some images, of all captions that were judged."""
+    """Import a run for some images, of all judged captions."""
     scores = np.arange(3 * len(images)).reshape(len(images), 3) % 5
     file = matrix_file(folder, name, scores, images, little.JUDGED)
     import_run(

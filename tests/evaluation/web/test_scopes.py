@@ -1,4 +1,4 @@
-"""Pages of evaluation show, and their forms take, no more than one's roles are for."""
+"""Pages of evaluation show, and their forms accept, only what the user's roles allow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def bob(db: None, tmp_path: Path) -> Client:
-    """A researcher of a corpus that has nothing yet, beside one that has runs and qrels."""
+    """A researcher of a corpus without data, beside one with runs and qrels."""
     little.corpus()
     little.qrels(tmp_path)
     little.runs(tmp_path, "good", "bad")

@@ -1,4 +1,4 @@
-"""Systems by page: trained, brought, ranked by, looked into and removed."""
+"""Systems on pages: trained, imported, used for ranking, viewed and deleted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def small(db) -> str:
 
 
 def error_text(page) -> str:
-    """What is said to be wrong: beside a field, or with all of it."""
+    """Return the error message: beside a field, or above the form."""
     if page.status_code == 400:
         displayed = page.context.get("forms") or [page.context["form"]]
         return next(text for form in displayed for texts in form.errors.values() for text in texts)
@@ -232,7 +232,7 @@ def test_a_form_cannot_ask_for_what_its_page_does_not_offer(ada, change, says):
 
 @pytest.fixture
 def files(data_dir: Path) -> None:
-    """A background text, vectors, and recipes of one's own: one of vectors, one that is not valid TOML."""
+    """A background text, vectors, and uploaded recipes: one of vectors, one that is not valid TOML."""
     for name, text in (
         ("background/news.txt", "A dog runs .\n"),
         ("features/deep.npz", ""),

@@ -1,4 +1,4 @@
-"""Weak collections by page: listed with their features and users, imported as a job, and what is refused."""
+"""Weak collections on pages: listed with their features and users, imported as a job, and what is refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IMPORT, FEATURES = "/operations/import_weak_collection/", "/operations/import_co
 
 @pytest.fixture
 def file(data_dir: Path) -> str:
-    """A collection of three images, and their features, as files of the server."""
+    """A collection of three images, and their features, as files on the server."""
     for kind in ("collections", "features"):
         (data_dir / "sources" / kind).mkdir(parents=True)
     (data_dir / "sources" / "collections" / "w.csv").write_text("id,title,tags\nx,a dog,dog\ny,,\nz,sea,\n")
@@ -32,7 +32,7 @@ def file(data_dir: Path) -> str:
 
 
 def done() -> Job:
-    """The newest job, once it was run."""
+    """Run the newest job, and return it."""
     jobs.run_queued_job(Job.objects.latest("pk").pk)
     return Job.objects.latest("pk")
 

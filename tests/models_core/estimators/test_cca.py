@@ -1,4 +1,4 @@
-"""CCA: the solution of eq. 1, its ridge and power chosen on held-out images, scores as eq. 2 gives them."""
+"""CCA: the solution of eq. 1, its ridge and power selected on held-out images, scores as in eq. 2."""
 
 from dataclasses import replace
 
@@ -83,7 +83,7 @@ def test_the_setting_that_finds_most_on_held_out_images_is_taken_the_first_of_eq
     ]
     best = model.tried_[model.tried_[:, 2].argmax()]
     assert (model.ridge_, model.power_) == tuple(best[:2])
-    # Alone it gives the same, and its recall is what was written down.
+    # Alone it gives the same, and the recorded recall.
     alone = CCA(CCASettings(8, True, (model.ridge_,), (model.power_,))).fit(train, held_out, FitContext())
     np.testing.assert_array_equal(alone.images_.weights, model.images_.weights)
     assert alone.tried_[0, 2] == best[2]
@@ -120,7 +120,7 @@ def test_features_of_single_precision_are_ranked_in_single_precision_to_the_same
     ours, exact = all_scores(result, single, "search"), all_scores(result, new, "search")
     np.testing.assert_allclose(ours, exact, atol=1e-5)
     assert exact.dtype == np.float64
-    if normalised:  # distances are told apart in double precision
+    if normalised:  # distances are distinguished in double precision
         assert ours.dtype == np.float32
     mixed = Dataset({**new.views, "images": views["images"]}, new.links)
     assert all_scores(result, mixed, "search").dtype == np.float64

@@ -1,4 +1,4 @@
-"""Covariances added up in blocks are those of all rows at once, however the blocks are cut and merged."""
+"""Covariances summed in blocks equal those of all rows at once, for any blocks and order of merging."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def pairs(seed=0, mean=3.0, kind=np.float64):
 
 
 def joint(result):
-    """Means and the whole covariance matrix, in one array."""
+    """Return means and the whole covariance matrix, in one array."""
     whole = np.block([[result.xx, result.xy], [result.xy.T, result.yy]])
     return np.vstack([np.concatenate([result.x_mean, result.y_mean]), whole])
 

@@ -1,4 +1,4 @@
-"""What holds of every registered method: it learns, ranks, is stored to the bit, and names what is wrong."""
+"""Properties of every registered method: it learns, ranks, is stored exactly, and reports invalid input."""
 
 import dataclasses
 import functools
@@ -38,7 +38,7 @@ TRAINING, NEW = 40, 12
 
 
 def data_for(method):
-    """Training items, and new ones with one caption each, in the form that the method takes."""
+    """Return training items, and new ones with one caption each, in the form that the method takes."""
     forms = set(method.takes.values())
     if forms == {"kernel"}:
         created = kernels(TRAINING, NEW)
@@ -64,7 +64,7 @@ def data_for(method):
 
 
 def settings_of(method):
-    """Its own, but so few epochs and features as a test has time for."""
+    """Return its own settings, with few epochs and features."""
     few = {"epochs": 10, "trial_epochs": 1, "rates": (0.5,), "features": 60}
     if {"words", "edges"} & set(method.takes.values()):
         few |= {"rates": (0.005,), "size": 24, "word_size": 12, "batch": 24, "dropout": 0.1}
@@ -78,7 +78,7 @@ def auxiliary_of(method):
 
 
 def fitted(method, *, seed=0, heard=None, scale=1.0):
-    """A model learned from features times `scale`, and new items, which are scaled too."""
+    """Return a model trained on features times `scale`, and new items, scaled too."""
     train, new = (scaled(data, scale) for data in data_for(method))
     auxiliary = {name: scaled(data, scale) for name, data in auxiliary_of(method).items()}
     context = FitContext(seed, progress=heard or (lambda *reported: None), auxiliary=auxiliary)
@@ -89,12 +89,12 @@ def fitted(method, *, seed=0, heard=None, scale=1.0):
 
 @functools.cache
 def fitted_once(name):
-    """The method `name`, learned: the same model and items for all tests that only look at them."""
+    """Return the trained method `name`: the same model and items for all tests that do not change them."""
     return fitted(METHODS[name])
 
 
 def scaled(data, scale):
-    """The same with all features times `scale`; words stay, and are given vectors times it."""
+    """Return the same data with all features times `scale`; words stay, and get vectors times it."""
     return Dataset({name: scaled_view(view, scale) for name, view in data.views.items()}, data.links)
 
 
@@ -107,7 +107,7 @@ def scaled_view(view, scale):
 
 
 def share_of_wrong_below_right(model, method, new):
-    """How often what is right is scored above what is wrong, 0.5 by chance; and the scores themselves."""
+    """Return how often a correct item scores above a wrong one, 0.5 by chance; and the scores."""
     if method.predicts == "rankings":
         words = all_scores(model, new, "annotation")
         return np.mean(words < np.diagonal(words)[:, None]) * NEW / (NEW - 1), words
@@ -244,7 +244,7 @@ def test_a_number_that_is_not_finite_is_refused(learner):
         if learner.takes["captions"] in ("words", "edges", "tags", "phrases")
         else train.views["captions"]
     )
-    # Of several rows, since some methods draw those that they learn from.
+    # In several rows, since some methods sample their training rows.
     (view.values if isinstance(view, RaggedRows) else view)[2:, 1] = np.nan
     with pytest.raises(ValueError, match="finite"):
         learner.make(settings_of(learner)).fit(

@@ -1,4 +1,4 @@
-"""Grids of settings: what is chosen is the best of the grid as far as it may be extended, and it is said."""
+"""Grids of settings: the selected value is the best of the extended grid, and is reported."""
 
 from itertools import product
 
@@ -33,7 +33,7 @@ def single(values, steps=STEPS, **more):
 
 @st.composite
 def unimodal_curves(draw):
-    """A figure for each ridge of the extended grid that rises to one of them, or falls, or both."""
+    """Draw a figure for each ridge of the extended grid that rises to a maximum, or falls, or both."""
     peak = draw(st.integers(0, len(EXTENDED) - 1))
     drops = draw(st.lists(st.floats(0.001, 0.05), min_size=len(EXTENDED), max_size=len(EXTENDED)))
     figures = [1.0] * len(EXTENDED)
@@ -135,7 +135,7 @@ def test_it_says_where_the_grid_was_left_and_how_the_figure_moved():
 @pytest.mark.parametrize(
     ("grid", "values"),
     [
-        (single((0.5,)), [0.5]),  # nothing is chosen
+        (single((0.5,)), [0.5]),  # nothing is selected
         (single((0.0, 3.0)), [0.0, 3.0]),  # no ratio
         (single((5, 10, 20), whole=True, most=70), [5, 10, 20, 40]),
         (single((1, 2), steps=1, whole=True), [1, 2, 4]),

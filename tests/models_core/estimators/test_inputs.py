@@ -1,4 +1,4 @@
-"""What is wrong with numbers is named before anything is learned: too large, too small, zeros, one column."""
+"""Invalid numbers are reported before training: too large, too small, zeros, one column."""
 
 import dataclasses
 

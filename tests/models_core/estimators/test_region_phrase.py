@@ -1,4 +1,4 @@
-"""Region-phrase CCA: which pairs it draws, that it is the printed CCA, and what it refuses."""
+"""Region-phrase CCA: the pairs that it samples, equality with the printed CCA, and what it refuses."""
 
 import numpy as np
 import pytest

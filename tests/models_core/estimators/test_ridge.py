@@ -1,4 +1,4 @@
-"""Ridge regression: the least squares of the papers' equation, solved by another way."""
+"""Ridge regression: the least squares of the papers' equation, solved in another way."""
 
 from dataclasses import replace
 

@@ -31,7 +31,7 @@ def pairs(*, seed: int = 0, single: bool = False) -> tuple[View, View, NDArray[n
 
 
 def stacked_rows(x: int, y: int, *, seed: int = 0) -> StackedRows:
-    """Rows beside 9 Fourier features of 3 numbers."""
+    """Return rows beside 9 Fourier features of 3 numbers."""
     rng = np.random.default_rng(seed)
     maps = {
         view: LinearMap(rng.normal(size=width), rng.normal(size=(width, 3)))

@@ -1,4 +1,4 @@
-"""Learning from clean and weak pairs: each method is the CCA that its definition says."""
+"""Learning from clean and weak pairs: each method equals the CCA of its definition."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def test_weak_pairs_alone_are_learned_and_clean_ones_choose(data):
 
 def test_joint_training_counts_weak_pairs_by_the_square_of_their_factor(data):
     clean, _, context = data
-    # Pairs that count four times are four pairs.
+    # Pairs that count four times equal four pairs.
     result = Joint(JointSettings(5, **SETTINGS, weight=2.0)).fit(clean, None, context)
     weak = every_pair(context.auxiliary["weak"])
     x, y = (

@@ -1,4 +1,4 @@
-"""The weighted distance of wholes and parts: eq. 1 and 2 against loops, alpha = 1 against whole images."""
+"""The weighted distance of wholes and parts: eq. 1 and 2 compared with loops, alpha = 1 with whole images."""
 
 import dataclasses
 
@@ -25,14 +25,14 @@ SETTINGS = WeightedDistanceSettings(components=6)
 
 @pytest.fixture(scope="module")
 def learned():
-    """A model with training data, new images with one caption each, and those of which some parts lack."""
+    """A model with training data, new images with one caption each, and the same with some parts missing."""
     train, new, pairs = pictures_with_phrases(60, held_out=12)
     context = FitContext(auxiliary={"regions": pairs})
     return WeightedDistance(SETTINGS).fit(train, new, context), train, new, context
 
 
 def in_parts(new):
-    """The same with a caption without phrases, an image without regions, and a phrase that nobody knows."""
+    """Return the same with a caption without phrases, an image without regions, and an unknown phrase."""
     regions = new.views["regions"].take(np.arange(12))
     regions.end[4] = regions.begin[4]
     texts = [["red", "t1"], ["t2"], ["blue", "t0"], ["nobody"], ["t2"], ["old", "t5"], ["t1"]]
@@ -80,7 +80,7 @@ def test_sentences_without_phrases_are_ranked_by_the_whole_and_not_first(learned
         np.argsort(-scores[:, none], axis=1, kind="stable"),
         np.argsort(-whole[:, none], axis=1, kind="stable"),
     )
-    # Between the nearest and the farthest of those with phrases, seen by their parts alone.
+    # Between the nearest and the farthest of those with phrases, by their parts only.
     alone = WeightedDistance.from_state(dataclasses.replace(SETTINGS, alpha=0.0), model.state())
     parts = all_scores(alone, data, "annotation")
     others = np.delete(parts, none, axis=1)

@@ -1,4 +1,4 @@
-"""Wsabie: each step is that of a slow reference; rate and norm are chosen on held-out images."""
+"""Wsabie: each step equals that of a slow reference; rate and norm are selected on held-out images."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ MASK = 2**64 - 1
 
 
 def drawn(state):
-    """splitmix64 on whole numbers of Python."""
+    """splitmix64 with Python's integers."""
     state = (state + 0x9E3779B97F4A7C15) & MASK
     result = state
     result = ((result ^ (result >> 30)) * 0xBF58476D1CE4E5B9) & MASK
@@ -25,7 +25,7 @@ def drawn(state):
 
 
 def slow_pass(x, y, image_of, order, seed, w, u, *, rate, norm, adagrad, squares):
-    """The papers' algorithm with whole matrices; changes w, u and squares."""
+    """Run the papers' algorithm with whole matrices; changes w, u and squares."""
     n, state, loss = len(image_of), seed, 0.0
     for i in order:
         image = x[image_of[i]]
@@ -87,7 +87,7 @@ def test_every_step_is_that_of_a_slow_reference(adagrad):
     assert loss == pytest.approx(expected, rel=1e-9) and loss > 0
     np.testing.assert_allclose(w * scales[0], slow[0], atol=1e-9)
     np.testing.assert_allclose(u * scales[1], slow[1], atol=1e-9)
-    # The start is longer than the norm allows, so that the columns were shortened.
+    # The initial columns are longer than the norm allows, so that they were shortened.
     assert ((slow[0] ** 2).sum(axis=0) <= norm + 1e-9).all()
 
 

@@ -1,4 +1,4 @@
-"""Bags of words: counts times idf of the training texts, as a slow reference gives them."""
+"""Bags of words: counts times idf of the training texts, compared with a slow reference."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""PCA against the singular value decomposition, on both sides."""
+"""PCA compared with the singular value decomposition, on both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Cross-validation: every image is tested once, by what never saw it; done folds are not done again."""
+"""Cross-validation: every image is tested once, by a system not trained on it; finished folds are not
+repeated."""
 
 import dataclasses
 import shutil

@@ -1,6 +1,6 @@
-"""Stored systems score as they did when they were stored, and recipes have the same digests.
+"""Stored systems give the same scores as when they were stored, and recipes have the same digests.
 
-`pinned/` holds two trained systems, `scores.npz` how they scored twelve new images with their captions, and
+`pinned/` contains two trained systems, `scores.npz` their scores of twelve new images with captions, and
 `digests.json` the digests of the thirty recipes.
 """
 

@@ -1,4 +1,4 @@
-"""Recipes by name and from files: what Table 11 lists, what one may change, what is refused."""
+"""Recipes by name and from files: those of Table 11, permitted changes, and what is refused."""
 
 import dataclasses
 

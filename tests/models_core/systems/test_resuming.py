@@ -1,4 +1,4 @@
-"""Phases that ended are not done again; a killed training leaves no system, and the next one goes on."""
+"""Finished phases are not repeated; a killed training leaves no system, and the next one resumes."""
 
 import subprocess
 import sys

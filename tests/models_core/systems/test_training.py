@@ -1,4 +1,4 @@
-"""Training by recipe: every system ranks what is new, stored it ranks the same, bad input is named."""
+"""Training by recipe: every system ranks new items, and the same way once stored; bad input is reported."""
 
 import dataclasses
 
@@ -52,7 +52,7 @@ def scores_of(system, new):
     return {d: system.score(data, direction=d).array for d in DIRECTIONS}
 
 
-#: Those of the table, every fourth first.
+#: Those of the table, with every fourth first.
 NAMES = sorted((name for name in TABLE_11 if "Lin" not in name), key=lambda name: [*TABLE_11].index(name) % 4)
 
 
@@ -61,7 +61,7 @@ def test_every_system_finds_the_right_scene(name, world):
     system = trained(dataclasses.replace(TABLE_11[name], image=LINEAR), world)
     new = world.take(range(50, 60))
     for direction, scores in scores_of(system, new).items():
-        # Two of the ten share the scene; by chance the original is found in the middle.
+        # Two of the ten share the scene; by chance the original is in the middle.
         assert np.median(own_ranks(scores)) <= 2.5, direction
 
 
@@ -164,7 +164,7 @@ def test_what_a_recipe_needs_and_is_not_there_is_named(world, tmp_path):
     with pytest.raises(BadRecipe, match="'pyramid' is for visual words, not for a feature file"):
         trained(TABLE_11["TRI5"], world)
     with pytest.raises(BadRecipe, match="'pyramid' is for visual words, not for a feature file"):
-        fit(TABLE_11["NN5-F1"], world, None)  # a nearest neighbour would notice when it ranks, else
+        fit(TABLE_11["NN5-F1"], world, None)  # otherwise a nearest neighbour would fail only at ranking
 
 
 def test_features_of_another_width_are_refused(world):
@@ -181,7 +181,7 @@ def test_pictures_do_not_fit_a_recipe_of_a_feature_file(drawn):
 
 def test_more_dimensions_than_there_are_are_cut_to_what_correlates(world):
     system = trained(Recipe("own", image=LINEAR), world)
-    # Eight numbers an image correlate in eight dimensions at most.
+    # Eight numbers per image correlate in at most eight dimensions.
     assert max(s.dimensions for chosen in system.model.kcca_.chosen_.values() for s in chosen) <= 8
 
 

@@ -1,4 +1,4 @@
-"""Answers made one: against crowd-kit, and with workers whose errors are known."""
+"""Aggregated answers: compared with crowd-kit, and for workers with known errors."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from crowdkit.aggregation import MajorityVote
 from phrasebox.agreement.aggregation import Votes, dawid_skene, majority, mean, worker_confusion
 from tests.sizes import sized
 
-#: Crowd-kit's affair.
+#: A warning in crowd-kit.
 pytestmark = pytest.mark.filterwarnings("ignore:The (inplace|copy) keyword")
 
-#: How many times as many random cases there are in a thorough run: the oracles are slow.
+#: Factor for the number of random cases in a thorough run: the references are slow.
 MORE = sized(1, 5)
 
 Answers = list[tuple[int, str, int]]
 
 
 def crowd(seed: int, items: int = 12, workers: int = 5, kinds: int = 3) -> tuple[Answers, dict[int, int]]:
-    """Random answers, right in most cases, some missing; and the truth."""
+    """Return random answers, mostly correct, some missing; and the truth."""
     rng = np.random.default_rng(seed)
     truth = {item: int(rng.integers(0, kinds)) for item in range(items)}
     answers = []

@@ -1,4 +1,4 @@
-"""Kappa and alpha against independent implementations, and where a figure does not exist."""
+"""Kappa and alpha compared with independent implementations, and undefined values."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from phrasebox.agreement.estimates import AgreementError, Bootstrap
 from tests.sizes import sized
 
 NAN = float("nan")
-#: How many times as many random cases there are in a thorough run: the published packages are slow.
+#: Factor for the number of random cases in a thorough run: the published packages are slow.
 MORE = sized(1, 5)
 
 
 def by_the_package(ratings: np.ndarray, level: str) -> float:
-    """The published alpha; NaN where it raises or divides by zero."""
+    """Return the published alpha; NaN if it raises an error or divides by zero."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -103,7 +103,7 @@ def test_kappa_equals_scikit_learn_on_random_answers() -> None:
             undefined += 1
             assert (a == a[0]).all()
             assert (b == a[0]).all()
-            # Scikit-learn has NaN, or 1 or 0 by version, where the fraction is 0/0.
+            # For 0/0 scikit-learn returns NaN, or 1 or 0, depending on the version.
             assert np.isnan(theirs) or theirs in (0, 1)
         else:
             assert ours.value == pytest.approx(theirs, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Intervals: whole clusters are drawn, and the seed says which."""
+"""Intervals: whole clusters are drawn, reproducibly by the seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from phrasebox.agreement.thresholds import retrieval, sweep
 
 
 def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
-    """Three raters' answers from 1 to 4, three items to an image."""
+    """Return three raters' answers from 1 to 4, three items per image."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 5, items)
     ratings = np.clip(truth + rng.choice([-1, 0, 0, 0, 1], (3, items)), 1, 4).astype(float)
@@ -23,7 +23,7 @@ def answers(seed: int, items: int = 90) -> tuple[np.ndarray, list[str]]:
 
 
 def resampled_by_hand(figure, images: list[str], bootstrap: Bootstrap) -> list[float]:
-    """The figure computed again on each resample, from copies of the drawn images' items."""
+    """Return the figure computed on each resample, from copies of the drawn images' items."""
     rng = np.random.default_rng(bootstrap.seed)
     names = list(dict.fromkeys(images))
     places = {name: [k for k, image in enumerate(images) if image == name] for name in names}
@@ -36,7 +36,8 @@ def resampled_by_hand(figure, images: list[str], bootstrap: Bootstrap) -> list[f
 
 
 def tails_by_hand(level: float, clusters: int) -> list[float]:
-    """Where the normal distribution is as far out as Student's t of so many, times sqrt(n / (n - 1))."""
+    """Return the normal distribution's tails for Student's t with these degrees of freedom, times sqrt(n / (n
+    - 1))."""
     out = stats.t.ppf((1 + level) / 2, clusters - 1) * np.sqrt(clusters / (clusters - 1))
     return [float(stats.norm.cdf(-out)), float(stats.norm.cdf(out))]
 

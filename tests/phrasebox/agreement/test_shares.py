@@ -1,4 +1,4 @@
-"""Intervals of shares: Wilson's, and what clusters do to it."""
+"""Intervals of shares: Wilson's, and the effect of clusters."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_f1_lies_in_its_interval_and_between_precision_and_recall(pairs: list[tu
 
 
 def coverage(share: float, clusters: int, queries: int, *, alike: float = 0.3) -> float:
-    """How often the interval holds the share, of 2,000 worlds; images' own shares are beta."""
+    """Return how often the interval contains the share, in 2,000 simulations; images' own shares are beta."""
     rng = np.random.default_rng(0)
     beta = rng.beta(share * (1 - alike) / alike, (1 - share) * (1 - alike) / alike, (2_000, clusters))
     hits = rng.binomial(queries, beta if queries > 1 else share, (2_000, clusters)).astype(float)

@@ -1,4 +1,4 @@
-"""What a file of judgments is summarised to."""
+"""The summary of a file of judgments."""
 
 from __future__ import annotations
 

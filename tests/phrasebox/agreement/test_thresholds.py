@@ -1,4 +1,4 @@
-"""Scores cut into yes and no."""
+"""Scores converted to yes and no by a threshold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from phrasebox.agreement.thresholds import binarised, retrieval, sweep
 from tests.sizes import sized
 
 NAN = np.nan
-#: How many times as many random cases there are in a thorough run: scikit-learn is slow.
+#: Factor for the number of random cases in a thorough run: scikit-learn is slow.
 MORE = sized(1, 5)
 
 

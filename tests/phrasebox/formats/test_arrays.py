@@ -27,7 +27,7 @@ SCORES = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def save(folder: Path, kind: str, arrays: dict[str, Any], **ids: list[str]) -> Path:
-    """A file of `kind` with ids where that kind has them; "npy" holds the first array only."""
+    """Write a file of `kind`, with ids if that kind has them; "npy" contains the first array only."""
     path = folder / f"held.{kind.removesuffix(' packed')}"
     if kind == "npy":
         np.save(path, next(iter(arrays.values())))

@@ -1,4 +1,4 @@
-"""Files of captions that a system wrote: both forms, and what is wrong with one by line or entry."""
+"""Files of captions written by a system: both forms, and errors with their line or entry."""
 
 from __future__ import annotations
 

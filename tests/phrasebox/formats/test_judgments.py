@@ -1,4 +1,4 @@
-"""Foreign judgments: what is read, what the real files hold, and how bad input is refused."""
+"""External judgments: what is read, the content of the real files, and how bad input is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TREC runs and qrels: read as trec_eval reads them, written so that nobody re-sorts them."""
+"""TREC runs and qrels: read like trec_eval, written so that sorting does not change the order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from phrasebox.text_files import FormatError
 FALLING = st.lists(st.floats(-1e38, 1e38, width=64), min_size=1, max_size=40).map(
     lambda s: sorted(s, reverse=True)
 )
-#: Few numbers, of which many are one in single precision.
+#: A few numbers, many of them equal in single precision.
 CLOSE = st.integers(-40, 40).map(lambda n: n / 1e9) | st.integers(-40, 40).map(lambda n: 4096 + n / 1e5)
 
 
@@ -58,7 +58,7 @@ def test_written_scores_fall_strictly_in_single_precision_and_as_little_as_can_b
     assert (np.diff(result) < 0).all()
     printed = np.array([float(f"{value:.9g}") for value in result.tolist()]).astype(np.float32)
     assert np.array_equal(printed, result)
-    # The plain way: no higher than asked for, and below the one before.
+    # The direct way: no higher than requested, and below the previous one.
     expected: list[np.float32] = []
     for score in scores:
         value = np.float32(score)
@@ -73,7 +73,7 @@ def test_scores_that_differ_stay_apart_in_single_precision_and_equal_ones_stay_e
     falling = np.sort(np.array(scores))[::-1]
     result = still_apart(np.stack([falling, np.arange(len(falling))[::-1]]))
     assert result.dtype == np.float32 and result[1].tolist() == list(range(len(falling)))[::-1]
-    # The plain way: no higher than the nearest, below the one before where it differs, else as that one.
+    # The direct way: no higher than the nearest, below the previous one if they differ, else equal to it.
     expected: list[np.float32] = []
     for index, score in enumerate(falling):
         value = np.float32(score)

@@ -1,4 +1,4 @@
-"""Intersection kernels against their equations; what all kernels do to their diagonal and powers."""
+"""Intersection kernels compared with their equations; diagonals and powers of all kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.phrasebox.kernels.brute import least_eigenvalue
 
 
 def pyramids(images: int, words: int, seed: int, levels: int = 2) -> np.ndarray:
-    """Shares of random pixels in nested cells, shape (images, cells, words); each level sums to 1."""
+    """Return shares of random pixels in nested cells, shape (images, cells, words); each level sums to 1."""
     rng = np.random.default_rng(seed)
     finest = rng.multinomial(400, np.full(4**levels * words, 1 / (4**levels * words)), images) / 400
     side = 2**levels

@@ -1,4 +1,4 @@
-"""Word kernels: cosines, cut-offs, unions, and the three similarities that fill them."""
+"""Word kernels: cosines, cut-offs, unions, and the three similarities that they use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = "abcde"
 
 
 def kernel(words: str, *entries: float) -> WordKernel:
-    """Of a few words, with the entries above the diagonal row by row."""
+    """Return a kernel of a few words, with the entries above the diagonal row by row."""
     matrix = np.eye(len(words))
     matrix[np.triu_indices(len(words), 1)] = entries
     return WordKernel(words, np.maximum(matrix, matrix.T))

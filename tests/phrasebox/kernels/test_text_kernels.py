@@ -1,4 +1,4 @@
-"""Bag of words, tag rank and trigram kernels against their equations written out."""
+"""Bag of words, tag rank and trigram kernels compared with their equations written out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ weightings = st.sampled_from(WEIGHTINGS)
 
 @st.composite
 def word_kernels(draw: st.DrawFn) -> WordKernel:
-    """Similarities of some of the words; the rest match themselves only."""
+    """Draw similarities of some of the words; the others are similar to themselves only."""
     known = brute.WORDS[: draw(st.integers(1, len(brute.WORDS)))]
     vectors = np.array(draw(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3),
                                      min_size=len(known), max_size=len(known))))  # fmt: skip
@@ -136,7 +136,7 @@ def test_tag_ranks_are_equation_11(training, others) -> None:
         for n in (0, 1)
     ]
     if scales[1] == 0:
-        scales[1] = 1.0  # nothing stands earlier than usual
+        scales[1] = 1.0  # nothing comes earlier than usual
 
     def pair(s, t) -> float:
         x, y = ranks(s), ranks(t)

@@ -1,4 +1,4 @@
-"""Corpus scores of captions against the COCO evaluation and sacreBLEU, and by hand."""
+"""Corpus scores of captions compared with the COCO evaluation and sacreBLEU, and by hand."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.sizes import sized
 Item = tuple[list[str], list[list[str]]]
 Vector = dict[tuple[str, ...], float]
 
-#: How many times as many corpora there are in a thorough run: the oracles are slow.
+#: Factor for the number of corpora in a thorough run: the references are slow.
 MORE = sized(1, 5)
 
 
 def corpora(seed: int, number: int) -> list[list[Item]]:
-    """Random corpora over few words, so that runs repeat; captions of one word and more."""
+    """Return random corpora over few words, so that n-grams repeat; captions have at least one word."""
     rng = random.Random(seed)
 
     def text() -> list[str]:
@@ -34,7 +34,7 @@ def corpora(seed: int, number: int) -> list[list[Item]]:
 
     def item() -> Item:
         references = [text() for _ in range(rng.randint(1, 5))]
-        # Some candidates are a reference word for word, so that all orders match.
+        # Some candidates equal a reference, so that all orders match.
         return (rng.choice(references) if rng.random() < 0.3 else text()), references
 
     return [[item() for _ in range(rng.randint(1, 40))] for _ in range(number)]
@@ -45,7 +45,7 @@ def split(corpus: list[Item]) -> tuple[list[list[str]], list[list[list[str]]]]:
 
 
 def coco(scorer: object, corpus: list[Item]) -> tuple[object, object]:
-    """The oracle's corpus score and its scores by item."""
+    """Return the reference implementation's corpus score and its scores by item."""
     references = {n: [" ".join(text) for text in value] for n, (_, value) in enumerate(corpus)}
     candidates = {n: [" ".join(text)] for n, (text, _) in enumerate(corpus)}
     with contextlib.redirect_stdout(io.StringIO()):
@@ -57,7 +57,8 @@ def test_bleu_equals_sacrebleu_on_random_corpora() -> None:
     for corpus in corpora(seed=1, number=20 * MORE):
         candidates, references = split(corpus)
         most = max(map(len, references))
-        # SacreBLEU takes as many references for every item: the last is repeated, which changes nothing.
+        # SacreBLEU needs the same number of references for every item: repeating the last one changes
+        # nothing.
         padded = [reference + [reference[-1]] * (most - len(reference)) for reference in references]
         streams = [[" ".join(reference[k]) for reference in padded] for k in range(most)]
         ours = bleu(candidates, references).corpus()

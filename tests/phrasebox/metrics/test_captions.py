@@ -77,7 +77,7 @@ def test_meteor_is_pooled_over_the_corpus(stand_in: Path) -> None:
 
 
 def _letters(candidates: list[str], references: list[list[str]]) -> Meteor:
-    """In METEOR's place: the share of letters that a candidate has in common with its first reference."""
+    """A replacement for METEOR: the share of a candidate's letters that its first reference contains."""
     pairs = zip(candidates, references, strict=True)
     items = np.array([len({*text} & {*value[0]}) / max(1, len(text)) for text, value in pairs])
     return Meteor(float(items.mean()), items)

@@ -1,4 +1,4 @@
-"""METEOR: its protocol, what is said where it is missing or fails, and the true one where it is installed."""
+"""METEOR: its protocol, messages if it is missing or fails, and the real one if it is installed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from phrasebox.metrics.meteor import MeteorFailed, MeteorMissing, Program, _plac
 CANDIDATES = ["a dog runs", "two boys ||| play\nball", "", "a café"]
 REFERENCES = [["the dog ran", "a dog runs fast"], ["boys play"], ["a cat"], ["a café"]]
 
-#: A talk with the true program, version 1.5, which takes nine seconds to begin: what it was asked about,
-#: what it counted, and its scores of each item and of all.
+#: A recorded session with the real program, version 1.5, which takes nine seconds to start: the input, its
+#: statistics, and its scores of each item and of all.
 TEXTS = ["a dog runs through the snow", "two boys are playing with a red ball", "a man"]
 OTHERS = [["a brown dog is running in snow", "the dog runs"], ["children play ball"], ["the woman sings"]]
 REQUESTS = [
@@ -133,7 +133,7 @@ def test_what_the_true_program_was_asked_and_answered_gives_what_the_coco_evalua
     )
     script.chmod(0o755)
     result = meteor(TEXTS, OTHERS, program=Program(script, tmp_path / "meteor-1.5.jar"))
-    # Those of pycocoevalcap, which calls the same program itself.
+    # Those of pycocoevalcap, which calls the same program.
     assert result.items == pytest.approx([0.38846543748779433, 0.31059011936998926, 0.0])
     assert result.corpus == pytest.approx(0.253538779519744)
 
@@ -149,7 +149,7 @@ def test_the_true_program_gives_what_the_coco_evaluation_gives_or_says_what_it_l
         return
     from pycocoevalcap.meteor.meteor import Meteor
 
-    theirs = Meteor()  # reads its tables while ours does
+    theirs = Meteor()  # loads its tables while ours does
     ours = meteor(texts, others)
     numbers = range(len(texts))
     corpus, items = theirs.compute_score({n: others[n] for n in numbers}, {n: [texts[n]] for n in numbers})

@@ -1,4 +1,4 @@
-"""BLEU and ROUGE of eq. 28 against the formula written out, on random captions and by hand."""
+"""BLEU and ROUGE of eq. 28 compared with the formula written out, on random captions and by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The words of the COCO evaluation: recorded answers of its tokenizer, and itself where Java is."""
+"""The words of the COCO evaluation: recorded output of its tokenizer, and the tokenizer itself if Java is
+available."""
 
 from __future__ import annotations
 
@@ -14,16 +15,16 @@ from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 from phrasebox.metrics.ptb import ptb_words
 
-#: Hard cases, with the words that Stanford's tokenizer and the COCO evaluation's list of marks give.
+#: Hard cases, with the words of Stanford's tokenizer and the COCO evaluation's list of marks.
 CASES = [
     tuple(line.split("\t"))
     for line in Path(__file__).with_name("ptb_cases.tsv").read_text(encoding="utf-8").splitlines()
 ]
 
-#: Of what the tokenizer answered about the 5,000 captions of Flickr8k's test images, a line each.
+#: Digest of the tokenizer's output for the 5,000 captions of Flickr8k's test images, one per line.
 OF_TEST_IMAGES = "ff1fde549fc9a132e9cb87e4f85f830bdffac690fddaaa0f9cc6d531ae1ba6d9"
 
-#: Texts of the pieces of the hard cases, in new orders.
+#: Texts of the pieces of the hard cases, in other orders.
 TEXTS = st.lists(
     st.sampled_from(sorted({piece for text, _ in CASES for piece in text.split(" ")})), max_size=12
 ).map(" ".join)

@@ -1,4 +1,4 @@
-"""Active pooling: every strategy judges a pool whole, and the good ones order systems early."""
+"""Active pooling: every strategy judges a whole pool, and the good ones order systems early."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.sizes import by_default
 
 ACTIVE = ("move_to_front", "thompson")
 SEEDS = range(5)
-#: The judgments of Flickr8k are slow; that an order comes early for any seed is seen on the small world.
+#: The judgments of Flickr8k are slow; the small world tests that any seed gives an early order.
 FEW_SEEDS = by_default(1, SEEDS)
 
 

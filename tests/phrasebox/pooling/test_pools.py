@@ -1,4 +1,4 @@
-"""The pool of runs, what is told of it, and its price."""
+"""The pool of runs, its report, and its price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filter of unlikely pairs, and what the fillers say that it loses."""
+"""The filter of unlikely pairs, and its loss as estimated from fillers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def test_the_loss_is_scaled_to_all_filtered_pairs() -> None:
     assert (result.low, result.high) == share_interval(
         np.array([2.0] + [0] * 24 + [1] + [0] * 24), np.full(50, 20.0)
     )
-    # Two of the three are of one image: images tell less than as many independent pairs.
+    # Two of the three are of one image: images are less informative than the same number of independent
+    # pairs.
     assert result.images == 50
     assert result.effective < 1000
     assert result.low < wilson(3, 1000)[0] and wilson(3, 1000)[1] < result.high

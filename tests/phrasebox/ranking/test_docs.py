@@ -1,4 +1,4 @@
-"""docs/metrics.md names what METRICS holds."""
+"""docs/metrics.md names the entries of METRICS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phrases in pictures: against counting pixels, and a detector's evaluation written out step by step."""
+"""Phrases in pictures: compared with counting pixels, and with a detector's evaluation written out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from phrasebox.metrics.localization import (
 )
 from tests.sizes import sized
 
-#: How many times as many random cases there are in a thorough run: counting pixels is slow.
+#: Factor for the number of random cases in a thorough run: counting pixels is slow.
 MORE = sized(1, 5)
 
 
@@ -138,7 +138,7 @@ def test_phrases_are_judged_one_by_one_after_suppression():
 
 
 def bitmap(box: np.ndarray) -> int:
-    """The pixels of a box on a grid of 16 x 16, a bit each: areas are counted, not computed."""
+    """Return the pixels of a box on a grid of 16 x 16, a bit each: areas are counted, not computed."""
     left, top, right, bottom = (int(n) for n in box)
     row = ((1 << right - left + 1) - 1) << left
     return sum(row << 16 * y for y in range(top, bottom + 1))
@@ -149,9 +149,10 @@ def share(first: int, second: int) -> Fraction:
 
 
 def brute_force(regions: Regions, gold: Regions, phrase: int) -> float:
-    """One phrase's AP after suppression, over pixels and whole numbers, and by another formula of AP.
+    """Return one phrase's AP after suppression, over pixels and integers, and with another formula of AP.
 
-    For each of m gold boxes: the best precision among the ranks by which so many are found, over m.
+    For each of m gold boxes: the best precision among the ranks at which this number of boxes is found, over
+    m.
     """
     values = [n for n in range(len(regions.phrases)) if regions.phrases[n] == phrase]
     expected = [n for n in range(len(gold.phrases)) if gold.phrases[n] == phrase]
@@ -181,7 +182,7 @@ def brute_force(regions: Regions, gold: Regions, phrase: int) -> float:
 
 
 def scattered(rng: np.random.Generator, number: int, gold: np.ndarray) -> np.ndarray:
-    """Boxes on the grid, most of them a gold box moved a little."""
+    """Return boxes on the grid, most of them a slightly moved gold box."""
     if not len(gold):
         corners = rng.integers(0, 16, (number, 2, 2))
     else:
@@ -197,7 +198,7 @@ def test_ap_after_suppression_is_the_brute_force_on_hundreds_of_random_cases():
         m, n = int(rng.integers(0, 7)), int(rng.integers(0, 25))
         boxes = scattered(rng, m, np.empty(0))
         gold = Regions(rng.integers(0, phrases, m), rng.integers(0, images, m), boxes, np.zeros(m))
-        # Few different scores: ties are the rule.
+        # Few different scores: most are tied.
         scores = rng.integers(0, 6, n).astype(float)
         regions = Regions(
             rng.integers(0, phrases, n), rng.integers(0, images, n), scattered(rng, n, boxes), scores
@@ -208,7 +209,7 @@ def test_ap_after_suppression_is_the_brute_force_on_hundreds_of_random_cases():
         values = regions.of(0)
         suppressed += len(values.boxes) - len(suppress(values.boxes, values.images, values.scores))
         hits += int((np.nan_to_num(result) > 0).sum())
-    assert suppressed > 200 * MORE and hits > 200 * MORE  # or the cases would show nothing
+    assert suppressed > 200 * MORE and hits > 200 * MORE  # otherwise the cases would show nothing
 
 
 @pytest.mark.parametrize(
@@ -238,7 +239,7 @@ def test_what_cannot_be_localized_is_refused_in_one_line(ask: Callable[[], objec
 )
 def test_the_best_detections_are_the_first_that_suppressing_all_leaves(cases, most):
     result, images = [box for box, _, _ in cases], [image for _, image, _ in cases]
-    # Of equal scores the earlier region comes first.
+    # For tied scores the earlier region comes first.
     scores = np.array([float(score) for _, _, score in cases])
     whole = suppress(result, images, scores)
     expected = whole[np.argsort(-scores[whole], kind="stable")][:most]

@@ -1,4 +1,4 @@
-"""Ranking measures on small cases computed by hand, where oracles define nothing or something else."""
+"""Ranking measures on small cases computed by hand, which references define differently or not at all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def with_grades(grades: dict[int, float], items: int, *, original: tuple[int, ..
 def test_recall_of_originals_and_recall_of_relevant_items_are_two_measures():
     judgments = with_grades({3: 1, 0: 1, 5: 1}, 6, original=(3,))
     ranked = from_scores([[6, 5, 4, 3, 2, 1]], judgments)
-    assert value_of("R@1", ranked) == 0  # the original stands fourth
+    assert value_of("R@1", ranked) == 0  # the original has rank four
     assert value_of("R@4", ranked) == 1
     assert value_of("recall@1", ranked) == pytest.approx(1 / 3)
     assert value_of("S@1", ranked) == 1
@@ -82,7 +82,7 @@ def test_the_median_rank_is_the_plain_median():
 
 
 def test_tied_relevant_items_share_places_by_the_rule():
-    # One better, then a group of two relevant and two others: places 1 + 2/2 + 1 and + 2.
+    # One better, then a group of two relevant and two others: ranks 1 + 2/2 + 1 and + 2.
     judgments = with_grades({1: 1, 2: 1}, 5)
     places = from_scores([[9, 5, 5, 5, 5]], judgments).places(np.array([True, True]))
     assert places.rank.tolist() == [3, 4]
@@ -133,7 +133,7 @@ def test_where_nothing_is_judged_nothing_is_relevant_and_no_original_has_a_rank(
 
 
 def test_unjudged_items_bound_what_was_measured():
-    # Places: 1 unjudged, 2 judged not relevant, 3 relevant, 4 unjudged, 5 relevant.
+    # Ranks: 1 unjudged, 2 judged not relevant, 3 relevant, 4 unjudged, 5 relevant.
     ranked = from_scores([[9, 8, 7, 6, 5]], with_grades({1: 0, 2: 1, 4: 1}, 5))
     figures = evaluate(ranked, ["S@1", "P@3", "recall@4", "R-precision", "judged@4", "S@5"])
     assert (figures["S@1"].value, figures["S@1"].optimistic) == (0, 1)

@@ -1,7 +1,7 @@
-"""Our ranking measures against trec_eval (pytrec_eval) and ir_measures, on thousands of queries.
+"""Our ranking measures compared with trec_eval (pytrec_eval) and ir_measures, on thousands of queries.
 
-Where we differ on purpose: tied items share places here; trec_eval puts the higher id first. Given its order
-as a list, the figures are the same; from tied scores, ours lie where the tests below say. A query without a
+One difference is intended: tied items share ranks here; trec_eval puts the higher id first. For its order
+given as a list, the figures are the same; for tied scores, the tests below give the bounds. A query without a
 relevant item counts 0 in both.
 """
 
@@ -32,7 +32,7 @@ NAMES = {
     "bpref": "bpref",
     "infAP": "infAP",
 }
-#: Higher or equal where relevant items stand higher, whatever else holds.
+#: Higher or equal if relevant items have better ranks, everything else being equal.
 MONOTONE = [name for name in NAMES if name not in ("bpref", "infAP")]
 MEASURES = {"map", "map_cut.5", "recip_rank", "Rprec", "P.1,10", "recall.5", "success.1,5", "ndcg"} | {
     "ndcg_cut.5",

@@ -73,7 +73,7 @@ def test_an_image_finds_any_of_its_captions_and_a_caption_its_one_image():
 
 
 def naive(scores: np.ndarray, image_of: np.ndarray) -> dict[str, dict[str, float]]:
-    """By sorting, one query after the other, as evaluation scripts of the field do; scores without ties."""
+    """Sort one query after the other, like evaluation scripts of the field; scores without ties."""
     annotation = [
         min(np.flatnonzero(image_of[np.argsort(-row)] == image)) + 1 for image, row in enumerate(scores)
     ]

@@ -64,13 +64,13 @@ def test_distractors_are_tags_of_other_images_and_the_seed_s():
         assert len(set(extra.tolist())) == 2
         assert not set(extra.tolist()) & set(tag)
     assert [d.tolist() for d in drawn] == [d.tolist() for d in draw_distractors(tags, 2, seed=5)]
-    assert len(draw_distractors(tags, 99)[1]) == 2  # 0 and 4: there are no more
+    assert len(draw_distractors(tags, 99)[1]) == 2  # 0 and 4: there are no others
 
 
 def test_map_is_the_mean_over_tags_and_miap_over_images():
     rng = np.random.default_rng(2)
     scores, relevant = rng.random((40, 14)), rng.random((40, 14)) < 0.3
-    relevant[:, 3] = False  # averages leave out a tag without images
+    relevant[:, 3] = False  # averages exclude a tag without images
     tags, images = by_tag_and_image(scores, relevant)
     by_tag = [
         average_precision_score(relevant[:, t], scores[:, t]) for t in range(14) if relevant[:, t].any()

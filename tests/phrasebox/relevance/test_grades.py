@@ -1,4 +1,4 @@
-"""Grades from 1 to 4 as gains and as yes or no: thresholds as printed, and never crossed by rounding."""
+"""Grades from 1 to 4 as gains and as yes or no: thresholds as printed, unaffected by rounding."""
 
 from __future__ import annotations
 

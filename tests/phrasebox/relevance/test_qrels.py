@@ -1,4 +1,4 @@
-"""Qrels from judgments: rules at their edges, originals, and a digest that only content moves."""
+"""Qrels from judgments: rules at their limits, originals, and a digest that depends on the content only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks without sorting, the best k, Borda counts: against sorting everything, in the open."""
+"""Ranks without sorting, the best k, Borda counts: compared with complete sorting."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_cosines_do_not_depend_on_lengths_that_single_precision_cannot_hold(dtyp
     direction = np.array([3, 4, 0, 0])
     queries = np.array([size / 4 * direction for size in sizes]).astype(dtype)
     scores = Products(queries, np.eye(4, dtype=dtype), cosine=True)
-    # From the numbers as the type holds them: the smallest have few digits.
+    # From the numbers as the type represents them: the smallest have few digits.
     expected = queries.astype(np.float64)
     expected /= np.abs(expected).max(axis=1, keepdims=True)
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
@@ -275,7 +275,7 @@ def test_borda_adds_what_each_system_gives():
     # Three systems over A, B, C, D; N - r gives A 4+4+1, B 3+2+4, C 2+3+3, D 1+1+2.
     systems = [[0, 1, 2, 3], [0, 2, 1, 3], [3, 0, 1, 2]]
     scores = borda(systems)
-    # A and B have 9 each; the median place of A is 0, of B 1.
+    # A and B have 9 each; the median rank of A is 0, of B 1.
     assert np.argsort(-scores, kind="stable").tolist() == [0, 1, 2, 3]
     assert scores[0] > scores[1] > scores[2] > scores[3]
 

@@ -1,4 +1,4 @@
-"""Intervals of captions' scores: against resamples that are scored again, one by one."""
+"""Intervals of captions' scores: compared with resamples that are scored again, one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEANS = ("ROUGE-1", "BLEU_pre", "ROUGE-L", "CIDEr", "CIDEr-D")
 
 
 def texts(seed: int, items: int) -> tuple[list[str], list[list[str]]]:
-    """Captions that share some of their words with their references."""
+    """Return captions that share some of their words with their references."""
     rng = random.Random(seed)
     references = [
         [" ".join(rng.choices(WORDS, k=rng.randint(3, 9))) for _ in range(rng.randint(1, 4))]

@@ -1,4 +1,4 @@
-"""Tests of systems whose queries are captions, several of an image: images are exchanged, not captions."""
+"""Tests of systems whose queries are captions, several per image: images are exchanged, not captions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROUNDS = 20_000
 
 
 def exact(first: np.ndarray, second: np.ndarray, images: list[str], statistic) -> float:
-    """The share of all exchanges of whole images that move the systems as far apart."""
+    """Return the share of all exchanges of whole images with at least the same difference."""
     names = sorted(set(images))
     of = np.array([names.index(image) for image in images])
     seen, moved = statistic(first) - statistic(second), []

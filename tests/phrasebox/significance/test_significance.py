@@ -1,4 +1,4 @@
-"""Tests of significance: against statsmodels, scipy, and counting every arrangement."""
+"""Significance tests: compared with statsmodels, scipy, and enumeration of every arrangement."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def test_mcnemar_is_that_of_statsmodels(pairs):
     result = mcnemar(first, second)
     assert (result.first_only, result.second_only) == (b, c)
     assert result.p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue)
-    if b + c:  # statsmodels has no value without discordant pairs; ours is 1
+    if b + c:  # statsmodels returns no value without discordant pairs; ours is 1
         pvalue = contingency_tables.mcnemar(table, exact=False, correction=False).pvalue
         assert mcnemar(first, second, method="chi-square").p == pytest.approx(pvalue)
-    if abs(b - c) >= 1:  # statsmodels "corrects" no difference at all to one; ours stays 0
+    if abs(b - c) >= 1:  # statsmodels "corrects" a difference of zero to one; ours remains 0
         corrected = contingency_tables.mcnemar(table, exact=False, correction=True).pvalue
         assert mcnemar(first, second, method="corrected").p == pytest.approx(corrected)
 
@@ -48,7 +48,7 @@ def test_mid_p_takes_half_of_what_was_seen(pairs):
     result = mcnemar(first, second, method="mid-p")
     b, n = result.first_only, result.first_only + result.second_only
     chance = [math.comb(n, k) / 2**n for k in range(n + 1)]
-    # Splits as uneven as the one seen count half, on either side.
+    # Splits as uneven as the observed one count half, on both sides.
     uneven = sum(chance[k] for k in range(n + 1) if abs(2 * k - n) > abs(2 * b - n))
     as_uneven = sum(chance[k] for k in range(n + 1) if abs(2 * k - n) == abs(2 * b - n))
     assert result.p == pytest.approx(uneven + as_uneven / 2 if 2 * b != n else 1.0)
@@ -164,7 +164,7 @@ def test_the_bootstrap_resamples_whole_images(pairs, statistic):
     result = bootstrap_difference(
         first, second, Bootstrap(clusters, resamples=200, seed=1), statistic=statistic
     )
-    # By hand: the images drawn, each with all its captions.
+    # By hand: the drawn images, each with all its captions.
     of_image = [np.flatnonzero(np.array(clusters) == image) for image in dict.fromkeys(clusters)]
     number = len(of_image)
     drawn = np.random.default_rng(1).multinomial(number, np.full(number, 1 / number), size=200)
@@ -182,7 +182,7 @@ def test_the_bootstrap_resamples_whole_images(pairs, statistic):
 def test_captions_of_one_image_widen_the_interval():
     rng = np.random.default_rng(5)
     image = np.repeat(np.arange(60), 5)
-    first = np.repeat(rng.standard_normal(60), 5)  # the captions of an image score alike
+    first = np.repeat(rng.standard_normal(60), 5)  # the captions of an image have similar scores
     clustered = bootstrap_difference(first, np.zeros(300), Bootstrap(image.tolist()))
     apart = bootstrap_difference(first, np.zeros(300), Bootstrap(list(range(300))))
     assert clustered.high - clustered.low > 1.8 * (apart.high - apart.low)
@@ -200,7 +200,7 @@ def test_the_difference_of_means_of_means_is_that_of_a_loop_over_the_same_draws(
     phrases, categories = 9, 3
     belongs = rng.random((phrases, categories)) < 0.4
     belongs[:, 0] |= ~belongs.any(axis=1)
-    belongs[3:, 2] = False  # so that some resamples draw none of the last
+    belongs[3:, 2] = False  # so that some resamples contain none of the last
     precisions = rng.random((2, phrases))
     tables = [np.concatenate([precision[:, None] * belongs, belongs], axis=1) for precision in precisions]
 
@@ -269,7 +269,7 @@ def test_one_system_has_no_rank_correlation():
 @given(SHARES)
 def test_holm_is_that_of_statsmodels(p):
     with pytest.MonkeyPatch.context() as patch:
-        # It has Python collect garbage at every call, which took all of this test's time.
+        # It collects garbage at every call, which took most of this test's time.
         patch.setattr("gc.collect", lambda: 0)
         expected = multitest.multipletests(p, method="holm")[1]
     np.testing.assert_allclose(holm(p), expected)

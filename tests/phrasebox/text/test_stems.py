@@ -1,4 +1,4 @@
-"""Stems by Porter's algorithm, from as many threads as there are."""
+"""Stems by Porter's algorithm, in any number of threads."""
 
 from __future__ import annotations
 

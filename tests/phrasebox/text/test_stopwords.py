@@ -1,4 +1,4 @@
-"""The stop list, against the list and the vocabulary that the real data hold."""
+"""The stop list, compared with the list and the vocabulary of the real data."""
 
 from __future__ import annotations
 

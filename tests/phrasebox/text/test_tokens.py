@@ -1,4 +1,4 @@
-"""Captions are cut as the Flickr30k captions are cut."""
+"""Captions are tokenized like the Flickr30k captions."""
 
 import json
 

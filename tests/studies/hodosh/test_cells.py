@@ -1,4 +1,4 @@
-"""When a cell agrees with print."""
+"""When a cell agrees with the published value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 3's similarities come out of Flickr8k's training captions."""
+"""Figure 3's similarities are reproduced from Flickr8k's training captions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def captions(real_data: Path) -> list[tuple[str, ...]]:
 
 
 def near(column: str, value) -> int:
-    """How many printed similarities of a column are within tolerance."""
+    """Return how many printed similarities of a column are within tolerance."""
     return sum(
         abs(value(word, another) - printed) <= tolerance(printed, KAPPA)
         for word, values in PRINTED_FIGURE3[column].items()

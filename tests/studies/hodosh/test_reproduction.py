@@ -1,4 +1,4 @@
-"""The printed figures come out of the published judgments."""
+"""The published figures are reproduced from the published judgments."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from studies.hodosh.printed_systems import AUTOMATIC, HUMAN, PRINTED_SYSTEMS
 from studies.hodosh.report import FAMILIES, ReproductionReport
 from tests.evaluation.flickr8k_part import part_of_flickr8k
 
-#: The command reads all judgments of the paper and computes every table: half a minute. By default its
-#: measures are compared with those of other programs, in `tests/phrasebox`.
+#: The command reads all judgments of the paper and computes every table: half a minute. In the default run
+#: `tests/phrasebox` compares its measures with those of other programs.
 whole = pytest.mark.slow
 
 
 def output_of(*arguments: Any) -> str:
-    """What the command prints."""
+    """Return the output of the command."""
     with contextlib.redirect_stdout(io.StringIO()) as output:
         main(list(map(str, arguments)))
     return output.getvalue()
@@ -39,7 +39,7 @@ def output_of(*arguments: Any) -> str:
 
 @dataclass
 class Work:
-    """What the command read and computed on its way, and what it printed."""
+    """The command's intermediate results, and its output."""
 
     evidence: Evidence
     report: ReproductionReport
@@ -48,7 +48,7 @@ class Work:
 
 @pytest.fixture(scope="module")
 def work(real_data: Path) -> Work:
-    """The command run once, as people call it; it takes its time, and all that is looked at is there."""
+    """The command run once, as users call it; it is slow, and contains everything needed."""
     seen: dict[str, Any] = {}
     read, reproduce = Evidence.read, room.reproduce
 
@@ -108,7 +108,7 @@ def test_no_printed_figure_counts_twice(reproduced: ReproductionReport) -> None:
         if table != "Section 4.2.1":
             same = [c for c in same if c.ours == pytest.approx(cell.ours, abs=1e-9)]
         assert same, cell
-    # And the other way round: nothing that counts is the figure of another that does.
+    # And vice versa: no counted figure equals that of another.
     seen = Counter((cell.printed, cell.ours) for cell in reproduced.counted if cell.ours is not None)
     assert [twice for twice, number in seen.items() if number > 1] == []
 
@@ -129,7 +129,7 @@ def test_every_table_has_all_its_cells(reproduced: ReproductionReport) -> None:
 @pytest.mark.parametrize(
     ("table", "row", "column", "ours"),
     [
-        # Computed apart from this code, with dictionaries and loops.
+        # Computed without this code, with dictionaries and loops.
         ("Table 8", "R5, expert >= 3.6", "BLEU >= 0.8", 0.718),
         ("Table 8", "R1(gold), expert = 4", "ROUGE >= 0.3", 0.373),
         ("Table 9", "R4, expert >= 2.6", "ROUGE >= 0.2", 0.512),
@@ -212,7 +212,7 @@ def test_every_convention_has_an_alternative_that_moves_something(reproduced: Re
 
 
 class Noting:
-    """Conventions that note which of them are read."""
+    """Conventions that record which of them are read."""
 
     def __init__(self) -> None:
         self.read: set[str] = set()
@@ -320,7 +320,7 @@ def test_the_documentation_gives_the_figures_of_today(reproduced: ReproductionRe
     misprints = sum(cell.why.startswith("misprinted") for cell in reproduced.cells)
     for counted in (reproduced.tally, listed):
         assert counted.share >= 0.95
-        # The second figure: as if nothing were called a misprint.
+        # The second figure: as if there were no misprints.
         for cells in (counted.cells, counted.cells + misprints):
             share = f"({counted.within / cells:.1%})".replace("%", " %")
             assert f"{counted.within} of {cells} {share}" in text.replace(" cells ", " ")
@@ -344,7 +344,7 @@ def test_reproduce_hodosh_prints_cells_and_alternatives(printed: str, reproduced
 
 @pytest.fixture
 def computed(evidence: Evidence, reproduced: ReproductionReport, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the command would read and compute, which takes its time, is there already."""
+    """Replace the command's slow reading and computing by earlier results."""
     monkeypatch.setattr("studies.hodosh.__main__.Evidence.read", lambda folder: evidence)
     monkeypatch.setattr("studies.hodosh.__main__.reproduce", lambda arguments: reproduced)
 

@@ -1,4 +1,4 @@
-"""A batch in a report: what it asked, and whose answers count."""
+"""A batch in a report: its questions, and whose answers count."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
     freeze_qrels(name="q", corpus="quay", judgments="first")
     answered = [name for name, item in sorted(batch_state("first").people.items()) if item.answers]
     below, gone, *others = answered
-    # One who came and never answered has a standing all the same.
+    # A worker who never answered still has a standing.
     idle = Worker.objects.create(pseudonym="idle")
     now = TrustState.objects.filter(worker__pseudonym=below)
     TrustState.objects.create(
@@ -116,7 +116,7 @@ def test_judges_of_a_batch_are_those_who_count_and_the_discarded_stay_in_sight(
         "Judges left out: 5 of 10 control items right.",
         "Answers withdrawn: clicked without looking.",
     ]
-    # What is shown of a batch is an input, texts as well, though every count is the same.
+    # Everything shown of a batch is an input, also texts, even if every count is the same.
     now.update(known=20, right=10)
     assert building.build_report(
         request_of(names, batch="first", replace=True), OperationContext()

@@ -1,4 +1,4 @@
-"""Reports: the same inputs are the same bytes, and nothing is half built."""
+"""Reports: the same inputs give the same bytes, and no build is left incomplete."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def test_a_build_that_dies_leaves_what_stood_and_nothing_else(
         with pytest.raises(KeyboardInterrupt):
             building.build_report(request_of(runs, seed=1, replace=True), OperationContext())
     assert report_json() == stood
-    # Killed between its two moves, a build has put away what stood, and has not put anything in its place.
+    # A build killed between its two moves has moved the old folder away, and not put a new one in its place.
     building.report_folder("r").rename(data_dir / "reports" / ".r.old")
     assert building.build_report(request_of(runs), OperationContext()).unchanged
     assert sorted(path.name for path in (data_dir / "reports").iterdir()) == ["r"]
-    # Killed before it wrote its row, it has left a folder that the row does not know, or that has none.
+    # A build killed before it wrote its row has left a folder that differs from the row, or has no row.
     Report.objects.update(digest="0" * 64, files={})
     assert not building.build_report(request_of(runs), OperationContext()).unchanged
     Report.objects.all().delete()

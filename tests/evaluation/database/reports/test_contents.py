@@ -1,4 +1,4 @@
-"""What a report says: its numbers are those of scoring, and what has no value says so."""
+"""The content of a report: its numbers are those of scoring, and missing values are marked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evaluation.services.reports.findings import REPORT_MEASURES
 from evaluation.services.reports.request import ReportError
 from tests.evaluation.database.reports.conftest import CAPTIONS, IMAGES, ODD, QUICK, built, request_of
 
-#: Originals are relevant only where they were judged so.
+#: Originals are relevant only if they were judged so.
 AS_JUDGED = RelevanceChoice(originals=False)
 
 pytestmark = pytest.mark.django_db
@@ -100,7 +100,7 @@ def test_where_nobody_found_anything_relevant_figures_are_zero_and_say_so(
     )
     freeze_qrels(name="q", corpus=corpus, judgments="no", relevance=AS_JUDGED)
     report = built(request_of(runs))
-    # Originals are the corpus's, whether or not anybody judged them.
+    # Originals are the corpus's, whether judged or not.
     direction = report["findings"]["directions"][0]
     assert direction["measures"] == list(REPORT_MEASURES)
     assert [system["figures"]["R@1"]["value"] for system in direction["systems"]] == [1, 0]

@@ -1,7 +1,7 @@
-"""A measure from one folder under tests, with no other file: by command, by page, compared, in a report.
+"""A measure from one folder under tests: in commands, on pages, in comparisons and reports.
 
-`tests/plugged_in/weighted_precision` holds all of it, as CONTRIBUTING says ("Add a metric"). That `manage.py
-check` names each part that is missing is in `tests/evaluation/test_metric_checks.py`.
+`tests/plugged_in/weighted_precision` contains all of it, as described in CONTRIBUTING ("Add a metric").
+`tests/evaluation/test_metric_checks.py` tests that `manage.py check` names each missing part.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def test_a_measure_of_one_folder_lacks_nothing() -> None:
 def test_it_scores_a_run_by_command(qrels: str, runs: list[str]) -> None:
     report = json.loads(output_of("score_run", "good-a", *OPTIONS, "--json"))
     value = next(measure["value"] for measure in report["measures"] if measure["measure"] == NAME)
-    # a's own caption is first, and c's at place 2.5, behind the cut; each weight is 1 / (1 + 1/2).
+    # a's own caption is first, and c's at position 2.5, behind the cut; each weight is 1 / (1 + 1/2).
     assert value == pytest.approx(2 / 3)
     assert NAME in output_of("score_run", "good-a", *OPTIONS)
 

@@ -1,4 +1,4 @@
-"""Tag sets in a report: their scores are those of `score_tags`, and what changed of them is said."""
+"""Tag sets in a report: their scores are those of `score_tags`, and their changes are listed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("undrawn")]
 
 @pytest.fixture
 def tags(corpus: str) -> str:
-    """A set of the three images, whose captions name a dog before a cat."""
+    """A tag set of the three images, whose captions name a dog before a cat."""
     row = Corpus.objects.get(name=corpus)
     images = list(row.images.order_by("position"))
     for image in images:

@@ -1,4 +1,5 @@
-"""The Cholesky decomposition by tiles: solves what NumPy solves, at sizes on both sides of a tile's."""
+"""The Cholesky decomposition by tiles: the same solution as NumPy, at sizes smaller and larger than a
+tile."""
 
 import numpy as np
 import pytest

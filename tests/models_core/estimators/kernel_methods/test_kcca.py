@@ -1,4 +1,4 @@
-"""KCCA: what is found solves eq. 3, whichever solver finds it; what is wrong is named."""
+"""KCCA: both solvers solve eq. 3; invalid input is refused."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.models_core.estimators.kernel_methods.kernels import kernels
 
 
 def printed_problem(x, y, kappa):
-    """Correlations from eq. 3 as a generalised eigenproblem of twice the size, the long way."""
+    """Return correlations from eq. 3 as a generalised eigenproblem of twice the size."""
     n = len(x)
     zero = np.zeros((n, n))
     left = np.block([[zero, x @ y], [y @ x, zero]])
@@ -145,7 +145,7 @@ def test_kernels_in_single_precision_are_solved_by_all():
     x, y = ((unit(side) @ unit(side).T).astype(np.float32) for side in (left, right))
     assert np.linalg.eigvalsh(x.astype(float))[0] < -1e-9
     models = [KCCA(10, 0.1, solver=solver).fit(x, y) for solver in ("full", "few")]
-    # One leaves negative eigenvalues out, the other leaves them in.
+    # One omits negative eigenvalues, the other includes them.
     np.testing.assert_allclose(models[1].correlations_, models[0].correlations_, rtol=1e-5)
 
 

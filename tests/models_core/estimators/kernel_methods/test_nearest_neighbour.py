@@ -1,4 +1,4 @@
-"""The nearest training pair answers, as eq. 2 says."""
+"""Scores of the nearest training pair, as in eq. 2."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Fifteen settings are picked on held-out pairs, and their rankings made one."""
+"""Fifteen settings are selected on held-out pairs, and their rankings combined."""
 
 import numpy as np
 import pytest
@@ -35,9 +35,9 @@ def test_prefixes_score_as_if_only_they_were_there():
 def test_recall_counts_the_best_of_an_images_sentences():
     scores = np.array([[5.0, 9.0, 8.0, 1.0], [7.0, 6.0, 5.0, 4.0]])
     owner = np.array([0, 0, 1, 1])
-    # Image 0 finds its second sentence first; image 1 finds sentence 2 as its third.
+    # Image 0 ranks its second sentence first; image 1 ranks sentence 2 third.
     assert recall_at_cutoffs(scores, owner, "annotation") == (0.5, 1.0, 1.0)
-    # Sentences 1 and 3 find their image first, 0 and 2 do not.
+    # Sentences 1 and 3 rank their image first, 0 and 2 do not.
     assert recall_at_cutoffs(scores, owner, "search") == (0.5, 1.0, 1.0)
 
 
@@ -72,7 +72,7 @@ def test_fifteen_rankings_are_combined_by_borda():
             places.append(ranking.positions(scores if direction == "annotation" else scores.T))
         expected = ranking.borda(np.stack(places))
         result = model.score_pairs(x, y, direction=direction)
-        # Rankings, not numbers: cosines of the two ways differ in their last bits.
+        # Rankings, not numbers: the cosines differ in their last bits.
         result = result if direction == "annotation" else result.T
         np.testing.assert_array_equal(ranking.positions(result), ranking.positions(expected))
 

@@ -1,4 +1,4 @@
-"""The alignment of regions and words: a slow reference, finite differences, and what it is to learn."""
+"""The alignment of regions and words: a slow reference, finite differences, and learning."""
 
 import itertools
 import json
@@ -36,13 +36,13 @@ EVERYTHING = slice(0, None)
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Small steps in one thread, as a training takes them."""
+    """Small steps in one thread, as in a training."""
     with fitting_threads(0):
         yield
 
 
 def run_of(data, settings=SMALL, context=None, steps=STEPS):
-    """A training at its beginning, in double precision."""
+    """Return a training at its start, in double precision."""
     pairs = TrainingPairs.of(data)
     run = AlignmentRun("test", (pairs, None), settings, steps, context or FitContext(), torch.device("cpu"))
     run.network.double()
@@ -50,7 +50,8 @@ def run_of(data, settings=SMALL, context=None, steps=STEPS):
 
 
 def odd_pairs():
-    """Padding, sentences of one word and of none, an image of one region, and one image in several pairs."""
+    """Return padding, sentences of one word and of none, an image of one region, and one image in several
+    pairs."""
     rng = np.random.default_rng(3)
     regions = rows_of([rng.standard_normal((count, 4)) for count in (1, 3, 2, 5)])
     words = numbers_of([[0], [1, 2, 3, 0, 4], [], [2, 2], [4, 1, 3], [5]], 6)
@@ -58,7 +59,7 @@ def odd_pairs():
 
 
 def odd_edges():
-    """The same images, with edges: a relation that nothing has, a sentence of one edge, and one of none."""
+    """Return the same images, with edges: an unused relation, a sentence of one edge, and one of none."""
     edges = edges_as_numbers(
         [
             [(0, 1, 2)],

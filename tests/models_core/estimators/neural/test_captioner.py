@@ -1,4 +1,4 @@
-"""The captioner: a slow reference, finite differences, exhaustive search, and what it is to learn."""
+"""The captioner: a slow reference, finite differences, exhaustive search, and learning."""
 
 import itertools
 import json
@@ -39,13 +39,13 @@ STEPS = StepSizes(0.01, 0.0)
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Small steps in one thread, as a training takes them."""
+    """Small steps in one thread, as in a training."""
     with fitting_threads(0):
         yield
 
 
 def odd_captions():
-    """Captions of one word and of none, and an image with several."""
+    """Return captions of one word and of none, and an image with several."""
     rng = np.random.default_rng(3)
     images = rng.standard_normal((4, 7)) * 3 + 1
     words = numbers_of([[0], [1, 2, 3, 0, 4], [], [2, 2], [4, 1, 3], [5]], 6)
@@ -53,7 +53,7 @@ def odd_captions():
 
 
 def run_of(data, settings=SMALL):
-    """A training at its beginning, in double precision."""
+    """Return a training at its start, in double precision."""
     pairs = CaptionedImages.of(data)
     run = CaptionerRun("test", (pairs, pairs), settings, STEPS, FitContext(), torch.device("cpu"))
     run.network.double()
@@ -109,8 +109,7 @@ def test_gradients_are_those_of_finite_differences(settings):
 
 
 def sentence_scores(weights, image, vocabulary, limit):
-    """Every sentence up to a length with the logarithm of its probability; those of `limit` words have no
-    END."""
+    """Return every sentence up to a length with its log probability; those of `limit` words have no END."""
     result = {}
     for length in range(1, limit + 1):
         for words in itertools.product(range(vocabulary), repeat=length):
@@ -126,7 +125,7 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(vocabulary, limit):
     words = numbers_of([rng.integers(0, vocabulary, 3) for _ in range(5)], vocabulary)
     run = run_of(Dataset({"images": images, "captions": words}, {LINK: np.arange(5)}))
     for weights in run.network.parameters():
-        weights.data *= 3  # a network that is surer of itself
+        weights.data *= 3  # a network with higher confidence
     how = WritingSettings(beam=vocabulary ** (limit - 1), limit=limit)
     sentences = write_sentences(run.network, torch.from_numpy(images), how)
     narrow = write_sentences(run.network, torch.from_numpy(images), WritingSettings(beam=1, limit=limit))
@@ -137,7 +136,7 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(vocabulary, limit):
         assert value.words == best and value.log_probability == pytest.approx(scores[best], abs=1e-9)
         assert greedy.log_probability == pytest.approx(scores[greedy.words], abs=1e-9)
         assert greedy.log_probability <= value.log_probability + 1e-12
-    # Every sentence has a place in the probabilities, save that of no word.
+    # The probabilities include every sentence, except the empty one.
     empty = slow.caption_log_probabilities(weights, images[-1], (), rectified=False)[0]
     assert np.exp(list(scores.values())).sum() + np.exp(empty) == pytest.approx(1, abs=1e-9)
 

@@ -1,4 +1,4 @@
-"""The best labels of a chain, against all labels there are."""
+"""The best labels of a chain, compared with all possible labels."""
 
 from itertools import product
 
@@ -9,7 +9,7 @@ from models_core.estimators.neural.decoding import Segment, best_labels, segment
 
 
 def worth(products, labels, beta):
-    """Eq. 10 to 12 of these labels."""
+    """Return the value of these labels by eq. 10 to 12."""
     total = sum(products[label, word] for word, label in enumerate(labels))
     return total + beta * sum(
         item == other_label for item, other_label in zip(labels, labels[1:], strict=False)

@@ -1,7 +1,7 @@
 """Networks learn on a device as on the CPU, and are stored and used without it.
 
-On the CPU by default; TESTS_DEVICE=cuda has them learn on a GPU (`tests.models_core.devices`). What says
-something there alone is slow.
+On the CPU by default; TESTS_DEVICE=cuda trains them on a GPU (`tests.models_core.devices`). Tests that are
+only meaningful there are slow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.models_core.estimators.neural.sentences import named_pictures  # noqa
 from tests.models_core.estimators.neural.sentences import scenes as sentences  # noqa: E402
 from tests.models_core.estimators.neural.test_proposer import SIDE, best, scenes  # noqa: E402
 
-#: Losses of the first epoch differ by the rounding of bfloat16 at most, in which networks multiply on a GPU.
+#: Losses of the first epoch differ at most by the rounding of bfloat16, which networks use on a GPU.
 ROUNDING = 0.01
 
 

@@ -1,4 +1,4 @@
-"""Several processes make the same steps together as one alone: torchrun, DistributedDataParallel and gloo."""
+"""Several processes together make the same steps as one alone: torchrun, DistributedDataParallel and gloo."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""The proposer of boxes: it learns squares by their colours, refines boxes, rates chances, and is stored."""
+"""The proposer of boxes: it learns squares by their colours, refines boxes, estimates probabilities, and is
+stored."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ COLOURS = {"red": (220, 30, 30), "blue": (30, 30, 220)}
 
 
 def scene(rng: np.random.Generator) -> TrainingPicture:
-    """A grey picture with a red square and a blue one, apart from each other."""
+    """Return a grey picture with a red square and a blue one, apart from each other."""
     colours: NDArray[np.uint8] = np.full((SIDE, SIDE, 3), 120, np.uint8)
     phrases = []
     for index, (name, colour) in enumerate(COLOURS.items()):
@@ -75,7 +76,7 @@ def scenes(count: int, seed: int) -> list[TrainingPicture]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Networks so small are slower on two threads, and other tests run beside."""
+    """Such small networks are slower on two threads, and other tests run at the same time."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -92,12 +93,12 @@ def learned(count: int, epochs: int, seed: int = 3) -> BoxProposer:
 
 @pytest.fixture(scope="module")
 def trained() -> BoxProposer:
-    """One that has hardly learned: enough for all but what it finds."""
+    """Return a barely trained proposer: enough for everything except its accuracy."""
     return learned(16, 2)
 
 
 def best(proposer: BoxProposer, pictures: list[TrainingPicture]) -> list[tuple[float, float]]:
-    """(IoU of the best box, its chance) of each phrase."""
+    """Return (IoU of the best box, its probability) of each phrase."""
     result = proposer.propose(
         [p.colours for p in pictures], [[t.wordings[0] for t in p.phrases] for p in pictures]
     )
@@ -113,7 +114,7 @@ def test_it_finds_what_a_phrase_names() -> None:
     proposer, new = learned(100, 30), scenes(12, 2)
     result = best(proposer, new)
     assert np.mean([iou for iou, _ in result]) > 0.7
-    # The chance tells good boxes from bad ones.
+    # The probability distinguishes good boxes from bad ones.
     sure = [iou for iou, chance in result if chance > 0.5]
     assert len(sure) > len(result) / 2 and np.mean([iou >= ACCEPTED_IOU for iou in sure]) > 0.8
 
@@ -156,9 +157,9 @@ def test_cells_asked_stand_for_all_cells_and_those_of_middles_are_in_middles() -
             assert any(np.allclose(box, row, atol=1e-6) for row in own_box)
             reach = np.maximum((box[2:] - box[:2]) * 0.2, 0.6 / 24) + 0.5 / 24
             assert (np.abs(centre - (box[:2] + box[2:]) / 2) <= reach + 1e-6).all()
-        # Of the rest those in a middle count nothing: the others stand for the cells that are in none.
+        # Of the other cells, those in a middle count nothing: the rest stand for the cells that are in none.
         assert float(requested.weight[phrase].sum()) == pytest.approx(24 * 24, rel=0.2)
-    # Either box of a phrase is trained on as often, the small one too.
+    # Both boxes of a phrase are trained equally often, the small one too.
     small = (requested.target[1, :, 2] < 0.1).float().mean()
     assert 0.2 < float(small) < 0.8
 
@@ -199,7 +200,7 @@ def test_learning_goes_on_from_another_with_the_words_that_are_new(trained: BoxP
     on = BoxProposer(settings).fit(new, begin=trained)
     assert set(on.words_.numbers) == {*trained.words_.numbers, "brandnew"}
     assert {word: on.words_.numbers[word] for word in trained.words_.numbers} == trained.words_.numbers
-    # A step so small changes next to nothing of what was known.
+    # Such a small step changes almost nothing.
     old = scenes(6, 12)
     assert np.mean([a[0] for a in best(on, old)]) > np.mean([a[0] for a in best(trained, old)]) - 0.1
 
@@ -257,10 +258,10 @@ def test_more_is_held_out_of_few_pictures_and_nothing_of_very_few() -> None:
     proposer = BoxProposer(ProposerSettings(side=SIDE))
     phrase = scenes(1, 1)[0].phrases[0]
     pictures = [TrainingPicture(np.zeros((SIDE, SIDE, 3), np.uint8), (phrase,) * 7) for _ in range(200)]
-    # A tenth; as many as have 60 phrases; a quarter at most; none below 30 phrases.
+    # A tenth; enough for 60 phrases; a quarter at most; none below 30 phrases.
     for count, held in ((200, 20), (60, 9), (40, 9), (20, 5), (16, 0)):
         assert proposer.learned_from(pictures[:count]) == count - held
-    # What says nothing is neither learned from nor held out.
+    # Pictures without phrases are neither trained on nor held out.
     assert proposer.learned_from([replace(pictures[0], phrases=()), *pictures[:40]]) == 31
 
 
@@ -283,7 +284,7 @@ def test_the_loss_falls_where_a_cell_says_the_truth() -> None:
     requested = sampled_cells([box], 8, np.random.default_rng(0))
     invalid = torch.zeros((1, requested.cells.shape[1], 6))
     right = invalid.clone()
-    # softplus(x) * 0.3 = 0.25 where x = log(exp(0.25 / 0.3) - 1): near the middle that is the box.
+    # softplus(x) * 0.3 = 0.25 if x = log(exp(0.25 / 0.3) - 1): near the middle that is the box.
     right[..., 2:] = float(np.log(np.exp(0.25 / 0.3) - 1))
     middles = requested.target.shape[1]
     cell_box = cell_boxes(right, centres_of(requested.cells, 8))[0, :middles]
@@ -305,7 +306,7 @@ def test_a_close_up_shows_the_box_in_its_middle_however_large_it_is(view: CloseV
     for row, channel in zip(displayed, (0, 1), strict=True):
         assert (row[edge + slack : -edge - slack, edge + slack : -edge - slack, channel] > 200).all()
         assert (row[: edge - slack, :, channel] < 140).all() and (row[slack - edge :, :, channel] < 140).all()
-    # What is outside of the picture is grey, and the windows say what is shown.
+    # The area outside of the picture is grey, and the windows give the visible part.
     assert (displayed[1, :, : edge - slack] == 128).all()
     far = np.array([-16, -8, 16, 8]) * view.around
     assert windows[0] == pytest.approx((np.array([56, 48, 56, 48]) + far) / 128)
@@ -337,7 +338,7 @@ def test_the_loss_of_a_close_up_is_least_where_its_sides_and_chance_are_true() -
         return float(close_loss(sides, logits, windows, looked_at, gold))
 
     assert loss(true, sure) < loss(true, unsure) < loss(true.flip(1), unsure)
-    # The second overlaps no box of its phrase: it trains the chance alone.
+    # The second overlaps no box of its phrase: it trains the probability only.
     moved = true.clone()
     moved[1] = moved[1].flip(-1)
     assert loss(moved, unsure) == pytest.approx(loss(true, unsure))
@@ -387,7 +388,7 @@ def test_the_looks_are_weighed_by_what_was_accepted() -> None:
     accepted = rng.random(6000) < 1 / (1 + np.exp(-(logits @ [0.3, 0.6, 1.2] - 0.5)))
     assert fit_weights(logits, accepted, (0.5, 0.5, 1.0)) == pytest.approx((0.3, 0.6, 1.2), abs=0.12)
     assert fit_weights(logits[:20], np.zeros(20, bool), (0.5, 0.5, 1.0)) is None
-    # From where whole steps lead ever further away: nearly all are accepted, by logits that are much alike.
+    # From where whole steps diverge: nearly all are accepted, with similar logits.
     alike = 3 * logits[:, :1] + 0.3 * logits + 6
     accepted = rng.random(6000) < 1 / (1 + np.exp(-(alike @ [0.2, 0.3, 0.4] - 4)))
     weights = fit_weights(alike, accepted, (4.0, 4.0, 4.0))
@@ -397,7 +398,7 @@ def test_the_looks_are_weighed_by_what_was_accepted() -> None:
 def test_chances_are_set_right_on_what_was_not_learned_from() -> None:
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 3, 4000)
-    # Twice too sure, and too hopeful by one.
+    # Twice too confident, and too optimistic by one.
     accepted = rng.random(4000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))
     slope, move = fit_chance(logits, accepted)
     assert slope == pytest.approx(0.5, abs=0.05) and move == pytest.approx(-1, abs=0.12)

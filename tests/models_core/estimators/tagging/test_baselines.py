@@ -1,4 +1,4 @@
-"""Baselines of taggers: by hand, and support vector machines against scikit-learn's."""
+"""Baselines of taggers: by hand, and support vector machines compared with scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ LINE = Dataset(
     {"images": np.array([[0.0], [1.0], [3.0]]), "captions": tags_of([[0, 1], [1], [2]], 3)},
     {LINK: np.arange(3)},
 )
-#: The tags of the line in another order, and one that is none of them.
+#: The tags of the line in another order, and an unknown one.
 CANDIDATES = CandidateTags(("c", "new", "b", "a"), np.array([2, -1, 1, 0]))
 
 

@@ -18,11 +18,11 @@ PRINTED = BilinearSettings(rates=(0.0001,), epochs=10, choose_epoch=False)
 
 
 class Killed(Exception):
-    """What a progress bar raises."""
+    """Raised by a progress bar."""
 
 
 def held():
-    """A map of two numbers and tags of two, learned from two images by nobody."""
+    """Return a map of two numbers and tags of two, for two images, without training."""
     model = BilinearTagger(PRINTED)
     model.weights_ = np.array([[1.0, 0.0], [0.0, 2.0]])
     model.centres_ = np.array([[1, 0], [3, 4]], np.float32)
@@ -66,7 +66,7 @@ def test_the_first_step_is_adams_from_zero():
     train, _ = tagged_pictures(5)
     settings = replace(PRINTED, epochs=1, batch=5)
     model = BilinearTagger(settings).fit(train, None, FitContext())
-    # Adam's first step is the rate against the gradient's sign.
+    # Adam's first step is the rate times the negative sign of the gradient.
     assert np.abs(model.weights_).max() == pytest.approx(0.0001, rel=1e-3)
 
 
@@ -104,7 +104,7 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, at):
             raise Killed
 
     def context(folder, progress):
-        clock = iter(range(0, 10**6, 50))  # every third step is so late that it is kept
+        clock = iter(range(0, 10**6, 50))  # every third step is late enough to be stored
         checkpoints = Checkpoints(folder, {"seed": 0}, clock=lambda: next(clock))
         return FitContext(progress=progress, checkpoints=checkpoints)
 

@@ -1,4 +1,4 @@
-"""The losses over ranked tags: by hand, against a slow sum, and their gradients against differences."""
+"""The losses over ranked tags: by hand, compared with a slow sum, and their gradients with differences."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ LOSSES = [
 
 
 def slow(loss, scores):
-    """Equations 3 and 6 as they are printed, with places from 1, for one image's scores."""
+    """Equations 3 and 6 as printed, with ranks from 1, for one image's scores."""
     size = len(scores)
 
     def delta(k, i):
@@ -32,7 +32,7 @@ def slow(loss, scores):
 
 
 def losses_by_image(scores):
-    """Scores of images with different numbers of tags, and where tags are."""
+    """Return scores of images with different numbers of tags, and a mask of the tags."""
     there = np.zeros((len(scores), max(map(len, scores))), bool)
     for row, own_score in enumerate(scores):
         there[row, : len(own_score)] = True
@@ -52,7 +52,7 @@ def test_losses_are_those_computed_by_hand():
     assert TagLoss("sje-1").of(scores, there)[0] == pytest.approx([1.2])
     assert TagLoss("sje-2").of(scores, there)[0] == pytest.approx([0.7])
     assert TagLoss("listwise", 1).of(scores, there)[0] == pytest.approx([0.7 + 2 / 3 - 0.2])
-    # The second tag against the third: 0.5 + 0.1 - 0.5 = 0.1.
+    # The second tag compared with the third: 0.5 + 0.1 - 0.5 = 0.1.
     assert TagLoss("listwise", 2).of(scores, there)[0] == pytest.approx([0.7 + 2 / 3 - 0.2 + 0.1])
 
 

@@ -1,4 +1,4 @@
-"""k-means finds clusters that are there, and says when there cannot be so many."""
+"""k-means finds existing clusters, and refuses a number that is too large."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Vectors of pictures from a network: crops, colours, pooling, regions; what is wrong is named."""
+"""Vectors of pictures from a network: crops, colours, pooling, regions; invalid input is reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from models_core.features.image.networks import BadWeights
 from models_core.features.image.pictures import BadPicture, Picture, read_picture
 from tests.models_core.features.image.networks import colours, saved, squeezenet
 
-#: Colours come out as they are, from 0 to 1.
+#: Colours are unchanged, from 0 to 1.
 SETTINGS = CNNSettings(shorter=8, mean=(0.0, 0.0, 0.0), deviation=(1.0, 1.0, 1.0), output="means")
 
 
@@ -126,5 +126,5 @@ def test_squeezenet_gives_the_vectors_that_others_computed(real_data, tmp_path):
     folder = real_data / "flickr8k" / "thumbnails"
     ours = network.describe([read_picture(folder / name) for name in names])
     for own_our, another in zip(ours, theirs, strict=True):
-        # They scaled the whole picture to a square too, by another filter.
+        # The reference scaled the whole picture to a square too, with another filter.
         assert own_our @ another / np.linalg.norm(own_our) / np.linalg.norm(another) > 0.98

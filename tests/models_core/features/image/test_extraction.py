@@ -1,4 +1,4 @@
-"""Words of pictures: learned once, counted once, kept by content."""
+"""Words of pictures: trained once, counted once, stored by content."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""GIST against a reference written out by sums, and gratings that the right filter answers to."""
+"""GIST compared with a reference of explicit sums, and gratings to which the right filter responds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models_core.features.image.gist import gabor_filters, gist, local_contrast
 
 
 def dft(side: int) -> np.ndarray:
-    """The matrix of a discrete Fourier transform."""
+    """Return the matrix of a discrete Fourier transform."""
     return np.array([[cmath.exp(-2j * math.pi * a * b / side) for b in range(side)] for a in range(side)])
 
 

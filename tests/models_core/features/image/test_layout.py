@@ -1,4 +1,4 @@
-"""Cheap vectors of regions: what is in them, and which boxes they refuse."""
+"""Cheap vectors of regions: their content, and which boxes they refuse."""
 
 import numpy as np
 import pytest

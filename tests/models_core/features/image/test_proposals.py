@@ -1,4 +1,4 @@
-"""Boxes in which something may be seen."""
+"""Boxes that may contain something."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ METHODS = sorted(PROPOSALS)
 
 
 def thing(width=200, height=120, box=(61, 31, 120, 90)):
-    """A dark thing on a bright ground with some noise."""
+    """Return a dark thing on a bright ground with some noise."""
     colours = np.full((height, width, 3), 220.0) + np.random.default_rng(0).normal(0, 3, (height, width, 3))
     left, top, right, bottom = box
     colours[top - 1 : bottom, left - 1 : right] = (40, 60, 160)
@@ -17,7 +17,7 @@ def thing(width=200, height=120, box=(61, 31, 120, 90)):
 
 
 def overlap(first, second):
-    """The area that both boxes have, over that of either."""
+    """Return the intersection of both boxes over their union."""
     left, top = np.maximum(first[:2], second[:2])
     right, bottom = np.minimum(first[2:], second[2:])
     both = max(0, right - left + 1) * max(0, bottom - top + 1)

@@ -22,7 +22,7 @@ def test_levels_are_the_whole_the_quarters_and_the_sixteenths():
     result = pyramid(count_in_cells(words, 16)[None])[0]
     assert result.shape == (21, 16)
     np.testing.assert_allclose(result[0], np.full(16, 1 / 16))
-    # The upper right quarter holds the words 2, 3, 6, 7.
+    # The upper right quarter contains the words 2, 3, 6, 7.
     assert np.flatnonzero(result[2]).tolist() == [2, 3, 6, 7]
     np.testing.assert_allclose(result[5:], np.eye(16) / 16)
 

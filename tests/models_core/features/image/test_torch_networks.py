@@ -1,5 +1,5 @@
 """Networks of torchvision and timm by name, here small stand-ins: their weights come from a file, and squares
-and colours are as published. What is wrong is named."""
+and colours are as published. Invalid input is reported."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def picture(tmp_path: Path) -> Picture:
 
 
 def by_hand(trained: Small, picture: Picture, *, shorter: int, how: Image.Resampling) -> torch.Tensor:
-    """The output of the convolution for the square of 16 in the middle, with published colours."""
+    """Return the output of the convolution for the square of 16 in the middle, with published colours."""
     image = Image.open(picture.path)
     size = tuple(round(side * shorter / 20) for side in image.size)
     scaled = image.resize(size, how)  # type: ignore[arg-type]
@@ -148,7 +148,7 @@ def test_an_unknown_network_layer_or_library_is_named(weights: Path, monkeypatch
     for name in ("hf-hub:somebody/network", "timm/hf_hub:a", "os/system", "timm/"):
         with pytest.raises(ValueError, match="network is"):
             CNNSettings(network=name)
-    monkeypatch.setitem(sys.modules, "timm", None)  # as where it is not installed
+    monkeypatch.setitem(sys.modules, "timm", None)  # as if it is not installed
     with pytest.raises(
         LibraryMissing,
         match="network 'timm/small' is of timm, which is not installed: pip install timm; a network as an "

@@ -1,4 +1,4 @@
-"""VLAD against a loop over descriptors."""
+"""VLAD compared with a loop over descriptors."""
 
 from __future__ import annotations
 

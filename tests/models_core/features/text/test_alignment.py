@@ -1,4 +1,4 @@
-"""Captions of one image align: IBM models 1 and 2, word classes, and what comes of them."""
+"""Captions of one image align: IBM models 1 and 2, word classes, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pairs = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=8)
 
 
 def by_hand(corpus, first, second):
-    """EM by dictionaries, a pair after another: t(target | source); the source None is the empty word."""
+    """EM with dictionaries, one pair after another: t(target | source); the source None is the empty word."""
     t: dict = {}
     q: dict = {}
     for s, u in corpus:
@@ -59,7 +59,7 @@ def test_the_likelihood_rises_at_every_step_of_both_models(corpus) -> None:
     item, two = train_alignment(corpus, first=8, second=8).likelihoods
     for likelihoods in (item, two):
         assert np.diff(likelihoods).min() >= -1e-9
-    # Model 2 starts with even places, where model 1 ended.
+    # Model 2 starts with uniform positions, where model 1 ended.
     assert two[0] >= item[-1] - 1e-9
 
 

@@ -1,4 +1,4 @@
-"""Mixtures over word vectors and Fisher vectors of phrases, against loops over the equations."""
+"""Mixtures over word vectors and Fisher vectors of phrases, compared with loops over the equations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTINGS = FisherSettings(power=False, normalised=False)
 
 
 def word_rows(count: int = 600) -> NDArray[np.float32]:
-    """Three clusters; the first dimensions are Gaussian, the last two Laplacian."""
+    """Return three clusters; the first dimensions are Gaussian, the last two Laplacian."""
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((count, WIDTH))
     rows[:, 3:] = rng.laplace(size=(count, 2))
@@ -45,7 +45,7 @@ def whole(fisher: FisherVectors, *arguments: Any, rows: int = 0) -> NDArray[np.f
 
 
 def log_density(row: NDArray[Any], mixture_parameters: MixtureParameters) -> float:
-    """log p of one row, by loops."""
+    """Return log p of one row, with loops."""
     total = 0.0
     for k, weight in enumerate(mixture_parameters.weights):
         density = float(weight)
@@ -60,13 +60,14 @@ def log_density(row: NDArray[Any], mixture_parameters: MixtureParameters) -> flo
 
 
 def information(mixture_parameters: MixtureParameters) -> NDArray[np.float64]:
-    """Roots of the Fisher information by location and by scale, shape (2, components, dimensions)."""
+    """Return square roots of the Fisher information by location and by scale, shape (2, components,
+    dimensions)."""
     first = np.sqrt(mixture_parameters.weights)[:, None] / mixture_parameters.scales
     return np.stack([first, first * np.where(mixture_parameters.laplacian, 1, np.sqrt(2))])
 
 
 def slow_fisher(rows: NDArray[Any], mixture_parameters: MixtureParameters) -> NDArray[np.float64]:
-    """Not normalised, by loops over words, components and dimensions."""
+    """Not normalised, with loops over words, components and dimensions."""
     out = np.zeros((2, *mixture_parameters.locations.shape))
     for row in rows.astype(float):
         for k, weight in enumerate(mixture_parameters.weights):
@@ -116,7 +117,7 @@ def test_gradients_are_finite_differences_of_the_log_likelihood(family: Family) 
         for order, name in enumerate(("locations", "scales")):
             for k in range(3):
                 for d in range(WIDTH):
-                    # Where a word lies on a Laplacian's location there is no derivative.
+                    # At a Laplacian's location there is no derivative.
                     if np.abs(rows[:, d] - parameters.locations[k, d]).min() < 2 * step:
                         continue
                     ends = [likelihood(rows, name, k, d, sign * step) for sign in (1, -1)]
@@ -281,7 +282,7 @@ def test_memory_does_not_grow_with_the_rows(monkeypatch) -> None:
         finally:
             tracemalloc.stop()
 
-    # The numbers of rows among which the sample is drawn are the only thing as long as the rows.
+    # Only the indices of the rows from which the sample is drawn have the same length as the rows.
     assert most(30_000) < most(3_000) + 2.5 * 8 * 27_000 < rows.nbytes
 
 

@@ -1,4 +1,4 @@
-"""Ranked tags by hand, and against a slow reading of the equations on generated captions."""
+"""Ranked tags by hand, and compared with a slow implementation of the equations on generated captions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTS = {"n": NOUN, "v": VERB, "x": OTHER_PART}
 
 
 def marked(text: str) -> tuple[Word, ...]:
-    """Words with their parts behind a slash: n, v or x; without one, x."""
+    """Return words with their parts of speech after a slash: n, v or x; x by default."""
     cut = (word.partition("/") for word in text.split())
     return tuple(Word(word, PARTS[part or "x"]) for word, _, part in cut)
 
@@ -120,7 +120,7 @@ def test_every_token_has_its_lemma_and_part() -> None:
 
 def test_the_distance_to_the_root_of_a_parse_is_relative_to_the_farthest_word() -> None:
     """As figure 1 of the paper counts edges: of a nominal phrase the root noun is at 0."""
-    # a mirror that shows dogs: mirror is the root, shows hangs on it, dogs on shows; "a" on mirror
+    # a mirror that shows dogs: mirror is the root, shows depends on it, dogs on shows; "a" on mirror
     heads = (2, 0, 4, 2, 4)
     assert tree_locations(heads) == (0.5, 0.0, 1.0, 0.5, 1.0)
     assert tree_locations((0,)) == (0.0,) and tree_locations(()) == ()

@@ -1,4 +1,4 @@
-"""WordNet's noun files, read as they lie on disk."""
+"""WordNet's noun files, read from disk."""
 
 import pytest
 
