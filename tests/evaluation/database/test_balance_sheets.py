@@ -46,7 +46,8 @@ def test_every_import_has_a_balance_sheet():
         fields = request_fields(operation.request).values()
         reads = any(field.upload is not None or field.server_file is not None for field in fields)
         if reads and operation.name not in _NO_IMPORT:
-            assert operation.result.__dataclass_fields__["sheet"], operation.name
+            assert hasattr(operation.result, "__dataclass_fields__"), operation.name
+            assert "sheet" in operation.result.__dataclass_fields__, operation.name
             assert hasattr(operation.run, "__wrapped__"), operation.name
 
 

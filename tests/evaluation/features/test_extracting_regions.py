@@ -288,8 +288,8 @@ def test_boxes_of_each_form_are_the_same_regions(drawn, tmp_path, form):
     ask = ("--extractor", "layout", "--method", "file", "--boxes", file, "--no-whole", "--limit", 2)
     with pytest.raises(CommandError, match=r"--leave-unused: .*boxes: 1 without a match .*nobody\.png"):
         output_of("extract_regions", drawn, "--name", "given", *ask)
-    ask = (*ask, "--leave-unused")
-    payload = json.loads(output_of("extract_regions", drawn, "--name", "given", *ask, "--json"))
+    leaving = (*ask, "--leave-unused")
+    payload = json.loads(output_of("extract_regions", drawn, "--name", "given", *leaving, "--json"))
     assert [remark.split()[0] for remark in payload["remarks"]][-4:] == ["1"] * 4
     assert payload["remarks"][-1] == "1 ids ('nobody.png') left out: the corpus has no such image"
     assert feature_set(drawn, "given").ids() == ("1.png", "1.png", "3.png")
