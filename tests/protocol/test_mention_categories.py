@@ -63,7 +63,7 @@ def test_how_many_is_looked_through_and_what_is_not():
     assert without_wordnet("a picture of sailors".split()) == ("other",)
     assert without_wordnet("the crew of the boat".split()) == ("people",)
     assert without_wordnet("a body of water".split()) == ("scene",)
-    # If every noun is a container word, the last of them decides.
+    # If every noun can be a quantity, the last of them decides.
     assert without_wordnet("one of the tops".split()) == ("clothing",)
 
 
