@@ -46,8 +46,7 @@ def test_every_import_has_a_balance_sheet():
         fields = request_fields(operation.request).values()
         reads = any(field.upload is not None or field.server_file is not None for field in fields)
         if reads and operation.name not in _NO_IMPORT:
-            assert hasattr(operation.result, "__dataclass_fields__"), operation.name
-            assert "sheet" in operation.result.__dataclass_fields__, operation.name
+            assert "sheet" in getattr(operation.result, "__dataclass_fields__", {}), operation.name
             assert hasattr(operation.run, "__wrapped__"), operation.name
 
 
@@ -241,11 +240,7 @@ def test_boxes_without_a_size_of_pictures_that_exif_turned_are_said_to_be_uprigh
     text = output_of("import_localizations", "l", tmp_path / "l.jsonl", "--corpus", corpus)
     note = "images that EXIF turned, whose boxes were taken as those of the upright picture: 1 (b.jpg)"
     assert note in text
-    vectors = {
-        "vectors": np.ones((2, 3)),
-        "boxes": np.array([[1, 1, 5, 5]] * 2),
-        "ids": np.array(["a.jpg", "b.jpg"]),
-    }
-    np.savez(tmp_path / "f.npz", **vectors)
+    ids, boxes = np.array(["a.jpg", "b.jpg"]), np.array([[1, 1, 5, 5]] * 2)
+    np.savez(tmp_path / "f.npz", vectors=np.ones((2, 3)), boxes=boxes, ids=ids)
     regions = ("import_features", corpus, tmp_path / "f.npz", "--name", "r", "--kind", "region")
     assert note in output_of(*regions)
