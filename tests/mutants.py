@@ -352,7 +352,7 @@ def read_seed(seed: Seed, path: Path) -> None:
             stream(read_features, path, kind, None), stream(read_feature_rows, path, kind, None, 0, 4096)
         ),
         "import_judgments": lambda: stream(read_judged_pairs, path, format, False),
-        "import_layer": lambda: stream(read_layer_records, format, path, ()),
+        "import_layer": lambda: stream(read_layer_records, format, path, (), path.parent / "data"),
         "import_localizations": lambda: stream(read_json_lines, path, "regions"),
         "import_proposals": lambda: stream(read_proposals_within, path, {}, (ImageNaming(1, "scene-1"),)),
         "import_qrels": lambda: stream(read_qrels_lines, path, format),

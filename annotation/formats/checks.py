@@ -12,7 +12,14 @@ from pathlib import Path
 
 from annotation.formats.base import RECORD_CONTENTS, Format, Written, report_problem
 from annotation.formats.names import SAFE_NAME, SAFE_PATH, ImageIds, is_safe_name, is_safe_path
-from annotation.protocol.terms import NOT_VISUAL, CaptionRecord, Chain, ImageRecord, LayerRecord
+from annotation.protocol.terms import (
+    MOST_PER_IMAGE,
+    NOT_VISUAL,
+    CaptionRecord,
+    Chain,
+    ImageRecord,
+    LayerRecord,
+)
 from phrasebox.names import image_id
 from phrasebox.text_files import FormatError, short_repr
 
@@ -23,7 +30,6 @@ LONGEST_EXTERNAL_ID = 100
 LONGEST_CATEGORIES = 120
 LONGEST_LABEL, LONGEST_PHRASE = 200, 2000
 LARGEST_SIDE = 2**31 - 1
-MOST_PER_IMAGE = 2**15 - 1
 
 _SPLIT = re.compile(r"[A-Za-z0-9_-]{0,40}")
 _CHAIN = re.compile(r"[A-Za-z0-9_.:-]{1,40}")

@@ -16,11 +16,11 @@ from annotation.formats.base import FORMATS, Format, SourceImage, Written, repor
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.fields import Fields, Numbering
 from annotation.formats.files.json_stream import has_list, items
+from annotation.formats.files.spool import Spool, SpooledCaption
 from annotation.formats.jsonl import layer_of_row, layer_row
 from annotation.formats.layers.coco_instances import instances_of
 from annotation.formats.layers.exports import box_entries, first_category
 from annotation.formats.names import Pictures, only_file, path_in_source
-from annotation.formats.spool import Spool, SpooledCaption
 from annotation.protocol.terms import (
     CATEGORIES,
     CaptionRecord,

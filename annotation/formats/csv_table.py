@@ -14,8 +14,8 @@ from typing import Any
 
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
+from annotation.formats.files.spool import Spool
 from annotation.formats.names import Pictures, only_file, path_in_source
-from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.balance import CAPTIONS
 from phrasebox.table_files import IMAGE_ALIASES, RaggedRow, Row, TableFile

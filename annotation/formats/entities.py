@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TextIO
 
 from annotation.formats.base import ALL_CONTENTS, FORMATS, LEFT_OUT_ORDER, Format, Written, report_problem
-from annotation.formats.checks import MOST_PER_IMAGE, LocatedRecord, checked_records, writable
+from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.entities_notation import (
     NOTATION,
     BadNotation,
@@ -33,7 +33,7 @@ from annotation.formats.entities_notation import (
 )
 from annotation.formats.entities_xml import Annotation, print_annotation, read_annotation
 from annotation.formats.names import Pictures
-from annotation.protocol.terms import CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
+from annotation.protocol.terms import MOST_PER_IMAGE, CaptionRecord, Chain, ImageRecord, LayerRecord, Mention
 from phrasebox.balance import NAMES, UNKNOWN, current_tally
 from phrasebox.names import KEY, PICTURE_EXTENSIONS, AmbiguousName, ImageNames, ImageNaming, image_id
 from phrasebox.text_files import FormatError, lines, open_new, short_repr

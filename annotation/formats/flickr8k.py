@@ -12,8 +12,8 @@ from typing import TextIO
 
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
+from annotation.formats.files.spool import Spool
 from annotation.formats.names import Pictures, only_file, path_in_source
-from annotation.formats.spool import Spool
 from annotation.protocol.terms import CaptionRecord, ImageRecord
 from phrasebox.balance import CAPTIONS, NAMES, UNKNOWN, current_tally
 from phrasebox.names import FILE, PICTURE_EXTENSIONS, STEM, ImageNames, ImageNaming

@@ -32,6 +32,9 @@ NOT_VISUAL = "0"
 #: slip, and cannot be pointed at. Boxes of programs have no minimum.
 SMALLEST_SIDE = 4
 
+#: Maximum number of captions of an image, and of words of a caption.
+MOST_PER_IMAGE = 2**15 - 1
+
 
 def is_too_small(width: int, height: int) -> bool:
     """Whether a picture, or a box, is too small for questions; sides of 0 pixels are unknown."""

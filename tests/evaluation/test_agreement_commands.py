@@ -104,11 +104,14 @@ def test_agreement_is_a_table_for_papers_too(judgments: Path, tmp_path: Path) ->
         (["--csv", "--latex"], "--csv and --latex: use only one"),
         (["--format", "xml"], "--format: Expected one of: 'cxc-sits', 'flickr8k-crowd'"),
         (["--format", "flickr8k-expert"], "line 1: .* is not a judgment"),
-        (["--thresholds", "1"], "--thresholds: This is taken only with against."),
+        (["--thresholds", "1"], "--thresholds: This is only possible together with against."),
         (["--thresholds", "a"], r"--thresholds \(1.\): Expected a number."),
         (["--level", "95"], "--level: Expected less than 1"),
-        (["--judgments", "crowd"], "--judgments: This is not taken together with file."),
-        (["--against", "x.csv", "--against-judgments", "crowd"], "--against-judgments: This is not taken"),
+        (["--judgments", "crowd"], "--judgments: This cannot be combined with file."),
+        (
+            ["--against", "x.csv", "--against-judgments", "crowd"],
+            "--against-judgments: This cannot be combined",
+        ),
     ],
 )
 def test_bad_arguments_are_one_line(judgments: Path, arguments: list[str], message: str) -> None:

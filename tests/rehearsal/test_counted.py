@@ -134,8 +134,8 @@ def test_pairs_come_from_a_file(tmp_path: Path):
     run(*again, "--open-to-all")
     assert Task.objects.count() == 3 and Campaign.objects.get().open_to_all
     for more, says in (
-        (["--images", "1"], "--images: This is not taken together with pairs."),
-        (["--split", "test", "--draft"], "--draft: This is not taken together with pairs."),
+        (["--images", "1"], "--images: This cannot be combined with pairs."),
+        (["--split", "test", "--draft"], "--draft: This cannot be combined with pairs."),
     ):
         with pytest.raises(CommandError, match=says):
             call_command(*again, *more)

@@ -96,6 +96,7 @@ def test_a_corpus_is_uploaded_checked_and_imported_by_page(ada: Client):
     assert len([json.loads(line) for line in listed]) == 2
     picture = ada.get(f"{page}preview/0")
     assert picture["Content-Type"] == "image/jpeg"
+    picture.close()
     assert ada.get(f"{page}preview/7").status_code == 404
     assert "Found and not used" in words(press(ada, page, "Import, skipping these 2", also="_upload"))
     press(ada, page, "Import, skipping these 2", also="_upload", leave_unused="true")

@@ -1,12 +1,11 @@
-"""Check this bundle: do its answers lead to the recorded outcomes, chains and boxes?
+"""Check this bundle: do its answers give the outcomes, the chains and the boxes that it says?
 
     python check.py [FOLDER]
 
-Needs Python 3.10 or later. Every file is compared with SHA256SUMS. Then, image by image, by the rules in
-README.md: votes determine each question's outcome; links, verifications and rulings determine the chains, and
-the outcomes of a chain's box loop its boxes; these determine the merge log, and with it the dataset,
-corpus.jsonl. Each contradiction is a line with image, question and answers. The exit status is 1 if there is
-one.
+Needs Python 3.10 or later. Every file is compared with SHA256SUMS; then, image by image, by the rules that
+README.md prints: votes give each question's outcome; links, verifications and rulings give the chains, and
+the outcomes of a chain's box loop its boxes; these give the merge log, and with it the dataset, corpus.jsonl.
+Each contradiction is a line with image, question and answers. The exit status is 1 where there is one.
 """
 
 import hashlib
@@ -19,15 +18,14 @@ from typing import Any
 
 BOXED_AT_ONCE = {"people", "clothing", "bodyparts"}
 CLOSED = {"BOXED", "NON_VISUAL", "EXCLUDED", "UNSEEN"}
-#: Stage of the box loop: its kind of question, the number of votes that settle it, the outcome that the first
-#: vote alone settles.
+#: Stage of the box loop -> its kind of question, the votes that settle it, what the first vote alone settles.
 QUESTION_OF_STAGE = {
     "REQUIREMENT": ("box_requirement", 2, "BOX"),
     "DRAWING": ("box_drawing", 1, ""),
     "QUALITY": ("box_quality", 1, ""),
     "COVERAGE": ("box_coverage", 2, "MORE"),
 }
-#: Stage and outcome: guards and next stages; the first whose guard holds applies.
+#: Stage and outcome -> guards and next stages; the first whose guard holds.
 BOX_LOOP = {
     ("REQUIREMENT", "BOX"): [("", "DRAWING")],
     ("REQUIREMENT", "NO_BOX"): [("", "NON_VISUAL")],
@@ -44,7 +42,7 @@ BY_IMAGE = ("mentions", "answers", "rulings", "outcomes", "chains", "merges")
 
 
 def settle(votes: Any, agreeing: Any, eager: Any = "") -> Any:
-    """Return the first outcome with `agreeing` votes, or `eager` by the first vote alone; else None."""
+    """The first outcome with `agreeing` votes, or `eager` by the first vote alone; else None."""
     for number, vote in enumerate(votes):
         if votes[: number + 1].count(vote) >= agreeing or (number == 0 and vote == eager):
             return vote
@@ -52,7 +50,7 @@ def settle(votes: Any, agreeing: Any, eager: Any = "") -> Any:
 
 
 def meaning(answer: Any) -> Any:
-    """Return the outcome that an answer counts for."""
+    """What an answer counts for."""
     words = {"box": "BOX", "scene": "NO_BOX", "none": "NO_BOX"} if answer["kind"] == "box_requirement" else {}
     return words.get(answer["answer"], answer["answer"].upper())
 
@@ -63,22 +61,21 @@ def by_model(answer: Any) -> Any:
 
 
 def share_of_union(a: Any, b: Any) -> Any:
-    """Return intersection over union of two boxes with inclusive corners in pixels."""
+    """Intersection over union of two boxes, whose corners are pixels that belong to them."""
     wide, high = (max(0, min(a[i + 2], b[i + 2]) - max(a[i], b[i]) + 1) for i in (0, 1))
     areas = sum((box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (a, b))
     return wide * high / (areas - wide * high)
 
 
 def put_together(group_of: Any, a: Any, b: Any) -> Any:
-    """Merge the groups of two members; `group_of` is the group of each member."""
+    """Make one of two groups, where `group_of` has the group of each member."""
     group = group_of[a] | group_of[b]
     group_of.update(dict.fromkeys(group, group))
 
 
 class RulingsInForce:
-    """Reviewers' rulings: `group` of mentions that are together, pairs that are `apart`, `unmergeable` ones
-    whose boxes are too, `closed` chains, how often one `resumes`. Of two on the same thing, the later one
-    applies."""
+    """What reviewers ruled: `group` of mentions that are together, pairs that are `apart`, `unmergeable` ones
+    whose boxes are too, `closed` chains, how often one `resumes`. Of two on one thing the later holds."""
 
     def __init__(self, rows: Any, mentions: Any) -> None:
         self.group = {mention: {mention} for mention in mentions}
@@ -110,7 +107,7 @@ class RulingsInForce:
             pairs |= {(a, b), (b, a)}
 
     def chains_apart(self, chain_of: Any, pairs: Any) -> Any:
-        """Return the pairs of chains with mentions of `pairs`, or with mentions in the same groups."""
+        """The pairs of chains that hold mentions of `pairs`, or mentions together with those."""
         every = {pair for a, b in pairs for pair in product(self.group[a], self.group[b])}
         return {(chain_of[a], chain_of[b]) for a, b in every if a in chain_of and b in chain_of}
 
@@ -137,16 +134,13 @@ class ImageReplay:
             self.recorded.setdefault(row["key"], []).append(row)
 
     def say(self, problem: Any) -> Any:
-        """Add a contradiction."""
+        """Note a contradiction."""
         self.problems.append(f"image {self.image['image']}: {problem}")
 
     def take(self, key: Any, rule: Any, opening: Any = (), barred: Any = "", flags: Any = frozenset()) -> Any:
-        """Return the next recorded outcome of a question, and the last answer to it; (None, None) if none is
-        recorded.
-
-        Its votes must lead to the outcome by `rule` (agreeing votes, eager outcome). `opening`: the votes
-        with which the round opens; `barred`: who may not answer; `flags`: who reported the chain before.
-        """
+        """The next recorded outcome of a question, which its votes must give by `rule` (agreeing votes, eager
+        outcome), and the last answer to it; (None, None) where none is recorded. `opening`: the votes with
+        which the round opens; `barred`: who may not answer; `flags`: who reported the chain before."""
         row = self.recorded[key].pop(0) if self.recorded.get(key) else None
         queue, votes, read, flags = self.votes.get(key, []), list(opening), [], set(flags)
         index, outcome, last = self.position.get(key, 0), settle(list(opening), *rule), dict[Any, Any]()
@@ -176,7 +170,7 @@ class ImageReplay:
         return row, last
 
     def count(self) -> Any:
-        """Check the counted questions."""
+        """Questions that so many people answer, whatever they say."""
         for _, key, needed in self.image["questions"]:
             votes = [row for row in self.counting if row["key"] == key]
             answers = [row for row in votes if not row["flag"]][:needed]
@@ -191,11 +185,11 @@ class ImageReplay:
                 self.say(f"{key}: answers {vote_ids(read)} give {pairs}; recorded is {row['pairs']}")
 
     def in_order(self, mentions: Any) -> Any:
-        """Return mentions in the order of the captions."""
+        """Mentions in the order of the captions."""
         return tuple(sorted(mentions, key=self.order.__getitem__))
 
     def follow(self) -> Any:
-        """Group mentions by links and rulings; then check each chain's verification and boxes."""
+        """Links and rulings put mentions together; then each chain is verified and boxed."""
         unfinished = {m for row in self.rows["chains"] if row["stage"] == "LINKING" for m in row["mentions"]}
         together, held = {mention: {mention} for mention in self.mentions}, set[Any]()
         pairs = [(a, b) for a, group in self.rulings.group.items() for b in group if a != b]
@@ -232,13 +226,12 @@ class ImageReplay:
         ]
 
     def reporters(self, row: Any) -> Any:
-        """Return the workers who reported instead of answering, among those read for an outcome."""
+        """Who reported something instead of answering, among those read for an outcome."""
         answers = [self.answers.get(name) for name, _ in row["votes"]]
         return {answer["worker"] for answer in answers if answer and answer["flag"]}
 
     def verify(self, mentions: Any) -> Any:
-        """Check a chain's verification; the parts of a rejected chain are its mentions with the same head
-        noun."""
+        """A chain that is refused falls into the sets of its mentions that share a head noun."""
         chain, group = frozenset(mentions), self.rulings.group
         if len(chain) < 2 or chain <= group[mentions[0]] or self.rulings.closed.get(chain):
             return self.box(mentions)
@@ -262,16 +255,16 @@ class ImageReplay:
             self.verify(part) if any(pair <= chain for pair in self.model_links) else self.box(part)
 
     def add(self, mentions: Any, stage: Any, boxes: Any = (), models: Any = (), kind: Any = "") -> Any:
-        """Add a chain as in chains.jsonl."""
+        """Note a chain as chains.jsonl has it."""
         row = {"mentions": mentions, "stage": stage, "kind": kind, "boxes": [*boxes], "by_model": [*models]}
         self.chains.append(row)
 
     def box(self, mentions: Any, held: Any = False) -> Any:
-        """Follow a chain through the box loop; if it is `held`, it enters at review."""
+        """Follow a chain through the box loop; where it is `held`, it enters at review."""
         chain = frozenset(mentions)
         ruling, resumes = self.rulings.closed.get(chain), self.rulings.resumes.get(chain, 0)
         if ruling is not None:
-            # The drawer of a box that a reviewer left unchanged is taken as recorded.
+            # Who drew a box that a reviewer kept is taken as recorded.
             rows = [row for row in self.rows["chains"] if tuple(row["mentions"]) == mentions]
             kind, boxes = ruling.get("as", ""), ruling.get("boxes", ())
             stage = "BOXED" if boxes else "EXCLUDED" if kind == "excluded" else "NON_VISUAL"
@@ -317,7 +310,7 @@ class ImageReplay:
         self.add(mentions, stage, [box for box, _ in boxes], models, kind)
 
     def ask(self, stage: Any, mentions: Any, boxes: Any, pending: Any, opening: Any, flags: Any) -> Any:
-        """Return the record of a chain's question, which the drawer of the newest box may not answer."""
+        """What is recorded of a chain's question, which whoever drew the newest box may not judge."""
         kind, agreeing, eager = QUESTION_OF_STAGE[stage]
         drawn = f"{pending[1]['id']}|{','.join(map(str, pending[0]))}" if stage == "QUALITY" else ""
         named = drawn or " ".join(mentions)
@@ -326,19 +319,18 @@ class ImageReplay:
         if stage in ("QUALITY", "COVERAGE"):
             barred = (pending or boxes[-1])[1]["worker"]
         if stage == "COVERAGE" and self.settings["saving"]["coverage_by_count"]:
-            # The number of things that the phrases name depends on their language alone: it is taken as
-            # recorded.
+            # How many things the phrases name follows from their language alone: it is taken as recorded.
             counts = [row["count"] for row in self.rows["chains"] if tuple(row["mentions"]) == mentions]
             eager = "COMPLETE" if counts and 0 < counts[0] <= len(boxes) else eager
         return self.take(key, (agreeing, eager), opening, barred, flags)
 
     def merge(self, record: Any) -> Any:
-        """Merge boxes, then chains; the log and the dataset, `record`, must agree."""
+        """Boxes, then chains, become one; the log and the dataset, `record`, must say the same."""
         chains = sorted(self.chains, key=lambda chain: self.order[chain["mentions"][0]])
         chains = [chain for chain in chains if chain["stage"] != "EXCLUDED"]
         boxes = []
         for number, chain in enumerate(chains):
-            # Of two equal boxes of a chain, both count as the model's if one is.
+            # Of two equal boxes of a chain both count as the model's where one is.
             by_models = [box for box, model in zip(chain["boxes"], chain["by_model"], strict=True) if model]
             boxes += [(number, tuple(box), box in by_models) for box in chain["boxes"]]
         log, clusters, groups = [], [([n], n) for n in range(len(boxes))], [[n] for n in range(len(chains))]
@@ -365,7 +357,7 @@ class ImageReplay:
 
 
 def merged(chains: Any, boxes: Any, followed: Any) -> Any:
-    """Return the merge log; the clusters of merged boxes, as (members, survivor); the groups of chains."""
+    """The merge log; the clusters of boxes that become one, as (members, survivor); the groups of chains."""
     rules, named = followed.settings["merging"], [chain["mentions"][0] for chain in chains]
     chain_of = {mention: n for n, chain in enumerate(chains) for mention in chain["mentions"]}
     apart = followed.rulings.chains_apart(chain_of, followed.rulings.unmergeable)
@@ -409,7 +401,7 @@ def merged(chains: Any, boxes: Any, followed: Any) -> Any:
 
 
 def dataset_of(record: Any) -> Any:
-    """Return the chains and boxes of a line of corpus.jsonl, chains by their mentions."""
+    """The chains and boxes of a line of corpus.jsonl, chains by their mentions."""
     chains, things = {}, set()
     for chain in record["layer"]["chains"]:
         places = [(mention["caption"], mention["start"], mention["end"]) for mention in chain["mentions"]]
@@ -423,7 +415,7 @@ def dataset_of(record: Any) -> Any:
 
 
 def tally(answers: Any) -> Any:
-    """Return, for pages, how many said yes to each pair of image and caption, and how many answered."""
+    """Of pages: how many said yes to each pair of image and caption, and how many were asked."""
     pairs = dict[str, Any]()
     for pair in (pair for answer in answers for pair in answer.get("pairs", ())):
         if pair["role"] != "control":
@@ -433,18 +425,18 @@ def tally(answers: Any) -> Any:
 
 
 def vote_ids(votes: Any) -> Any:
-    """Return the ids of votes for a message."""
+    """The ids of votes as a message names them."""
     return ", ".join(str(name) for name, _ in votes)
 
 
 def differing(key: Any, outcome: Any, read: Any, row: Any) -> Any:
-    """Return the message that answers do not lead to the recorded outcome."""
+    """That answers do not give what is recorded."""
     named = vote_ids(row["votes"]) or vote_ids(read)
     return f"{key}: answers {named} give {outcome} by {read}, not {row['outcome']} by {row['votes']}"
 
 
 def image_problems(image: Any, rows: Any, settings: Any, record: Any = None) -> Any:
-    """Return the contradictions in the rows of an image, by file, and in its line of corpus.jsonl."""
+    """The contradictions in the rows of an image, by file, and in its line of corpus.jsonl."""
     followed = ImageReplay(image, rows, settings)
     if image["questions"]:
         followed.count()
@@ -460,13 +452,13 @@ def image_problems(image: Any, rows: Any, settings: Any, record: Any = None) -> 
 
 
 def json_lines(file: Any) -> Any:
-    """Yield the rows of a file, one per line."""
+    """The rows of a file, one a line."""
     with open(file, encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def checksum_problems(folder: Any) -> Any:
-    """Return the files that differ from SHA256SUMS."""
+    """The files that are not as SHA256SUMS has them."""
     for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, name = line.split("  ", 1)
         if not (folder / name).is_file():
@@ -476,8 +468,7 @@ def checksum_problems(folder: Any) -> Any:
 
 
 def images_of(folder: Any) -> Any:
-    """Yield each image with its rows by file, its settings, and its line of corpus.jsonl if it is
-    complete."""
+    """Each image with its rows by file, its settings, and its line of corpus.jsonl where it is complete."""
     settings = {row["version"]: row["settings"] for row in json_lines(folder / "settings.jsonl")}
     files = {n: groupby(json_lines(folder / f"{n}.jsonl"), lambda row: row["image"]) for n in BY_IMAGE}
     heads: dict[str, Any] = {name: next(groups, (None, ())) for name, groups in files.items()}
@@ -494,7 +485,7 @@ def images_of(folder: Any) -> Any:
 
 
 def main(arguments: Any) -> Any:
-    """Check the folder in the arguments, or the script's own."""
+    """Check the folder that is named, or the script's own."""
     folder = Path(arguments[0]) if arguments else Path(__file__).resolve().parent
     problems, images, outcomes = [*checksum_problems(folder)], 0, 0
     for image, rows, settings, record in images_of(folder):

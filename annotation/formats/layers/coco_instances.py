@@ -16,9 +16,9 @@ from typing import Any
 from annotation.formats.base import SourceBox, SourceImage
 from annotation.formats.fields import Fields
 from annotation.formats.files.json_stream import has_list, items
+from annotation.formats.files.spool import Spool
 from annotation.formats.layers.contents import BOX_CHAIN, BOX_PHRASE, BOX_REGION, pass_over
 from annotation.formats.names import only_file, path_in_source
-from annotation.formats.spool import Spool
 from phrasebox import balance
 from phrasebox.names import FILE, SOURCE, image_id
 from phrasebox.text_files import FormatError

@@ -178,10 +178,10 @@ def test_qrels_are_of_judgments_or_of_a_protocol(corpus: str, crowd: Path) -> No
         (["--protocol", "one caption", "--caption", "3"], "image a.jpg has no caption number 3"),
         (
             ["--protocol", "any of five", "--caption", "1"],
-            "--caption: This is not taken together with “any of five”",
+            "--caption: This cannot be combined with “any of five”",
         ),
         (["--protocol", "any of five", "--split", "dev"], "unknown split 'dev' of corpus 'small'; known: ''"),
-        (["--protocol", "any of five", "--rule", "half"], "--rule: This is not taken together with protocol"),
+        (["--protocol", "any of five", "--rule", "half"], "--rule: This cannot be combined with protocol"),
         (["--judgments", "j"], "--judgments: There is no set of judgments “j” here"),
         ([], "--judgments: Expected this or protocol"),
     ],

@@ -310,7 +310,7 @@ def test_a_column_of_ones_is_what_it_is_said_to_be(tmp_path: Path) -> None:
             "q.trec",
             "391895 0 5 1\n",
             ["--asks", "both", "--scale", "1-4"],
-            "--scale: This is not taken together with “trec”",
+            "--scale: This cannot be combined with “trec”",
         ),
         (
             "q.trec",

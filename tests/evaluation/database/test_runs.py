@@ -287,9 +287,9 @@ def test_vectors_of_zeros_are_counted_where_embeddings_are_imported(
         ),
         (
             ["--format", "scores", "--captions", "images.npy"],
-            "--captions: This is taken only with embeddings.",
+            "--captions: This is only possible together with embeddings.",
         ),
-        (["--inner-products"], "--inner-products: This is taken only with embeddings."),
+        (["--inner-products"], "--inner-products: This is only possible together with embeddings."),
         (["--format", "embeddings", "--captions", "none.npy"], "none.npy: no such file"),
         (["--format", "embeddings", "--captions", "wide.npy"], "captions have 5 dimensions, images 4"),
         (["--format", "embeddings", "--captions", "nan.npy"], "embedding of 'a.jpg#1' is not finite"),

@@ -244,7 +244,7 @@ def test_boxes_of_a_file_without_the_whole_picture_are_asked_for_by_page(drawn, 
     assert "There is no file “b.json” here." in ask(server_boxes="b.json")
     assert "This is required." in ask()
     payload = {"boxes": SimpleUploadedFile("mine.csv", text), "method": "grid"}
-    assert "This is taken only with method file." in ask(**payload)
+    assert "This is only possible together with method file." in ask(**payload)
     assert Job.objects.count() == 1
     (data_dir / "sources" / "boxes").mkdir(parents=True)
     results = [{"image_id": n, "bbox": [0, 0, 5, 5], "score": n / 9} for n in range(3)]

@@ -206,7 +206,7 @@ def test_it_is_trained_by_page(corpus, regions, recipe, data_dir):
             ("--regions", "boxes", "--words", "boxes"),
             "feature set 'boxes:1' is of regions; give one of words",
         ),
-        (("--regions", "boxes", "--features", "cnn"), "--features: This is not taken together with regions."),
+        (("--regions", "boxes", "--features", "cnn"), "--features: This cannot be combined with regions."),
         (("--recipe", "nCCA", "--regions", "boxes"), "--regions: Recipe nCCA does not use this."),
         (
             ("--recipe", "nCCA", "--features", "cnn", "--words", "own"),

@@ -206,17 +206,17 @@ def test_regions_are_described_by_what_a_layer_says_of_them_and_by_parts_of_capt
         (("regional", "--campaign", "no"), "there is no campaign 'no'"),
         (
             ("regional", "--campaign", described, "--layer", gold),
-            "--campaign: This is not taken together with layer.",
+            "--campaign: This cannot be combined with layer.",
         ),
         (("regional", "--layer", "no"), "unknown layer 'no' of corpus 'scenes'"),
-        (("regional", "--layer", gold, "--split", "test"), "--split: This is not taken together with layer."),
+        (("regional", "--layer", gold, "--split", "test"), "--split: This cannot be combined with layer."),
         (
             ("regional", "--layer", gold, "--missing", "worst"),
-            "--missing: This is not taken together with layer.",
+            "--missing: This cannot be combined with layer.",
         ),
         (
             ("regional", "--layer", gold, "--trained-on", "COCO"),
-            "--trained-on: This is not taken together with layer.",
+            "--trained-on: This cannot be combined with layer.",
         ),
         (("nothing", "--layer", gold), "unknown caption set 'nothing'"),
     )

@@ -274,10 +274,10 @@ def test_cross_validation_tells_a_log_which_recipe_and_fold_it_is_at(
         "--json",
     )
     lines = capsys.readouterr().err.splitlines()
-    form = r"[^()]+: [\d,]+ of 1,000 \(\d+:\d\d:\d\d\)"
+    form = r"[^()]+: \d+ of 100 % \(\d+:\d\d:\d\d\)"
     assert lines and all(re.fullmatch(form, line) for line in lines)
     assert any(
-        re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: [0-9]+ of 1,000 ", line) for line in lines
+        re.match(r"recipe 1 of 2, own, fold [1-5] of 5, [a-z ]+: [0-9]+ of 100 % ", line) for line in lines
     )
     assert (
         output_of(

@@ -219,7 +219,7 @@ def test_boxes_of_a_file_wait_for_a_training_run_and_an_empty_file_changes_nothi
     model_annotator = model_annotators.model_annotator_add(campaign=world.campaign, name="drawer")
     file = tmp_path / "boxes.jsonl"
     file.write_text("")
-    with pytest.raises(CommandError, match=r"boxes.jsonl has no image; the model annotator is what it was"):
+    with pytest.raises(CommandError, match=r"boxes.jsonl has no image; the model annotator was not changed"):
         call("import_proposals", world.campaign.name, "drawer", str(file))
     model_annotator.refresh_from_db()
     assert (model_annotator.version, model_annotator.from_file) == (0, False)

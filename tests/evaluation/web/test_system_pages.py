@@ -37,6 +37,10 @@ def error_text(page) -> str:
     return page.context.get("error") or page.context["wrong"]
 
 
+#: What the balance sheet of the embeddings of `little` says.
+TAKEN = "images: 3 found, 3 taken · captions: 9 found, 9 taken"
+
+
 def upload_system(ada, act: str = "add_system", **fields: Any):
     return ada.post(
         "/evaluation/add-system/", {"act": act, "name": "clip", "corpus": "small", **fields}, follow=True
@@ -45,7 +49,7 @@ def upload_system(ada, act: str = "add_system", **fields: Any):
 
 def test_embeddings_are_uploaded_ranked_by_a_job_and_removed(ada):
     page = upload_system(ada, file=little.embeddings())
-    assert messages_on(page) == ["System “clip” was added."]
+    assert messages_on(page) == [TAKEN, "System “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_system")
     assert (line.actor_name, line.about) == ("ada", {"system": "clip", "corpus": "small"})
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
@@ -86,6 +90,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
 def test_vectors_of_zeros_are_said_where_a_system_is_uploaded_by_page(ada):
     page = upload_system(ada, file=little.embeddings(images=np.zeros((3, 3))))
     assert messages_on(page) == [
+        TAKEN,
         "System “clip” was added.",
         "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
     ]
@@ -109,7 +114,7 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     assert error_text(send("i.npy", "c.npy", "c")) == (
         "i.npy: has no ids 'ids'; expected the ids in the file, or in i.ids.txt"
     )
-    assert messages_on(send("i.npy", "c.npy", "i", "c")) == ["System “clip” was added."]
+    assert messages_on(send("i.npy", "c.npy", "i", "c")) == [TAKEN, "System “clip” was added."]
     assert System.objects.get().settings["cosine"] is False
 
 
@@ -139,7 +144,7 @@ def test_what_is_wrong_with_a_file_is_told_and_leaves_nothing(ada, data_dir: Pat
 
 def test_captions_and_inner_products_are_of_embeddings(ada):
     page = upload_system(ada, format="scores", file=little.embeddings(), inner_products="true")
-    assert error_text(page) == "This is taken only with embeddings."
+    assert error_text(page) == "This is only possible together with embeddings."
 
 
 def test_a_run_is_uploaded_whole_or_not_at_all(ada):
@@ -153,12 +158,13 @@ def test_a_run_is_uploaded_whole_or_not_at_all(ada):
     assert not Run.objects.exists() and not System.objects.exists()
     good: dict[str, Any] = {"file": little.trec("a.jpg a.jpg#2 1", "b.jpg a.jpg#2 0.5"), "system": "theirs"}
     added = messages_on(upload_system(ada, "import_run", **good))
-    assert added == ["queries: 2 found, 2 taken", "Run “clip” was added."]
+    sheet = "queries: 2 found, 2 taken · captions: 1 found, 1 taken · pairs: 2 found, 2 taken"
+    assert added == [sheet, "Run “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_run")
     assert (line.actor_name, line.about["run"]) == ("ada", "clip")
     good["file"].seek(0)
     assert messages_on(upload_system(ada, "import_run", **good)) == [
-        "queries: 2 found, 2 taken",
+        sheet,
         "“clip” of this file already exists: nothing has changed.",
     ]
     assert set(System.objects.get().runs.values_list("name", "source")) == {("clip", "run.trec")}
@@ -174,7 +180,7 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
     page = upload_system(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
-    assert messages_on(page) == ["System “clip” was added."]
+    assert messages_on(page) == [TAKEN, "System “clip” was added."]
     (source,) = System.objects.get().sources
     assert source.endswith("ü.npz") and len(source.encode()) <= sent_files.LONGEST_NAME
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from annotation.formats.checks import MOST_PER_IMAGE
+from annotation.protocol.terms import MOST_PER_IMAGE
 from phrasebox.text_files import FormatError, short_repr
 
 #: KiB of pages in SQLite's cache.
