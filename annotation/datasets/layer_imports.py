@@ -226,8 +226,8 @@ class _SourceLayer:
                 "EXIF turned %(count)s of the pictures with boxes, and their sizes do not tell whether boxes "
                 "are of the upright picture or of the picture as its file has it (%(names)s). Say which."
             )
-            shown = ", ".join(names[:EXAMPLES]) + (", …" if len(names) > EXAMPLES else "")
-            raise invalid("frame", "wrong", message=message % {"count": len(names), "names": shown})
+            examples = ", ".join(names[:EXAMPLES]) + (", …" if len(names) > EXAMPLES else "")
+            raise invalid("frame", "wrong", message=message % {"count": len(names), "names": examples})
         check_used(sheet, leave_unused=leave_unused)
 
     def _shares(self, chunk: list[SourceImage]) -> Iterator[tuple[str, LayerRecord]]:

@@ -50,7 +50,7 @@ def checked_records(
     (`base.problems_reported_to`).
     """
     seen: set[str] = set()
-    shown: dict[Path | None, str] = {}
+    image_of_picture: dict[Path | None, str] = {}
     ids = ImageIds()
     for record, file, line in records:
         try:
@@ -69,7 +69,7 @@ def checked_records(
                     line=line,
                     expected="each image once",
                 )
-            elif other := shown.get(record.picture):
+            elif other := image_of_picture.get(record.picture):
                 raise FormatError(
                     f"the picture of image {short_repr(other)} appears a second time, as that of image "
                     f"{short_repr(record.id)}, {short_repr(record.filename)}",
@@ -83,7 +83,7 @@ def checked_records(
             continue
         seen.add(checked.id)
         if checked.picture is not None:
-            shown[checked.picture] = checked.id
+            image_of_picture[checked.picture] = checked.id
         yield checked
     if not seen:
         nothing = FormatError("holds no images", file=source, expected=expected)

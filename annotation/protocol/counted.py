@@ -50,9 +50,9 @@ class AnswerSettings:
         """Return the numbers that a row stores: those of the built-in kinds, and all that were changed."""
         names = {name for kind in all_kinds() if kind.built_in for name in kind.numbers}
         return {
-            name: self.number(name)
+            name: value
             for name, number in settings_numbers().items()
-            if name in names or self.number(name) != number.default
+            if (value := self._numbers.get(name, number.default)) != number.default or name in names
         }
 
     def __eq__(self, other: object) -> bool:

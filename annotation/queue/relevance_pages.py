@@ -230,13 +230,13 @@ def _known(control: Sequence[Any], size: int, seed: int, worker: str) -> PageBlo
     number, content, answers, active = control
     (block,), known = json.loads(content)["blocks"], json.loads(answers)
     display_order = displayed_positions(known, size or len(known), seed=seed, worker=worker, control=number)
-    captions = [(image, place) for image, place in block["captions"]]
+    captions = [(image, position) for image, position in block["captions"]]
     return PageBlock(
         block["image"],
-        tuple(captions[place] for place in display_order),
+        tuple(captions[index] for index in display_order),
         (ROLE_CONTROL,) * len(display_order),
         number,
-        tuple(known[place] for place in display_order),
+        tuple(known[index] for index in display_order),
         bool(active),
     )
 

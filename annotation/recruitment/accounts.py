@@ -86,8 +86,8 @@ class PasswordResetConfirm(views.PasswordResetConfirmView):
     success_url = reverse_lazy("sign_in")
 
     def form_valid(self, form: SetPasswordForm[Account]) -> HttpResponse:
-        """Set the password. Whoever received the e-mail is exempt from rate limits; all other sessions end at
-        once, and the account's tokens and its connection to another server are removed."""
+        """Set the password. The link in the e-mail lifts the rate limits of the account; all other sessions
+        end at once, and the account's tokens and its connection to another server are removed."""
         pair, name, *_address = limits.sign_in_tries(self.request, form.user.get_username())
         rate_limit.forget(pair, name)
         messages.success(self.request, _("Password changed. Sign in with the new one."))

@@ -45,7 +45,7 @@ def main() -> None:
             tasks=options.tasks,
             small=options.small,
             timing=not options.without_timing,
-            keep=options.keep or Path(folder),
+            folder=options.keep or Path(folder),
         )
 
 

@@ -34,7 +34,7 @@ def separation(
     seeds: Sequence[int] | None = None,
     *,
     seed: int,
-) -> Told:
+) -> Distinguished:
     """Return how well control items are distinguished from others.
 
     Rows are tested with a model of other rows: of other `seeds`, whose corpora are drawn independently, if
@@ -54,10 +54,10 @@ def separation(
     best = [int(column) for column in np.argsort(-weight)[:10] if weight[column] > 0]
     drawn = sorted(_mean_area([part.drawn(rng) for part in parts]) for _ in range(DRAWS))
     interval = drawn[round(0.025 * DRAWS)], drawn[round(0.975 * DRAWS) - 1]
-    return Told(_mean_area(parts), interval, [part.area for part in parts], best)
+    return Distinguished(_mean_area(parts), interval, [part.area for part in parts], best)
 
 
-class Told(NamedTuple):
+class Distinguished(NamedTuple):
     """The area under the curve: the mean of all parts, weighted by rows; its 95 % interval over draws of
     images; that of each part; and the most informative columns."""
 

@@ -195,7 +195,7 @@ def separation_by_learner(parts: Sequence[Rows], *, seed: int) -> Separation:
     names, table = features.joined([(part.names, part.table) for part in parts])
     rows = [row for part in parts for row in part.rows]
     known = np.array([row.known for row in rows])
-    told = learner.separation(
+    result = learner.separation(
         table,
         known,
         [row.image for row in rows],
@@ -204,9 +204,9 @@ def separation_by_learner(parts: Sequence[Rows], *, seed: int) -> Separation:
         seed=seed,
     )
     sides = [sum(row.known == side for row in part.rows) for part in parts for side in (True, False)]
-    areas = tuple(told.areas) if len(parts) > 1 else (told.area,)
+    areas = tuple(result.areas) if len(parts) > 1 else (result.area,)
     return Separation(
-        told.area, told.interval, areas, min(sides), tuple(names[column] for column in told.columns)
+        result.area, result.interval, areas, min(sides), tuple(names[column] for column in result.columns)
     )
 
 

@@ -177,8 +177,8 @@ def _form(watcher: Watcher, item: Item) -> Response:
     return watcher.send(address, {})
 
 
-class Turn(NamedTuple):
-    """The polls of one item of several in sequence: each takes time.
+class PollPlan(NamedTuple):
+    """What is polled about an item; items take the plans in turn, since each poll takes time.
 
     `held`: requests by route while the item is leased. `after`: as soon as it is answered. `later`:
     `OF_ANSWERS` at every later time. `listed`: the list of tasks before, during and after the lease.
@@ -201,12 +201,12 @@ OF_ANSWERS = dict(
 )
 _HEARTBEAT = _call("api_heartbeat", "assignment", body=_nothing)
 #: Two adjacent items are polled, so that they can be compared at the same time.
-TURNS = (
-    Turn(later=True),
-    Turn(later=True),
-    Turn(held=dict([_page("task", "campaign", "kind")])),
-    Turn(held=dict([_HEARTBEAT, ("picture", _picture)]), listed=True),
-    Turn(
+POLL_PLANS = (
+    PollPlan(later=True),
+    PollPlan(later=True),
+    PollPlan(held=dict([_page("task", "campaign", "kind")])),
+    PollPlan(held=dict([_HEARTBEAT, ("picture", _picture)]), listed=True),
+    PollPlan(
         after=dict(
             [
                 _call("api_answer", "assignment", body=_said()),
@@ -217,9 +217,11 @@ TURNS = (
         ),
         altered=True,
     ),
-    Turn(after=dict([_page("tasks"), _call("api_tasks")])),
-    Turn(after=dict([_page("task_answers", "campaign", "kind"), _call("api_recent_answers", body=_of_kind)])),
-    Turn(after={"POST task_answer_again": _form}),
+    PollPlan(after=dict([_page("tasks"), _call("api_tasks")])),
+    PollPlan(
+        after=dict([_page("task_answers", "campaign", "kind"), _call("api_recent_answers", body=_of_kind)])
+    ),
+    PollPlan(after={"POST task_answer_again": _form}),
 )
 #: Occasional requests by route: their content is not only about this answer.
 NOW_AND_THEN = dict(

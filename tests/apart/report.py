@@ -14,12 +14,14 @@ from annotation.protocol.kinds import MEASURED_ON_CONTROLS, all_kinds, kind_of, 
 from tests.apart.measure import FULL, Rows, Separation, evened, rows_of, separation_by_learner
 
 
-def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool, keep: Path) -> None:
+def run(
+    seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timing: bool, folder: Path
+) -> None:
     """Print how well control items of each kind are distinguished: a line each, a table, and as JSON."""
     parts: dict[str, list[Rows]] = defaultdict(list)
     for seed in seeds:
         for name in tasks or FULL:
-            for kind, rows in _seen(name, seed, small=small, timing=timing, keep=keep).items():
+            for kind, rows in _seen(name, seed, small=small, timing=timing, folder=folder).items():
                 parts[kind].append(rows)
     result: dict[str, Separation] = {}
     for kind in sorted(parts, key=names().index):
@@ -29,9 +31,9 @@ def run(seeds: Iterable[int], *, tasks: Sequence[str] | None, small: bool, timin
     print(json.dumps({kind: asdict(item) for kind, item in result.items()}))
 
 
-def _seen(name: str, seed: int, *, small: bool, timing: bool, keep: Path) -> dict[str, Rows]:
+def _seen(name: str, seed: int, *, small: bool, timing: bool, folder: Path) -> dict[str, Rows]:
     """Return what watchers of one campaign received, by kind, as many control items as others."""
-    path = keep / f"{name}-{seed}{'-small' if small else ''}{'' if timing else '-without-timing'}.pickle"
+    path = folder / f"{name}-{seed}{'-small' if small else ''}{'' if timing else '-without-timing'}.pickle"
     if path.exists():
         return dict(pickle.loads(path.read_bytes()))
     started, sizes = time.process_time(), FULL[name]
@@ -41,7 +43,7 @@ def _seen(name: str, seed: int, *, small: bool, timing: bool, keep: Path) -> dic
     even = evened(rows_of(name, sizes, seed=seed, timing=timing), seed)
     kinds = sorted({row.kind for row in even})
     seen = {kind: Rows.of([row for row in even if row.kind == kind]) for kind in kinds}
-    keep.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     path.write_bytes(pickle.dumps(seen))
     print(f"seed {seed}, {name}: {time.process_time() - started:.0f} s of CPU", flush=True)
     return seen

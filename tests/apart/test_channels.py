@@ -497,8 +497,8 @@ def test_the_learner_finds_what_tells_and_nothing_where_nothing_does():
     workers = [f"w{n}" for n in rng.integers(0, 12, 600)]
     assert 0.4 < learner.separation(noise, known, images, workers, seed=1).area < 0.6
     noise[:, 7] += 3 * known
-    told = learner.separation(noise, known, images, workers, seed=1)
-    assert told.area > 0.95 and told.columns[0] == 7
+    result = learner.separation(noise, known, images, workers, seed=1)
+    assert result.area > 0.95 and result.columns[0] == 7
 
 
 def test_what_was_seen_is_told_in_numbers_whatever_it_means():

@@ -27,7 +27,7 @@ from annotation.task_types.graded_relevance.rules import GRADED_RELEVANCE
 from tests.apart import measure, polls
 from tests.apart.campaigns import Sizes
 from tests.apart.measure import Row, Rows, separation_by_learner
-from tests.apart.polls import AT_ONCE, LATE, Item, Polls, Response, Turn
+from tests.apart.polls import AT_ONCE, LATE, Item, PollPlan, Polls, Response
 from tests.apart.test_channels import HALF, a_campaign, ann
 from tests.apart.watcher import Watcher
 from tests.web.test_roles import ROWS
@@ -47,8 +47,8 @@ def test_every_address_that_a_worker_may_open_is_polled():
     open_to_workers = {
         route for route, row in ROWS.items() if ANNOTATOR in row.roles or row.on == "signed in"
     }
-    by_turns = [route for turn in polls.TURNS for route in (*turn.held, *turn.after)]
-    routes = {*by_turns, *polls.OF_ANSWERS, *polls.NOW_AND_THEN}
+    by_plans = [route for plan in polls.POLL_PLANS for route in (*plan.held, *plan.after)]
+    routes = {*by_plans, *polls.OF_ANSWERS, *polls.NOW_AND_THEN}
     polled = {route.removesuffix(" again") for route in routes} - {"picture"}
     assert open_to_workers - polled == {*polls.WORK, *OF_ACCOUNTS, *BEFORE} - polled
 
@@ -142,7 +142,7 @@ SMALL = Sizes(unknown=40, known=40, workers=6, items=20)
 @pytest.mark.django_db(transaction=True)  # calls are answered in a thread of their own
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_an_artificial_channel_in_a_real_campaign_is_caught(channel: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tests.apart.watcher.TURNS", (Turn(later=True),))
+    monkeypatch.setattr("tests.apart.watcher.POLL_PLANS", (PollPlan(later=True),))
 
     class Leaky(Watcher):
         def _seen_by(self, response: Response, address: str, moment: str, item: Item) -> Response:

@@ -34,13 +34,13 @@ from tests.apart.polls import (
     LATER,
     NOW_AND_THEN,
     OF_ANSWERS,
+    POLL_PLANS,
     SELDOM,
-    TURNS,
     Ask,
     Item,
+    PollPlan,
     Polls,
     Response,
-    Turn,
     other_answer,
 )
 
@@ -79,7 +79,7 @@ class Seen:
     open, then and later; and its line in the file of the worker's own answers, without the answer."""
 
     item: Item
-    turn: Turn
+    plan: PollPlan
     at: float
     task: dict[str, Any]
     before: dict[str, Any]
@@ -111,8 +111,8 @@ class Watcher:
 
     def work(self, kind: str) -> bool:
         """Take and answer one item; return False if there is none."""
-        turn = TURNS[len(self.seen) % len(TURNS)]
-        before = self._list() if turn.listed else {}
+        plan = POLL_PLANS[len(self.seen) % len(POLL_PLANS)]
+        before = self._list() if plan.listed else {}
         at = time.time()
         taken = self._post("/api/tasks/next", {"campaign": self.campaign.name, "kind": kind})
         task = json.loads(taken.body)
@@ -120,16 +120,16 @@ class Watcher:
             return False
         answer = answer_fields(self.campaign.answer(self.person, task["id"]))
         item, polls = Item(task["id"], kind, answer), Polls()
-        held = self._list() if turn.listed else {}
+        held = self._list() if plan.listed else {}
         self.picture = task["image"]["picture"]
-        self._poll(polls, turn.held, item, HELD)
+        self._poll(polls, plan.held, item, HELD)
         payload = {**answer, "token": f"t{task['id']}", "next": False, "seconds": 0.001}
         receipt = self._post(f"/api/assignments/{task['id']}/answer", payload)
-        after = self._list() if turn.listed else {}
+        after = self._list() if plan.listed else {}
         self.seen.append(
             Seen(
                 item,
-                turn,
+                plan,
                 at,
                 task,
                 before.get(kind, {}),
@@ -141,10 +141,10 @@ class Watcher:
                 polls,
             )
         )
-        self._poll(polls, {**turn.after, **(OF_ANSWERS if turn.later else {})}, item, AT_ONCE)
+        self._poll(polls, {**plan.after, **(OF_ANSWERS if plan.later else {})}, item, AT_ONCE)
         if len(self.seen) % SELDOM == 0:
             self._poll(polls, NOW_AND_THEN, item, AT_ONCE)
-        if turn.altered:
+        if plan.altered:
             self._alter(polls, item)
         self._poll_earlier(kind)
         return True
@@ -154,7 +154,7 @@ class Watcher:
         late = database.now() + CHANGEABLE_FOR + timedelta(minutes=1)
         with mock.patch.object(database, "now", lambda: late):
             for row in self.seen:
-                if row.turn.later:
+                if row.plan.later:
                     self._poll(row.polls, OF_ANSWERS, row.item, LATE)
 
     def _poll(self, polls: Polls, addresses: Mapping[str, Ask], item: Item, moment: str) -> None:
@@ -170,7 +170,7 @@ class Watcher:
         changeable."""
         rows = [row for row in self.seen if row.kind == kind]
         for number in LATER:
-            if len(rows) > number and (row := rows[-1 - number]).turn.later:
+            if len(rows) > number and (row := rows[-1 - number]).plan.later:
                 self._poll(row.polls, OF_ANSWERS, row.item, f"{number} later")
 
     def _alter(self, polls: Polls, item: Item) -> None:

@@ -51,7 +51,7 @@ INSTALLATIONS = [
     pytest.param("celery", marks=pytest.mark.only_on("postgresql")),
     pytest.param("embedded", marks=pytest.mark.only_on("sqlite")),
 ]
-#: Celery, and in the slow run the other one too: for slow tests, after both have been seen to work.
+#: For slow tests: Celery, and in the slow run the embedded worker too.
 CELERY_FIRST = [
     INSTALLATIONS[0],
     pytest.param("embedded", marks=[pytest.mark.only_on("sqlite"), pytest.mark.slow]),

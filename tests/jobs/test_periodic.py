@@ -1,4 +1,4 @@
-"""Periodic work, by name, whoever calls it."""
+"""Periodic work is called by its name, by Celery and by the embedded worker."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def _raw_size(size: tuple[int, int], orientation: int) -> tuple[int, int]:
 
 def upright_edges(edges: Edges, size: tuple[int, int], orientation: int) -> Edges:
     """Return the box in the upright picture, which has this size, for one in the picture as in its file."""
-    turn, raw = _UPRIGHT[orientation], _raw_size(size, orientation)
-    (left, top), (right, bottom) = (turn(x, y, *raw) for x, y in (edges[:2], edges[2:]))
+    rotated, raw = _UPRIGHT[orientation], _raw_size(size, orientation)
+    (left, top), (right, bottom) = (rotated(x, y, *raw) for x, y in (edges[:2], edges[2:]))
     return min(left, right), min(top, bottom), max(left, right), max(top, bottom)
 
 

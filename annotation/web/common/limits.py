@@ -66,8 +66,8 @@ SIGN_IN_ADDRESS = Limit("sign_in.address", 50, 15 * MINUTE)
 SIGN_IN_KNOWN = MINUTE
 #: The same for codes of a second factor, which are short: a few hundred a day, there too.
 SECOND_FACTOR_KNOWN = 5 * MINUTE
-#: Wrong codes of a second factor, or wrong recovery codes, for one account: whoever tries them knows its
-#: password. A day long, so that only a few hundred of a million codes can be tried per day.
+#: Wrong codes of a second factor, or wrong recovery codes, for one account; the password was right. A day
+#: long, so that only a few hundred of a million codes can be tried per day.
 SECOND_FACTOR = Delay("second_factor.name", 5, 15 * MINUTE, 24 * 60 * MINUTE)
 #: Redirects to another server to sign in there, from one address.
 ELSEWHERE_ADDRESS = Limit("elsewhere.address", 100, 15 * MINUTE)

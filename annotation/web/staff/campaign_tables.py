@@ -352,7 +352,7 @@ def _named(about: dict[str, object]) -> Sequence[str]:
         if not values or (key == "kinds" and len(values) == len(kinds.names())):
             continue
         if label:
-            parts.append(f"{label} {' '.join(reason_in_words(str(each)) for each in values)}")
+            parts.append(f"{label} {' '.join(reason_in_words(str(item)) for item in values)}")
         else:
             parts.append(", ".join(str(kind_in_words(str(kind))) for kind in values))
     return parts
