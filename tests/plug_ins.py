@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from annotation.api import document
 from annotation.common.operations import requests
 from annotation.formats import FORMATS
 from annotation.formats.base import FORMAT_FOLDERS
@@ -43,9 +44,10 @@ def plugged(folders: PlugInFolders, package: str = HERE) -> Iterator[None]:
 
 
 def forget_choices() -> None:
-    """Make requests read the available formats again, which a server does once."""
-    requests._model.cache_clear()
-    requests._request_fields.cache_clear()
+    """Make requests and the OpenAPI document read the available formats again, which a server does once."""
+    for value in [*vars(requests).values(), *vars(document).values()]:
+        if hasattr(value, "cache_clear"):
+            value.cache_clear()
 
 
 def forget(package: str) -> None:
