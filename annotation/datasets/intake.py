@@ -21,6 +21,7 @@ from annotation.common.locks import Busy
 from annotation.common.operations import check_used
 from annotation.datasets import layer_rows
 from annotation.datasets.source_problems import IntakeError, ProblemList, SourceProblem
+from annotation.formats import FORMATS
 from annotation.formats.base import problems_reported_to
 from annotation.formats.digest import Ledger, RepeatedImage
 from annotation.formats.files.folders import pictures_below
@@ -117,6 +118,7 @@ class CorpusIntake:
         self._pictured = False
         self._pictures_in: Path | None = None
         self._compares = False
+        self._captioned = format not in FORMATS or FORMATS.get(format).captioned
         #: The pictures of records: _TAKEN, or why they are left.
         self._pictures: dict[str, str] = {}
         self._first = ""
@@ -291,12 +293,13 @@ class CorpusIntake:
             self._pictures.setdefault(str(record.picture), of_picture)
 
     def _lacking(self, record: ImageRecord) -> bool:
-        """Whether a record has no caption, or lacks its picture although there are pictures; reports it."""
-        if not record.captions:
+        """Whether a record lacks a caption, or its picture although there are pictures; reports it."""
+        without_caption = self._captioned and not record.captions
+        if without_caption:
             self.problems.without_caption(record.filename)
         if record.picture is None and self._pictures_in is not None:
             self.problems.without_picture(self._pictures_in, record.filename)
-        return not record.captions or (record.picture is None and self._pictures_in is not None)
+        return without_caption or (record.picture is None and self._pictures_in is not None)
 
     def _stored_pictures(
         self, pool: ThreadPoolExecutor, chunk: list[ImageRecord]

@@ -111,6 +111,8 @@ class Format(ABC):
     writes = False
     #: Whether its files contain what becomes a layer of an existing corpus (`read_layer`).
     reads_layers = False
+    #: Whether a source should have captions; otherwise an image without any is no problem.
+    captioned = True
     #: Limits that can be checked before anything is written: images without a caption, and splits other than
     #: these (None: any).
     needs_captions = False

@@ -13,10 +13,10 @@ from typing import TextIO
 from annotation.formats.base import FORMATS, Format, Written, report_problem
 from annotation.formats.checks import LocatedRecord, checked_records, writable
 from annotation.formats.files.spool import Spool
-from annotation.formats.names import Pictures, only_file, path_in_source
+from annotation.formats.names import Pictures, listed_splits, only_file, path_in_source
 from annotation.protocol.terms import CaptionRecord, ImageRecord
-from phrasebox.balance import CAPTIONS, NAMES, UNKNOWN, current_tally
-from phrasebox.names import FILE, PICTURE_EXTENSIONS, STEM, ImageNames, ImageNaming
+from phrasebox.balance import CAPTIONS
+from phrasebox.names import PICTURE_EXTENSIONS
 from phrasebox.text_files import FormatError, lines, open_new, short_repr
 
 LINE = "name.jpg#number<TAB>caption"
@@ -44,41 +44,12 @@ def _parse(line: str) -> tuple[str, int, str] | None:
 
 
 def _splits(folder: Path, filenames: Iterable[str]) -> dict[str, str]:
-    """Return the split of each file name, from the lists in `folder`; an image in two lists is a problem, and
-    so is a list without any of the images."""
-    files = {
+    """Return the split of each file name, from the lists in `folder`."""
+    words = {
         file: match[1] for file in sorted(folder.glob("*.txt")) if (match := _SPLIT_FILE.fullmatch(file.name))
     }
-    if not files:
-        return {}
-    tally, called = current_tally(), list(filenames)
-    names = ImageNames(ImageNaming(number, "", name) for number, name in enumerate(called))
-    splits: dict[str, str] = {}
-    for file, word in files.items():
-        split = "val" if word.lower() == "dev" else word
-        listed = known = 0
-        for number, line in lines(file):
-            name = path_in_source(line)
-            listed += bool(name)
-            try:
-                image = names.find(name, (FILE, STEM)) if name else None
-                if image is None:
-                    tally.pass_over(NAMES, UNKNOWN, bool(name), name)  # subsets exist
-                    continue
-                known += 1
-                if (other := splits.setdefault(called[image], split)) != split:
-                    raise ValueError(f"{short_repr(name)} is in the split {other} already")
-                tally.count(NAMES)
-                tally.take(NAMES)
-            except ValueError as error:  # AmbiguousName is one
-                report_problem(
-                    FormatError(str(error), file=file, line=number, expected="each image in one split"), NAMES
-                )
-        if listed and not known:
-            first = short_repr(next(iter(called), ""))
-            expected = f"file names of images, as {first}"
-            report_problem(FormatError("names none of the images", file=file, expected=expected), "")
-    return splits
+    lists = {file: "val" if word.lower() == "dev" else word for file, word in words.items()}
+    return listed_splits(lists, filenames)
 
 
 def _add(spool: Spool, line: str, file: Path, number: int, pictures: Pictures) -> None:

@@ -3,14 +3,17 @@ names."""
 
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from annotation.formats.base import report_problem
 from annotation.formats.files.folders import is_clutter, is_hidden, walk
 from annotation.protocol.terms import ImageRecord
-from phrasebox.names import base_name, folded, image_id
-from phrasebox.text_files import FormatError, short_repr
+from phrasebox.balance import NAMES, UNKNOWN, current_tally
+from phrasebox.names import FILE, STEM, ImageNames, ImageNaming, base_name, folded, image_id
+from phrasebox.text_files import FormatError, lines, short_repr
 
 #: Maximum bytes of a name. File systems stop at 255, and exports add an extension.
 _LONGEST_NAME = 240
@@ -175,6 +178,42 @@ class ImageIds:
 def _again(filename: str, earlier: str) -> str:
     spelled = "" if filename == earlier else f": it is {short_repr(earlier)} too"
     return f"image {short_repr(filename)} appears a second time{spelled}"
+
+
+def listed_splits(lists: Mapping[Path, str], filenames: Iterable[str]) -> dict[str, str]:
+    """Return the split of each file name, from lists of names, a name in each line.
+
+    An image in two lists is a problem, and so is a list without any of the images.
+    """
+    if not lists:
+        return {}
+    tally, called = current_tally(), list(filenames)
+    names = ImageNames(ImageNaming(number, "", name) for number, name in enumerate(called))
+    splits: dict[str, str] = {}
+    for file, split in lists.items():
+        listed = known = 0
+        for number, line in lines(file):
+            name = path_in_source(line)
+            listed += bool(name)
+            try:
+                image = names.find(name, (FILE, STEM)) if name else None
+                if image is None:
+                    tally.pass_over(NAMES, UNKNOWN, bool(name), name)  # subsets exist
+                    continue
+                known += 1
+                if (other := splits.setdefault(called[image], split)) != split:
+                    raise ValueError(f"{short_repr(name)} is in the split {other} already")
+                tally.count(NAMES)
+                tally.take(NAMES)
+            except ValueError as error:  # AmbiguousName is one
+                report_problem(
+                    FormatError(str(error), file=file, line=number, expected="each image in one split"), NAMES
+                )
+        if listed and not known:
+            first = short_repr(next(iter(called), ""))
+            expected = f"file names of images, as {first}"
+            report_problem(FormatError("names none of the images", file=file, expected=expected), "")
+    return splits
 
 
 #: A file beside every export, which does not belong to a corpus.

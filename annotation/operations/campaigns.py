@@ -21,7 +21,7 @@ from annotation.common.operations import (
 )
 from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
-from annotation.datasets.contents import answer_files, arrow_tables
+from annotation.datasets.contents import answer_files, arrow_tables, written_captions
 from annotation.jobs.kinds import export_bundle as bundles
 from annotation.jobs.kinds import export_dataset as exports
 from annotation.jobs.kinds import refresh_layer
@@ -155,6 +155,15 @@ ONE_CAMPAIGN = "campaigns/<slug:campaign>"
 
 _NEW_FOLDER = "A new or an empty folder"
 _BUILDING = _("Building the export. It will appear here.")
+
+
+def _published_text(result: written_captions.PublishedCaptions) -> str:
+    left = f"; {result.left_out} images left out" if result.left_out else ""
+    state = "exists with the same content" if result.unchanged else "published"
+    return (
+        f"corpus {result.corpus!r} {state}: {result.images} images, {result.captions} new captions of "
+        f"{result.writers} writers{left}"
+    )
 
 
 def _exported_text(result: exports.ExportedDataset) -> str:
@@ -403,4 +412,16 @@ register(
     as_job=True,
     rest=Rest("POST", f"{ONE_CAMPAIGN}/layer/refresh", "preparing", route="layer_refresh"),
     page=FormPage(started=_("Updating the annotations.")),
+)
+register(
+    title=_("Publish the captions of a campaign as a corpus"),
+    permission=MAY_RUN,
+    run=written_captions.publish_captions,
+    before_job=written_captions.check_publishing,
+    as_job=True,
+    rest=Rest(
+        "POST", f"{ONE_CAMPAIGN}/corpora", "exports", route="campaign_corpora", example={"name": "written"}
+    ),
+    command=CommandLine(positional=("campaign", "name"), text=_published_text),
+    page=FormPage(started=_("Publishing the captions. The corpus will appear under Corpora.")),
 )

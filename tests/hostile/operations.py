@@ -910,6 +910,7 @@ _EXPORT = {"format": "jsonl", "unfinished": "include", "pictures": "true", "simu
 post("operation", RUNNERS, "export_dataset", corpus="quay", layer="import", **_EXPORT)
 post("operation", RUNNERS, "export_campaign", campaign="quay", **_EXPORT)
 post("operation", RUNNERS, "export_bundle", campaign="quay", simulated="true")
+post("operation", RUNNERS, "publish_captions", campaign="captions", name=lambda at: at.new("described"))
 post("operation", RUNNERS, "refresh_layer", campaign="quay")
 
 

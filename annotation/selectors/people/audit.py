@@ -24,7 +24,10 @@ _ACTS: dict[str, tuple[str, ...]] = {
         *("erase_worker", "join_worker", "confirm_visit"),
     ),
     "tokens": ("make_token", "revoke_token"),
-    "corpora": ("import_corpus", "delete_corpus", "withdraw_picture", "set_licence", "mark_phrases"),
+    "corpora": (
+        *("import_corpus", "publish_captions", "delete_corpus", "withdraw_picture", "set_licence"),
+        "mark_phrases",
+    ),
     "identities": ("download_identities",),
     _EVALUATION: (
         *("remove_caption_set", "remove_features", "remove_localization_set", "remove_qrels"),
