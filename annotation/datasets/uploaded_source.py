@@ -139,9 +139,9 @@ def guess_format(source: Path) -> str:
         return format
     known = ", ".join(reader.key for reader in FORMATS if reader.reads)
     raise FormatError(
-        "holds no captions in a format that is known",
+        "holds no images in a format that is known",
         file="upload",
-        expected=f"captions as one of: {known}; see docs/formats.md for the names of their files",
+        expected=f"pictures, or captions as one of: {known}; see docs/formats.md",
     )
 
 

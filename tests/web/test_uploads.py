@@ -6,6 +6,7 @@ import errno
 import hashlib
 import html
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from PIL import Image as Pillow
 
 from annotation import jobs
 from annotation.datasets import uploaded_source, uploads
@@ -141,11 +143,30 @@ def test_sound_files_are_imported_as_they_are(ada: Client):
     assert Corpus.objects.get().caption_count == 1
 
 
+def test_pictures_alone_are_a_corpus_without_captions(ada: Client):
+    picture = BytesIO()
+    Pillow.new("RGB", (30, 20)).save(picture, "PNG")
+    page = whole(ada, {"train/a.png": picture.getvalue(), "test/b.png": picture.getvalue()})
+    press(ada, page, "Check", also="_upload")
+    run_jobs()
+    text = words(ada.get(page))
+    assert "problem" not in text.lower() and "2 images are sound" in text and "read as English" not in text
+    press(ada, page, "Import", also="_upload")
+    run_jobs()
+    corpus = Corpus.objects.get()
+    assert (corpus.format, corpus.caption_count) == ("pictures", 0)
+    assert list(corpus.images.values_list("filename", "split")) == [
+        ("test/b.png", "test"),
+        ("train/a.png", "train"),
+    ]
+    assert ada.get(reverse("corpus", args=["mine"])).status_code == 200
+
+
 def test_what_goes_wrong_in_a_check_is_said_and_another_format_can_be_chosen(ada: Client):
     page = whole(ada, {"notes.txt": b"hello\n"})
     press(ada, page, "Check", also="_upload")
     assert run_jobs() == [Job.FAILED]
-    assert "holds no captions in a format that is known" in words(ada.get(page))
+    assert "holds no images in a format that is known" in words(ada.get(page))
     press(ada, page, "Check", also="_upload", format="csv")
     assert run_jobs() == [Job.FAILED]
     text = words(ada.get(page))
