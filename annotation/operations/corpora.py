@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +14,7 @@ from annotation.common.plain_text import text_table
 from annotation.common.roles import RESEARCHER, REVIEWER
 from annotation.datasets import corpus_summaries, importing, layer_imports
 from annotation.datasets.contents import arrow_tables, figures, images
-from annotation.datasets.contents.figures import DatasetFigures
+from annotation.datasets.contents.figures import CaptionStats, DatasetFigures
 from annotation.datasets.intake import ImportReport
 from annotation.datasets.source_problems import NO_CAPTION, NO_PICTURE, SourceProblem
 from annotation.jobs.kinds import delete_corpus as deleting
@@ -61,6 +62,36 @@ def _by_image(result: DatasetFigures) -> str:
         for name, form in forms.items()
     ]
     return text_table(_head("", "here", "in print"), rows)
+
+
+def _caption_rows(result: CaptionStats) -> list[tuple[Any, str, str]]:
+    rows: list[tuple[str, Any, str]] = [
+        ("images", _("images"), "d"),
+        ("captions", _("captions"), "d"),
+        ("tokens", _("tokens per caption"), ".1f"),
+        ("shortest", _("tokens of the shortest"), "d"),
+        ("longest", _("tokens of the longest"), "d"),
+        ("vocabulary", _("different words"), "d"),
+        ("without_verb", _("share without a verb"), ".1%"),
+        ("static_verbs", _("share whose only verbs are sit, stand, wear, look"), ".1%"),
+        ("overlap", _("words shared by captions of an image"), ".1%"),
+    ]
+    values = asdict(result)
+    return [
+        (label, *("-" if of.get(name) is None else format(of[name], form) for of in (values, result.printed)))
+        for name, label, form in rows
+    ]
+
+
+def caption_stats_text(result: CaptionStats) -> str:
+    """Return the figures of a corpus's captions."""
+    rows = [[str(cell) for cell in row] for row in _caption_rows(result)]
+    return text_table(["", result.corpus, "Flickr8k in print"], rows)
+
+
+def _caption_table(result: CaptionStats) -> ResultTable:
+    rows = [[str(cell) for cell in row] for row in _caption_rows(result)]
+    return ResultTable([str(_("figure")), result.corpus, str(_("Flickr8k in print"))], rows)
 
 
 def _groups(result: DatasetFigures) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -311,6 +342,14 @@ register(
     permission=_READS,
     run=figures.dataset_figures,
     command=CommandLine(positional=("corpus",), text=dataset_text),
+)
+register(
+    title=_("Show the figures of a corpus's captions"),
+    permission=_READS,
+    run=figures.caption_stats,
+    rest=Rest("GET", f"{_PATH}/caption-figures", "corpora", route="caption_figures"),
+    command=CommandLine(positional=("corpus",), text=caption_stats_text),
+    page=FormPage(table=_caption_table),
 )
 register(
     name="import_corpus",

@@ -1,7 +1,7 @@
 """The figures of a layer, read from its rows, beside the published ones, and its cost."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from django.utils.translation import gettext_lazy as _
@@ -12,6 +12,7 @@ from annotation.datasets.contents.images import LayerName
 from annotation.datasets.corpus_summaries import CorpusRequest
 from annotation.datasets.layers import campaign_of_layer, layer_to_read
 from annotation.models import Campaign, Corpus, Layer
+from annotation.protocol.caption_statistics import PRINTED_OF_CAPTIONS, CaptionFigures, CaptionStatistics
 from annotation.protocol.statistics import PRINTED_STATISTICS, Statistics, cost_figures
 from annotation.protocol.terms import ImageRecord
 from annotation.selectors.campaign.progress import funnel
@@ -51,6 +52,25 @@ class DatasetFiguresRequest(CorpusRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionStatsRequest(CorpusRequest):
+    """Their length, words, verbs and agreement, beside those of Flickr8k (Hodosh et al. 2013, section 2.3).
+    Verbs are recognized in English alone. docs/statistics.md has the definitions."""
+
+    split: Annotated[Annotated[str, Field(max_length=40)] | None, Help(_("Split"), _("Only its images"))] = (
+        None
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionStats(CaptionFigures):
+    """Figures of the captions of a corpus, or of one split; `printed` are those of Flickr8k."""
+
+    corpus: str
+    split: str | None
+    printed: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignReach:
     """Numbers of a campaign's images: all, begun and complete."""
 
@@ -80,6 +100,20 @@ class DatasetFigures:
     printed: dict[str, Any]
     cost: dict[str, Any]
     campaign: CampaignReach | None
+
+
+def caption_stats(request: CaptionStatsRequest, context: OperationContext) -> CaptionStats:
+    """Return the figures of the captions of a corpus. Raises UnknownName for an unknown split."""
+    corpus = request.row()
+    if request.split is not None:
+        check_split(corpus, request.split)
+    statistics = CaptionStatistics()
+    passed_on = context.progress_of("images", corpus.image_count)
+    for record in passed_on(stream_records(corpus=corpus, split=request.split)):
+        statistics.add([caption.words for caption in record.captions])
+    return CaptionStats(
+        corpus=corpus.name, split=request.split, printed=PRINTED_OF_CAPTIONS, **asdict(statistics.figures())
+    )
 
 
 def dataset_figures(request: DatasetFiguresRequest, context: OperationContext) -> DatasetFigures:

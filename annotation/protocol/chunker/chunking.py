@@ -29,6 +29,11 @@ _NP = rf"(?:Q?[AD]*{_CORE}{_OWNED}|Q?[AD]?{_COLOURS}(?![JP])|{_HEADLESS}|Q?[AD]?
 _PHRASE = re.compile(rf"(?:{_NP}|[QD](?=F{_NP}))(?:F{_NP})*")
 
 
+def phrases_in(letters: str) -> list[tuple[int, int]]:
+    """Return the noun phrases of a tagged caption as spans from 0, end exclusive, without overlaps."""
+    return [match.span() for match in _PHRASE.finditer(letters)]
+
+
 class NounPhraseChunker:
     """The default chunker."""
 
@@ -37,6 +42,4 @@ class NounPhraseChunker:
 
     def chunk(self, tokens: Sequence[str]) -> list[tuple[int, int]]:
         """Return the noun phrases of a tokenised caption as spans from 0, end exclusive, without overlaps."""
-        letters = self._tagger.tag(tokens)
-        spans = [m.span() for m in _PHRASE.finditer(letters)]
-        return spans
+        return phrases_in(self._tagger.tag(tokens))

@@ -20,6 +20,7 @@ _COLOUR = "K"
 _NOUN = "N"
 _PARTICIPLE = "P"  # a past participle, modifier or verb
 _VERB = "V"  # any other verb form, including every -ing form that is an action
+VERB_FORMS = _PARTICIPLE + _VERB
 _ADVERB = "R"  # one that may modify an adjective: very, brightly
 _POSSESSIVE = "S"  # 's
 _OF = "F"
