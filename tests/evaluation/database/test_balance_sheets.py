@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 #: Operations whose files contain no names of a corpus, or must fit it completely, such as lists of names.
 _NO_IMPORT = {
-    *("agreement", "cross_validate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
+    *("cross_validate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
     "send_upload_part",
 }
 Pairs = dict[tuple[str, str], int]
@@ -337,3 +337,13 @@ def test_files_of_ids_that_nobody_needs_are_confirmed(corpus: str, tmp_path: Pat
     table = saved(tmp_path / "t.parquet", {"ids": names, "vectors": np.eye(3)})
     with pytest.raises(Exception, match=r"--leave-unused: .*files: 1 not read by this format .*f\.ids\.txt"):
         output_of(*ask, table, "--name", "table", "--ids", needed)
+
+
+def test_agreement_says_which_columns_of_its_files_nobody_reads(db: None, tmp_path: Path):
+    rows = [
+        f"{image}.jpg,a#0,{grade},{judge},x\n" for image in IMAGES for grade, judge in ((1, "Ann"), (2, "Bo"))
+    ]
+    (tmp_path / "t.csv").write_text("image,caption,grade,judge,photographer\n" + "".join(rows))
+    text = output_of("agreement", tmp_path / "t.csv", "--resamples", 0)
+    assert "columns: 5 found, 4 taken, left: 1 not read by this format (photographer)\n" in text
+    assert "pairs: 3 found, 3 taken" in text
