@@ -53,7 +53,7 @@ IMPORT = "import"
 #: A picture that was taken.
 _TAKEN = ""
 #: Number of pictures that one reader decodes.
-_PICTURES = 64
+_PICTURES = 125
 
 
 @dataclass(frozen=True, slots=True)

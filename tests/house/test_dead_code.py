@@ -39,6 +39,7 @@ NAMED_BY_NOBODY = {
     "field_title_should_be_set": "pydantic calls it",
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
+    "reducer_override": "pickle calls it",
     **dict.fromkeys(
         ("get_template_sources", "_get_session_from_db", "corpus_formats", "job_kinds"),
         "Django calls it",

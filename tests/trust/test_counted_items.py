@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
 from annotation import campaigns
 from annotation.models import Campaign, Caption, Control
 from annotation.protocol import kinds
+from annotation.protocol.rng import SeededRng
 from annotation.protocol.terms import ImageRecord
 from annotation.quality import controls
 from annotation.quality.controls import BadItems, CountedControlItem
@@ -134,6 +138,30 @@ def test_wrong_captions_are_those_with_the_fewest_words_in_common():
     )
     invalid = {item.image: item.captions[0][0] for item in items if item.known == "1"}
     assert invalid["dog"] == invalid["dogs"] == "boat"
+
+
+def test_wrong_captions_are_as_long_as_those_of_the_campaign():
+    """The longest of a page would otherwise tell control items apart: short captions share fewest words."""
+    rng = SeededRng(1)
+    words = [f"word{n}" for n in range(40)]
+
+    def caption(number: int) -> from_corpus._CaptionWords:
+        says = frozenset(rng.choice(words) for _ in range(1 + rng.below(12)))
+        length = 10 * len(says) + rng.below(10)
+        return from_corpus._CaptionWords((f"i{number // 5}", number % 5), str(number), says, length, False)
+
+    captions = sorted(map(caption, range(2000)), key=attrgetter("length"))
+    length_of = {caption.name: caption.length for caption in captions}
+    true = {name: list(group) for name, group in groupby(sorted(captions), lambda caption: caption.name[0])}
+    wrong = [
+        [length_of[name] for name in islice(chosen, 8)]
+        for seed in range(3)
+        for image in range(400)
+        for chosen in [from_corpus._unrelated_captions(f"i{image}", true[f"i{image}"], captions, seed)]
+    ]
+    drawn = [[rng.choice(captions).length for _ in range(8)] for _ in range(4000)]
+    for of_page in (min, mean, max):
+        assert mean(map(of_page, wrong)) == pytest.approx(mean(map(of_page, drawn)), rel=0.02), of_page
 
 
 def test_where_most_images_have_marked_captions_no_other_is_a_wrong_one():

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import ceil
+from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -29,10 +30,9 @@ _STOP_WORDS = frozenset(
     "being was were has have had it its his her their he she they them him who that this these there as "
     "while one two three four some several other another".split()
 )
-#: Number of the campaign's captions from which wrong ones are drawn, number of candidates for one, and number
-#: of these, the nearest in length to a random caption, from which it is chosen: by the words alone, short
-#: ones would be preferred.
-ENOUGH, SAMPLE, NEAREST = 2000, 120, 20
+#: Number of the campaign's captions from which wrong ones are drawn; and number of these, the nearest in
+#: length to a random one, among which each is chosen.
+ENOUGH, NEAREST = 2000, 20
 #: Maximum number of control pairs of one image, and of a page's images.
 MOST_PAIRS, MOST_BLOCKS = 6, 2
 
@@ -76,7 +76,7 @@ def from_captions(
     marked = sum(
         any(caption.unrelated for caption in per_image_captions) for per_image_captions in words_of.values()
     )
-    drawn = [] if 2 * marked > len(words_of) else captions or others
+    drawn = [] if 2 * marked > len(words_of) else sorted(captions or others, key=attrgetter("length"))
     rows_in_order = iter(rows)
     kind = _judging_pairs(campaign)
     assert kind is not None
@@ -177,7 +177,8 @@ def _captions_of_campaign(campaign: Campaign) -> tuple[list[_CaptionWords], int]
 def _unrelated_captions(
     image: str, captions: Sequence[_CaptionWords], others: Sequence[_CaptionWords], seed: int
 ) -> Iterator[CaptionName]:
-    """Yield captions that do not describe an image, each text once, as long as there are any.
+    """Yield captions that do not describe an image, each text once, as long as there are any: those of its
+    own that are marked as unrelated, then some of `others`, which are sorted by length.
 
     None has the text of one that does.
     """
@@ -193,12 +194,11 @@ def _unrelated_captions(
     left = [caption for caption in others if caption.name[0] != image]
     attempt = 0
     while left:
-        # The length of a random one: captions that share no word with the image's are shorter than most.
-        length = left[int(draw_number(seed, "length", image, attempt) * len(left))].length
-        sample = draw_sample(map(str, range(len(left))), SAMPLE, seed, "wrong", image, attempt)
-        near = sorted(map(int, sample), key=lambda index: abs(left[index].length - length))[:NEAREST]
-        # The nearest comes first, and is chosen among those that share equally few words.
-        nearest = left.pop(min(near, key=lambda index: len(words & left[index].says)))
+        # As long as a random one: captions that share no word with the image's are shorter than most.
+        middle = int(draw_number(seed, "wrong", image, attempt) * len(left))
+        first = min(max(middle - NEAREST // 2, 0), max(len(left) - NEAREST, 0))
+        near = range(first, min(first + NEAREST, len(left)))
+        nearest = left.pop(min(near, key=lambda i: (len(words & left[i].says), abs(i - middle))))
         if nearest.text not in seen:
             seen.add(nearest.text)
             yield nearest.name
