@@ -68,7 +68,10 @@ SQLITE = "django.db.backends.sqlite3"
 MESSAGE_LENGTH = 300
 
 #: Long files start first, so that the processes that share the files end together.
-LONG_FILES = ("tests/browser/", "tests/house/", "tests/rehearsal/", "tests/studies/")
+LONG_FILES = (
+    *("tests/browser/", "tests/house/", "tests/rehearsal/", "tests/studies/"),
+    *("tests/web/test_campaign_drafts.py", "tests/web/test_roles.py", "tests/web/test_oidc.py"),
+)
 
 #: A test may be skipped only if these files, which cannot be installed, are missing.
 REAL_DATA = "real data"
