@@ -254,7 +254,7 @@ def test_boxes_without_a_size_of_pictures_that_exif_turned_are_said_to_be_uprigh
 def saved(path: Path, arrays: dict[str, Any]) -> Path:
     """Write arrays as the format that the name says; texts of safetensors are metadata."""
     if path.suffix == ".npz":
-        np.savez(path, **{name: np.array(value) for name, value in arrays.items()})
+        np.savez(path, **{name: np.array(value) for name, value in arrays.items()})  # type: ignore[arg-type]
     elif path.suffix == ".safetensors":
         texts = {name: json.dumps(value) for name, value in arrays.items() if isinstance(value, list)}
         numbers = {name: value for name, value in arrays.items() if name not in texts}
