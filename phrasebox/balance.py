@@ -15,7 +15,7 @@ Readers count what they skip; the code that stores things counts what it stores.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -32,6 +32,7 @@ ROTATIONS, ATTRIBUTES, GROUPS, RELATIONS = "rotations", "attributes", "groups", 
 IMAGE_LABELS, REFERENCE_SPLITS = "image_labels", "reference_splits"
 FURTHER_ANNOTATIONS, PREDICTIONS = "further_annotations", "predictions"
 PAIRS, VECTORS, PARSES, MENTIONS, QUERIES = "pairs", "vectors", "parses", "mentions", "queries"
+FILE_ARRAYS = "arrays"
 
 #: Reasons why things are left: they are among the listed problems; they belong to something that was left;
 #: systems and tools put them beside data; other imports read them; they lie outside their picture; they are
@@ -130,6 +131,12 @@ class BalanceSheet:
         return tuple((line.kind, rest) for line in self.lines for rest in line.left if rest.unused)
 
 
+#: Kind, file and name of a part of a file.
+FilePart = tuple[str, str, str]
+#: Counts of a tally, and why each part of a file is left, "" if it was taken.
+Counts = tuple[BalanceSheet, dict[FilePart, str]]
+
+
 class Tally:
     """Counts for a balance sheet while a source is read; `opened` are the files that were read."""
 
@@ -139,6 +146,7 @@ class Tally:
         self._taken: Counter[str] = Counter()
         self._left: dict[tuple[str, str], tuple[int, tuple[str, ...]]] = {}
         self._notes: dict[str, tuple[int, tuple[str, ...]]] = {}
+        self._parts: dict[FilePart, str] = {}
 
     def count(self, kind: str, number: int = 1) -> None:
         """Count `number` things of a kind as found."""
@@ -160,6 +168,18 @@ class Tally:
         """Count `number` things of a kind as found and left."""
         self.count(kind, number)
         self.leave(kind, reason, number, *examples)
+
+    def find_parts(self, kind: str, file: str, names: Iterable[str]) -> None:
+        """Count named parts of a file as found, and as not read until they are settled; each once, however
+        often the file is opened."""
+        for name in names:
+            self._parts.setdefault((kind, file, name), NOT_READ)
+
+    def settle_parts(self, kind: str, file: str, names: Iterable[str], reason: str = "") -> None:
+        """Count those of these parts that were found as left for `reason`, or as taken, which is final."""
+        for name in names:
+            if self._parts.get((kind, file, name)):
+                self._parts[kind, file, name] = reason
 
     def take_others(self, kind: str, number: int, left: Mapping[str, Collection[str]] | None = None) -> None:
         """Count `number` things of a kind as found: those in `left` as left, each for its reason, all others
@@ -189,8 +209,32 @@ class Tally:
         for note in sheet.notes:
             self.note(note.note, note.count, *note.examples)
 
+    def counts(self) -> Counts:
+        """Return the counts until now, for `merge`."""
+        return self._counted(), dict(self._parts)
+
+    def merge(self, counts: Counts) -> None:
+        """Add the counts of another tally; parts of files that both have are counted once."""
+        sheet, parts = counts
+        self.add(sheet)
+        for (kind, file, name), reason in parts.items():
+            self.find_parts(kind, file, [name])
+            if reason != NOT_READ:
+                self.settle_parts(kind, file, [name], reason)
+
     def sheet(self) -> BalanceSheet:
-        """Return the counts until now; kinds without things have no line."""
+        """Return the sheet of the counts until now; kinds without things have no line."""
+        whole = Tally()
+        whole.add(self._counted())
+        for (kind, _file, name), reason in self._parts.items():
+            whole.count(kind)
+            if reason:
+                whole.leave(kind, reason, 1, name)
+            else:
+                whole.take(kind)
+        return whole._counted()
+
+    def _counted(self) -> BalanceSheet:
         kinds = (kind for kind, number in self._found.items() if number)
         return BalanceSheet(
             tuple(

@@ -23,7 +23,9 @@ Row = dict[str, str]
 IMAGE_ALIASES = ("image_name", "file_name", "filename", "image_file", "file")
 DELIMITERS = (",", ";", "\t", "|")
 #: Columns in which other tools number rows or images.
-_ROW_NUMBERS = frozenset({"", "id", "index", "idx", "unnamed:_0", "row", "img_id", "imgid"})
+ROW_NUMBERS = frozenset(
+    {"", "id", "index", "idx", "unnamed:_0", "row", "img_id", "imgid", "__index_level_0__"}
+)
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 
 
@@ -40,7 +42,7 @@ def count_columns(columns: Iterable[str], used: Collection[str]) -> None:
             tally.count(TABLE_COLUMNS)
             tally.take(TABLE_COLUMNS)
         else:
-            tally.pass_over(TABLE_COLUMNS, CLUTTER if name in _ROW_NUMBERS else NOT_READ, 1, name)
+            tally.pass_over(TABLE_COLUMNS, CLUTTER if name in ROW_NUMBERS else NOT_READ, 1, name)
 
 
 class RaggedRow(FormatError):

@@ -4,23 +4,24 @@
 
 The generated corpus has as many captions, mentions, chains and boxes per image as Plummer et al. 2015 report.
 Each row is one `manage.py` command in a process of its own, on a temporary SQLite database, or on a temporary
-database beside that of DATABASE_URL.
+database beside that of DATABASE_URL. CPU seconds are those of the command and of its readers, start-up
+included; peak memory is that of the command, and of the largest reader.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg2
@@ -43,6 +44,10 @@ FLICKR30K = 31_783
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRATCH = "phrasebox_benchmark"
 CAPTIONS = 5
+#: Formats of the imported corpora: of captions alone, and with layers, of which the first is exported.
+OF_CAPTIONS, OF_LAYERS = ("flickr8k", "csv"), ("jsonl", "entities", "coco", "parquet")
+#: Linux's request that orphans of its descendants become children of a process.
+_SUBREAPER = 36
 WIDTH, HEIGHT = 500, 375
 
 #: Chains of Table 1, as weights; boxes of a chain and their shares (section 2.4; several: 2.7 on average).
@@ -86,17 +91,54 @@ def made_up(images: int, *, layered: bool) -> Iterator[ImageRecord]:
 
 
 def photographs(folder: Path, images: int) -> None:
-    """Create `images` JPEG files with the detail of a photograph, named like the first images."""
+    """Create `images` JPEG files with the detail of a photograph, named like the first images, each with
+    other bytes."""
     folder.mkdir()
+    noise = Picture.effect_noise((WIDTH // 4, HEIGHT // 4), 60).resize((WIDTH, HEIGHT))
+    picture = Picture.merge("RGB", (noise, noise.rotate(180), noise))
     for number in range(images):
-        noise = Picture.effect_noise((WIDTH // 4, HEIGHT // 4), 60).resize((WIDTH, HEIGHT))
-        Picture.merge("RGB", (noise, noise.rotate(180), noise)).save(folder / f"{1_000_000 + number}.jpg")
+        density = divmod(number, 10_000)
+        picture.save(folder / f"{1_000_000 + number}.jpg", dpi=(density[0] + 1, density[1] + 1))
 
 
-def processor_seconds() -> float:
-    """Return the CPU seconds of the commands so far, including start-up."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+@dataclass(frozen=True, slots=True)
+class Used:
+    """The resources of a command: the standard output, seconds by the clock and of the CPU, and the peak
+    memory of its own process and of its readers, in MiB."""
+
+    output: str
+    seconds: float
+    cpu: float
+    peak: int
+    of_readers: int
+
+
+def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> Used:
+    """Run a command of ours to its end, and that of its readers. Raises AssertionError if it fails."""
+    # Readers outlive the command by a moment: they become our children.
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=REPOSITORY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _pid, status, used = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    assert process.returncode == 0, output
+    cpu, of_readers = used.ru_utime + used.ru_stime, 0
+    with suppress(ChildProcessError):
+        while True:
+            _pid, _status, reader = os.wait4(-1, 0)
+            cpu += reader.ru_utime + reader.ru_stime
+            of_readers = max(of_readers, reader.ru_maxrss)
+    return Used(output, seconds, cpu, used.ru_maxrss // 2**10, of_readers // 2**10)
 
 
 @contextmanager
@@ -130,30 +172,17 @@ def main() -> None:
     rows: list[list[object]] = []
     with tempfile.TemporaryDirectory() as name, database(Path(name)) as environment:
         folder = Path(name)
-        for format, layered in (("flickr8k", False), ("jsonl", True), ("entities", True)):
+        for format in (*OF_CAPTIONS, *OF_LAYERS):
             (folder / format).mkdir()
-            FORMATS.get(format).write(made_up(options.images, layered=layered), folder / format)
+            FORMATS.get(format).write(made_up(options.images, layered=format in OF_LAYERS), folder / format)
         (folder / "pictured").mkdir()
         some = (replace(r, layer=None) for r in made_up(options.pictures, layered=False))
         FORMATS.get("flickr8k").write(some, folder / "pictured")
         photographs(folder / "pictures", options.pictures)
 
         def run(what: str, *arguments: str) -> None:
-            before, began = processor_seconds(), time.monotonic()
-            with subprocess.Popen(
-                [sys.executable, "manage.py", *arguments, "--json"],
-                cwd=REPOSITORY,
-                env=environment,
-                stdout=subprocess.PIPE,
-                text=True,
-            ) as process:
-                assert process.stdout is not None
-                output = process.stdout.read()
-                _pid, status, used = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-            assert process.returncode == 0, output
-            seconds = time.monotonic() - began
-            report = json.loads(output.splitlines()[-1])
+            used = run_command((*arguments, "--json"), environment)
+            report = json.loads(used.output.splitlines()[-1])
             held = report.get("counts", report)
             records = sum(held.get(k) or 0 for k in ("images", "captions", "mentions", "chains", "boxes"))
             rows.append(
@@ -161,31 +190,25 @@ def main() -> None:
                     what,
                     held["images"],
                     records,
-                    round(seconds, 1),
-                    round(processor_seconds() - before, 1),
-                    round(held["images"] / seconds),
-                    round(records / seconds),
-                    round(used.ru_maxrss / 2**10),
+                    round(used.seconds, 1),
+                    round(used.cpu, 1),
+                    round(held["images"] / used.seconds),
+                    round(records / used.seconds),
+                    used.peak,
+                    used.of_readers,
                 ]
             )
+            print(what, round(used.cpu, 1), file=sys.stderr, flush=True)
 
         subprocess.run(
             [sys.executable, "manage.py", "migrate", "-v0"], cwd=REPOSITORY, env=environment, check=True
         )
-        captions = ("import_corpus", "captions", str(folder / "flickr8k"), "--format", "flickr8k")
-        run("import captions (flickr8k)", *captions)
-        run("the same again", *captions)
-        run(
-            "import a full layer (jsonl)", "import_corpus", "full", str(folder / "jsonl"), "--format", "jsonl"
-        )
-        run(
-            "import a full layer (entities)",
-            "import_corpus",
-            "e",
-            str(folder / "entities"),
-            "--format",
-            "entities",
-        )
+        for format in (*OF_CAPTIONS, *OF_LAYERS):
+            what = "a full layer" if format in OF_LAYERS else "captions"
+            command = ("import_corpus", format, str(folder / format), "--format", format)
+            run(f"import {what} ({format})", *command)
+            if format == OF_CAPTIONS[0]:
+                run("the same again", *command)
         pictures = ("--images", str(folder / "pictures"))
         run(
             "import pictures (flickr8k)",
@@ -194,8 +217,9 @@ def main() -> None:
         for key in FORMATS.keys():
             if FORMATS.get(key).writes:
                 out = str(folder / f"out-{key}")
-                run(f"export ({key})", "export_dataset", "full", "--format", key, "--out", out)
-    head = ["what", "images", "records", "seconds", "CPU s", "images/s", "records/s", "peak MiB"]
+                run(f"export ({key})", "export_dataset", OF_LAYERS[0], "--format", key, "--out", out)
+    rates = ("images/s", "records/s")
+    head = ["what", "images", "records", "seconds", "CPU s", *rates, "peak MiB", "of readers"]
     print(text_table(head, rows))
 
 

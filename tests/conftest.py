@@ -46,6 +46,7 @@ os.environ["DATA_DIR"] = str(SCRATCH / "data")
 os.environ["MPLCONFIGDIR"] = str(prepare.CACHE / "matplotlib")
 os.environ["NUMBA_CACHE_DIR"] = str(prepare.CACHE / "numba")
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+gc.disable()  # until all is loaded: it would visit what stays a dozen times
 django.setup()
 if Path(settings.DATA_DIR) != SCRATCH / "data":
     raise RuntimeError(f"the settings were read before tests/conftest.py: DATA_DIR is {settings.DATA_DIR}")
@@ -67,7 +68,10 @@ SQLITE = "django.db.backends.sqlite3"
 MESSAGE_LENGTH = 300
 
 #: Long files start first, so that the processes that share the files end together.
-LONG_FILES = ("tests/browser/", "tests/house/", "tests/rehearsal/", "tests/studies/")
+LONG_FILES = (
+    *("tests/browser/", "tests/house/", "tests/rehearsal/", "tests/studies/"),
+    *("tests/web/test_campaign_drafts.py", "tests/web/test_roles.py", "tests/web/test_oidc.py"),
+)
 
 #: A test may be skipped only if these files, which cannot be installed, are missing.
 REAL_DATA = "real data"
@@ -114,7 +118,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
     """Give each of several processes a DATA_DIR of its own. A process with a settings module reads that
-    before this file, and would otherwise use ours."""
+    before this file, and would otherwise use ours. This process collects no tests."""
+    gc.enable()
     del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
@@ -158,8 +163,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Exclude loaded objects from garbage collection, which took 5 to 15 % of the time."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(100_000, 20, 100)
 
 

@@ -319,6 +319,7 @@ class _Request:
 
 def _load() -> None:
     """Import everything that each process needs and no process configures."""
+    gc.disable()
     for name in LIBRARIES:
         importlib.import_module(name)
     for name in OURS:
@@ -332,6 +333,7 @@ def _load() -> None:
     assert not settings.configured and threading.active_count() == 1
     gc.collect()
     gc.freeze()  # forks share objects that the collector never visits
+    gc.enable()
 
 
 def _cache_code() -> None:

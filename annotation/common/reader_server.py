@@ -6,10 +6,12 @@ comes with two descriptors: one for the child's results, one on which this proce
 
 import contextlib
 import ctypes
+import functools
 import importlib
 import inspect
 import io
 import json
+import operator
 import os
 import pickle
 import resource
@@ -201,15 +203,15 @@ def _child(connection: socket.socket, limits: Limits) -> None:
                 _send_items(result, answer)
         if not items and _values(result) > MOST_VALUES:
             raise _TooLarge
-        value = (END,) if items else (VALUE, pickle.dumps(result, 5))
-        answer.send(COUNTED, pickle.dumps(tally.sheet(), 5))
+        value = (END,) if items else (VALUE, _packed(result))
+        answer.send(COUNTED, pickle.dumps(tally.counts(), 5))
         answer.send(*value)
     except _TooLarge:
         answer.send(TOO_LARGE)
     except Exception as error:
         message = _described(error)
         if message[0] == RAISED:
-            answer.send(COUNTED, pickle.dumps(tally.sheet(), 5))
+            answer.send(COUNTED, pickle.dumps(tally.counts(), 5))
         answer.send(*message)
 
 
@@ -229,7 +231,7 @@ def _send_items(items: Iterator[Any], answer: _Answer) -> None:
 
 def _send_batch(batch: list[Any], answer: _Answer) -> int:
     """Send items, split if they are too large together; return their bytes."""
-    data = pickle.dumps(batch, 5)
+    data = _packed(batch)
     if len(data) > LARGEST_MESSAGE or (len(data) > 2 * _BATCH and _values(batch) > MOST_VALUES):
         if len(batch) == 1:
             raise _TooLarge
@@ -237,6 +239,31 @@ def _send_batch(batch: list[Any], answer: _Answer) -> int:
         return _send_batch(batch[:middle], answer) + _send_batch(batch[middle:], answer)
     answer.send(ITEMS, data)
     return len(data)
+
+
+class _Pickler(pickle.Pickler):
+    """Reduces frozen dataclasses to their fields in order, which takes half as long as their own way."""
+
+    def reducer_override(self, value: Any) -> Any:
+        fields_of = _fields_in_order(type(value))  # type: ignore[arg-type]
+        return NotImplemented if fields_of is None else (type(value), fields_of(value))
+
+
+@functools.cache
+def _fields_in_order(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+    """Return a function for the arguments of the constructor; None if it takes others."""
+    if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return None
+    of_constructor = [field for field in fields(kind) if field.init]
+    if len(of_constructor) < 2 or any(field.kw_only for field in of_constructor):
+        return None
+    return operator.attrgetter(*(field.name for field in of_constructor))
+
+
+def _packed(data: Any) -> bytes:
+    out = io.BytesIO()
+    _Pickler(out, 5).dump(data)
+    return out.getvalue()
 
 
 def _values(data: Any) -> int:

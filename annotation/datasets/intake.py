@@ -54,7 +54,7 @@ IMPORT = "import"
 #: A picture that was taken.
 _TAKEN = ""
 #: Number of pictures that one reader decodes.
-_PICTURES = 64
+_PICTURES = 125
 
 
 @dataclass(frozen=True, slots=True)

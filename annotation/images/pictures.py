@@ -95,6 +95,7 @@ def _decoded(paths: Sequence[Path], folder: Path | None) -> Iterator[StoredPictu
     """Yield the readers' results for pictures; one that makes a reader die is skipped."""
     first, withdrawn = 0, withdrawn_pictures()
     while first < len(paths):
+        began = first
         try:
             for stored, problem in stream(decode_pictures, tuple(paths), folder, first):
                 path, first = paths[first], first + 1
@@ -105,8 +106,10 @@ def _decoded(paths: Sequence[Path], folder: Path | None) -> Iterator[StoredPictu
                 else:
                     yield stored
         except FormatError as error:
-            yield PictureError(f"{paths[first]}: {error.problem}; expected {error.expected}")
-            first += 1
+            # Results come in batches, the first alone: only if it is missing, it is known to be the cause.
+            if first == began:
+                yield PictureError(f"{paths[first]}: {error.problem}; expected {error.expected}")
+                first += 1
 
 
 def source_digest(path: Path) -> str:

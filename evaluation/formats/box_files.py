@@ -130,7 +130,7 @@ def _arrays(path: Path) -> Iterator[FileBox]:
             expected="numbers of shape (boxes, 4)",
         )
     ids = ids_of(held, "ids", len(boxes), once=False)
-    scores = held.arrays.get("scores")
+    scores = named_array(held, "scores") if "scores" in held.arrays else None
     if scores is not None and (scores.shape != (len(boxes),) or scores.dtype.kind not in "fiu"):
         raise FormatError(
             f"scores have shape {scores.shape} of {scores.dtype}, and there are {len(boxes)} boxes",

@@ -1,10 +1,10 @@
 """Files of features: a vector for each id, read in blocks of rows.
 
 npy, npz and safetensors as for embeddings (`formats.embeddings`); Parquet with a column `id` and a column
-`vector` of lists of equal length; HDF5 with datasets `vectors`, shape (ids, numbers), and `ids`. Columns and
-datasets with other names are not accepted. For regions, the ids are their images, repeated for each region,
-and `boxes` (in Parquet a column `box`) has four numbers a row: xmin, ymin, xmax, ymax. Words may also be in
-files of word vectors (`formats.word_vectors`, `formats.fasttext_models`).
+`vector` of lists of equal length; HDF5 with datasets `vectors`, shape (ids, numbers), and `ids`. For regions,
+the ids are their images, repeated for each region, and `boxes` (in Parquet a column `box`) has four numbers a
+row: xmin, ymin, xmax, ymax. Other arrays, columns and datasets are not read. Words may also be in files of
+word vectors (`formats.word_vectors`, `formats.fasttext_models`).
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from evaluation.formats.fasttext_models import FastTextModel, is_fasttext_model
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES, WordVectors
 from models_core.extras import load_extra
-from phrasebox.formats.arrays import SUFFIXES, open_arrays
+from phrasebox.balance import CLUTTER, FILE_ARRAYS, TABLE_COLUMNS, current_tally
+from phrasebox.formats.arrays import SUFFIXES, note_arrays, open_arrays
 from phrasebox.formats.embeddings import EmbeddedSide, read_embeddings
-from phrasebox.formats.scores import named_array
+from phrasebox.formats.scores import named_array, note_ids_file
+from phrasebox.table_files import ROW_NUMBERS
 from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 #: Kinds of items in a file of features.
@@ -98,18 +100,20 @@ def open_features(path: Path, kind: DescribedItems, ids_file: Path | None = None
 
 
 def _opened(path: Path, kind: DescribedItems, ids_file: Path | None) -> FeatureFile:
-    suffix = path.suffix.lower()
+    suffix, regions = path.suffix.lower(), kind == "regions"
+    if ids_file is not None:
+        note_ids_file(ids_file)
     if kind == "words" and suffix in WORD_VECTOR_SUFFIXES:
         return FastTextModel(path) if is_fasttext_model(path) else WordVectors(path)
     if suffix in SUFFIXES:
         # The side in a file that has images and captions; regions and words have their own files.
         side: EmbeddedSide = "captions" if kind == "captions" else "images"
-        embeddings = read_embeddings(path, side, ids_file, finite=False, once=kind != "regions")
-        return _Mapped(embeddings.ids, embeddings.vectors, _boxes_of(path) if kind == "regions" else None)
+        embeddings = read_embeddings(path, side, ids_file, finite=False, once=not regions)
+        return _Mapped(embeddings.ids, embeddings.vectors, _boxes_of(path) if regions else None)
     if suffix == ".parquet":
-        return _Parquet(path)
+        return _Parquet(path, with_boxes=regions)
     if suffix in (".h5", ".hdf5"):
-        return _HDF5(path)
+        return _HDF5(path, with_boxes=regions)
     expected = (*FEATURE_SUFFIXES, *(WORD_VECTOR_SUFFIXES if kind == "words" else ()))
     raise FormatError(f"ends in {short_repr(path.suffix)}", file=path, expected=" or ".join(expected))
 
@@ -163,7 +167,7 @@ class _Mapped:
 
 
 class _Parquet:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, with_boxes: bool) -> None:
         pa = load_extra("pyarrow")  # a third of a second to import, which few callers need
         pq = load_extra("pyarrow.parquet")
 
@@ -185,7 +189,12 @@ class _Parquet:
             ) from error
         first = next(iter(self.blocks()), np.empty((0, 0), np.float32))
         self.shape = (len(self.ids), first.shape[1])
-        self.boxes = self._boxes() if "box" in names else None
+        with_boxes = with_boxes and "box" in names
+        self.boxes = self._boxes() if with_boxes else None
+        tally, columns = current_tally(), (TABLE_COLUMNS, str(path))
+        tally.find_parts(*columns, names)
+        tally.settle_parts(*columns, ROW_NUMBERS, CLUTTER)
+        tally.settle_parts(*columns, ("id", "vector", *(["box"] if with_boxes else ())))
 
     def _check_types(self) -> None:
         """Raise FormatError for columns of other types, before anything is read."""
@@ -269,7 +278,7 @@ def _texts(batches: Iterator[list[Any]], path: Path) -> tuple[str, ...]:
 
 
 class _HDF5:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, with_boxes: bool) -> None:
         h5py = load_extra("h5py")  # few callers need it
 
         self._path = path
@@ -286,8 +295,12 @@ class _HDF5:
             raise FormatError(
                 f"has the datasets {short_repr(', '.join(names))}", file=path, expected="ids and vectors"
             )
-        for name in {"ids", "vectors", "boxes"} & set(names):
+        with_boxes = with_boxes and "boxes" in names
+        used = ("ids", "vectors", *(["boxes"] if with_boxes else ()))
+        for name in used:
             self._check_own(name)
+        current_tally().find_parts(FILE_ARRAYS, str(path), names)
+        note_arrays(path, *used)
         # Check shapes and types before anything is read.
         self._vectors, ids = self._file["vectors"], self._file["ids"]
         self._check_ids()
@@ -299,7 +312,7 @@ class _HDF5:
                 file=path,
                 expected="shape (ids, numbers)",
             )
-        boxes = self._file["boxes"] if "boxes" in names else None
+        boxes = self._file["boxes"] if with_boxes else None
         if boxes is not None and (boxes.shape != (len(ids), 4) or boxes.dtype.kind not in "fiu"):
             raise FormatError(
                 f"boxes have shape {boxes.shape} of {boxes.dtype}, and there are {len(ids)} ids",

@@ -174,7 +174,9 @@ class JudgedSet:
         """Return the pairs; raises FormatError."""
         if self.path is None:
             return self.pairs
-        return list(read_judged_pairs(self.path, self.format, self.repeats))
+        pairs = list(read_judged_pairs(self.path, self.format, self.repeats))
+        current_tally().take_others(PAIRS, len(pairs))
+        return pairs
 
 
 def agreement_of(

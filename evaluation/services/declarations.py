@@ -1,5 +1,6 @@
 """Request fields for adding outside data: arrays, their ids, and what it was trained on."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from annotation.common.roles import RESEARCHER
 from annotation.selectors.corpora import CORPORA
 from evaluation.comparison.provenance import Declaration
 from evaluation.formats.unpacked import bytes_inside
+from phrasebox.formats.scores import note_ids_file
 
 #: An uploaded file of arrays, with the number of bytes that it may hold.
 ARRAYS_UPLOAD = FileUpload(2**30, bytes_inside)
@@ -38,3 +40,9 @@ def declared_training(trained_on: str, context: OperationContext) -> Declaration
     if context.actor is None:
         return Declaration(trained_on)
     return Declaration(trained_on, CORPORA.rows(context.actor, RESEARCHER).values_list("name", flat=True))
+
+
+def count_ids_files(files: Iterable[Path]) -> None:
+    """Count files of ids for the balance sheet: readers count those that they read as taken."""
+    for file in files:
+        note_ids_file(file)

@@ -28,7 +28,13 @@ from evaluation.comparison.provenance import UNDECLARED
 from evaluation.formats.feature_files import FEATURE_SUFFIXES
 from evaluation.formats.word_vectors import WORD_VECTOR_SUFFIXES
 from evaluation.services.common import errors_without_folder
-from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
+from evaluation.services.declarations import (
+    ARRAYS_UPLOAD,
+    IdsBeside,
+    TrainedOn,
+    count_ids_files,
+    declared_training,
+)
 from evaluation.services.features.importing import FeatureImport, import_features
 from evaluation.services.features.store import (
     FEATURE_KINDS,
@@ -242,6 +248,7 @@ def import_requested_features(request: ImportFeaturesRequest, context: Operation
     if path is None:
         assert request.server_file is not None
         path = FEATURE_FILES.path(request.server_file, by_path=context.by_path)
+    count_ids_files(request.ids)
     with errors_without_folder(path, context):
         feature_import = FeatureImport(
             corpus=request.corpus,

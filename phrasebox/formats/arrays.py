@@ -24,6 +24,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from phrasebox.balance import FILE_ARRAYS, current_tally
 from phrasebox.text_files import FormatError, open_bytes, short_repr
 
 FileArray = NDArray[Any]
@@ -73,7 +74,17 @@ class _Tensor:
 
 def open_arrays(path: Path | str) -> ArrayFile:
     """Open a file by its suffix; raises FormatError for a damaged or pickled file, or one of another kind."""
-    path = Path(path)
+    held = _opened(Path(path))
+    current_tally().find_parts(FILE_ARRAYS, str(path), filter(None, held.arrays))
+    return held
+
+
+def note_arrays(file: Path | str, *names: str, reason: str = "") -> None:
+    """Count those of these arrays that a file has as read, or as left for `reason`."""
+    current_tally().settle_parts(FILE_ARRAYS, str(file), names, reason)
+
+
+def _opened(path: Path) -> ArrayFile:
     with open_bytes(path) as file:
         match path.suffix.lower():
             case ".npy":

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from phrasebox.formats.arrays import FileArray, open_arrays
+from phrasebox.balance import COMPANION
+from phrasebox.formats.arrays import FileArray, note_arrays, open_arrays
 from phrasebox.formats.scores import ScoreMatrix, ids_of, named_array
 from phrasebox.scoring.similarities import similarity_scores
 from phrasebox.scoring.tiles import NotANumber, check_finite
@@ -55,6 +56,8 @@ def read_embeddings(
         )
     listed = None if ids_file is None else Path(ids_file)
     ids = ids_of(held, ids_name, len(vectors), listed, once=once)
+    others = [name for name in _IDS if name != side]  # they may be imported by themselves
+    note_arrays(path, *others, *(_IDS[name] for name in others), reason=COMPANION)
     try:
         if finite:
             check_finite(vectors, side)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from phrasebox.formats.arrays import ArrayFile, FileArray, open_arrays
+from phrasebox.balance import SOURCE_FILES, current_tally
+from phrasebox.formats.arrays import ArrayFile, FileArray, note_arrays, open_arrays
 from phrasebox.scoring.tiles import Dense, NotANumber, Products, Scores
 from phrasebox.text_files import FormatError, lines, short_repr
 
@@ -109,6 +110,7 @@ def named_array(held: ArrayFile, name: str) -> FileArray:
         raise FormatError(
             f"contains no array {name!r} (it contains: {there})", file=held.file, expected=f"{name!r}"
         )
+    note_arrays(held.file, name)
     return array
 
 
@@ -122,16 +124,17 @@ def ids_of(
     """
     beside = listed or held.file.with_name(f"{held.file.stem}.{name}.txt")
     source = held.file
-    if listed is not None:
-        source = listed
-        ids = [text for _, text in lines(listed)]
-    elif name in held.arrays:
-        ids = _text(held.arrays[name], name, held.file)
-    elif name in held.texts:
+    there = beside.is_file()
+    if there:
+        note_ids_file(beside)
+    if listed is None and name in held.arrays:
+        ids = _text(named_array(held, name), name, held.file)
+    elif listed is None and name in held.texts:
         ids = _listed(held.texts[name], name, held.file)
-    elif beside.is_file():
+    elif there or listed is not None:
         source = beside
         ids = [text for _, text in lines(beside)]
+        note_ids_file(beside, read=True)
     else:
         raise FormatError(
             f"has no ids {name!r}", file=held.file, expected=f"the ids in the file, or in {beside.name}"
@@ -150,6 +153,14 @@ def ids_of(
             )
             raise FormatError(f"{name}: {problem} (counted from 0)", file=source, expected="each id once")
     return tuple(ids)
+
+
+def note_ids_file(file: Path, *, read: bool = False) -> None:
+    """Count a file of ids as found, once, and as taken if it is `read`."""
+    tally, part = current_tally(), (SOURCE_FILES, str(file), [file.name])
+    tally.find_parts(*part)
+    if read:
+        tally.settle_parts(*part)
 
 
 def _text(values: FileArray, name: str, file: Path) -> list[str]:

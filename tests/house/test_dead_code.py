@@ -39,6 +39,7 @@ NAMED_BY_NOBODY = {
     "field_title_should_be_set": "pydantic calls it",
     "on_epoch_end": "gensim calls it",
     "forward": "torch calls it",
+    "reducer_override": "pickle calls it",
     **dict.fromkeys(
         ("get_template_sources", "_get_session_from_db", "corpus_formats", "job_kinds"),
         "Django calls it",
@@ -69,9 +70,9 @@ NAMED_BY_NOBODY = {
 }
 
 
-def named(tree: ast.Module) -> Iterator[str]:
+def named(nodes: list[ast.AST]) -> Iterator[str]:
     """Yield the names that a module uses, including those in strings that name things."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
                 yield name
@@ -79,9 +80,9 @@ def named(tree: ast.Module) -> Iterator[str]:
                 yield from re.findall(r"\w+", text)
 
 
-def defined(tree: ast.Module) -> Iterator[str]:
+def defined(tree: ast.Module, nodes: list[ast.AST]) -> Iterator[str]:
     """Yield functions, classes and methods, and the names at a module's top, without dunder names."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
     for node in tree.body:
@@ -101,12 +102,13 @@ def product() -> Iterator[Path]:
 def dead(modules: dict[str, str], templates: str = "") -> set[str]:
     """Return names that modules (name -> source) define and nothing uses; settings of `config` are
     Django's."""
-    trees = {name: ast.parse(source) for name, source in modules.items()}
-    uses = {use for tree in trees.values() for use in named(tree)}
-    uses |= set(re.findall(r"\w+", templates))
-    values = {
-        created for name, tree in trees.items() if not name.startswith("config") for created in defined(tree)
-    }
+    uses, values = set(re.findall(r"\w+", templates)), set[str]()
+    for name, source in modules.items():
+        tree = ast.parse(source)
+        nodes = list(ast.walk(tree))
+        uses.update(named(nodes))
+        if not name.startswith("config"):
+            values.update(defined(tree, nodes))
     return {name for name in values - uses if not name.startswith("__")}
 
 

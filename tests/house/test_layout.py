@@ -40,6 +40,12 @@ def _tree(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
+@functools.cache
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """Return all nodes of a syntax tree, visited once."""
+    return list(ast.walk(tree))
+
+
 def _sources() -> Iterator[tuple[str, ast.Module]]:
     for app in APPS:
         for file in sorted((REPOSITORY / app).rglob("*.py")):
@@ -50,13 +56,11 @@ def _sources() -> Iterator[tuple[str, ast.Module]]:
 
 def _named(tree: ast.Module, words: set[str]) -> Iterator[tuple[int, str]]:
     """Yield (line, word) of each named kind: as a text, or by its constant."""
+    nodes = _nodes(tree)
     imported = {
-        id(node)
-        for item in ast.walk(tree)
-        if isinstance(item, ast.Import | ast.ImportFrom)
-        for node in item.names
+        id(node) for item in nodes if isinstance(item, ast.Import | ast.ImportFrom) for node in item.names
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in imported:
             continue
         word = ""
@@ -124,7 +128,7 @@ def test_no_function_takes_more_than_eight_parameters(package: str) -> None:
     for file in sorted((REPOSITORY / package).rglob("*.py")):
         if "migrations" in file.parts:
             continue
-        for node in ast.walk(_tree(file)):
+        for node in _nodes(_tree(file)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 provided = node.args
                 names = [item.arg for item in (*provided.posonlyargs, *provided.args, *provided.kwonlyargs)]

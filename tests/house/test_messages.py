@@ -26,10 +26,10 @@ TRANSLATED = re.compile(r"""\{% translate (?:"([^"]+)"|'([^']+)')""")
 
 def texts_of(code: str) -> Iterator[tuple[int, str]]:
     """Yield the texts of a module for users, with their lines and {} for values: all except docstrings."""
-    tree = ast.parse(code)
-    passed = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    passed |= {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(code)))
+    passed = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    passed |= {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             text = "".join(
                 str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values

@@ -14,6 +14,7 @@ from PIL import Image, PngImagePlugin
 from annotation.images import pictures, withdrawn
 from annotation.images.metadata import Malformed, without_metadata
 from tests.factories import stored_picture
+from tests.formats import read_there
 
 ORIENTATION = 0x0112
 CAMERA = 0x0110
@@ -197,6 +198,13 @@ def test_a_file_beyond_the_limit_is_not_even_read(tmp_path: Path, settings: Any)
         out.truncate(6 * 10**9)
     with pytest.raises(pictures.PictureError, match="p.jpg: 5722 MiB; expected at most 64"):
         stored_picture(path)
+
+
+def test_only_pictures_that_a_reader_dies_of_are_refused(monkeypatch: pytest.MonkeyPatch, data_dir: Path):
+    monkeypatch.setattr(pictures, "decode_pictures", read_there.fatal_pictures)
+    names = ["a", "b", "c", "fatal", "d", "e", "fatal", "fatal", "f"]
+    results = pictures.check_pictures([Path(f"{name}.jpg") for name in names])
+    assert [getattr(result, "name", "fatal.jpg") for result in results] == [f"{name}.jpg" for name in names]
 
 
 def test_a_missing_file_is_named(tmp_path: Path):

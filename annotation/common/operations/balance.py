@@ -49,6 +49,7 @@ KINDS_IN_WORDS = {
     balance.PARSES: _("parses"),
     balance.MENTIONS: _("phrases"),
     balance.QUERIES: _("queries"),
+    balance.FILE_ARRAYS: _("arrays"),
 }
 #: Why a number of things is left.
 LEFT_IN_WORDS = {

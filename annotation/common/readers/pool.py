@@ -207,7 +207,7 @@ def _messages(
             case server.OUT_OF_MEMORY:
                 _refuse(server.MEMORY, file, limits)
             case server.COUNTED:
-                current_tally().add(_understood(data, (file,)))
+                current_tally().merge(_understood(data, (file,)))
                 continue
             case server.RAISED:
                 raise _error(data, file, limits)

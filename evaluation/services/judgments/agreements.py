@@ -9,7 +9,15 @@ from typing import Annotated, Any
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
-from annotation.common.operations import FieldError, FileUpload, Help, Named, OneOf, OperationContext
+from annotation.common.operations import (
+    FieldError,
+    FileUpload,
+    Help,
+    Named,
+    OneOf,
+    OperationContext,
+    with_sheet,
+)
 from annotation.common.readers import read
 from annotation.common.roles import RESEARCHER
 from evaluation.formats.figure_basis import FigureBasis
@@ -21,6 +29,7 @@ from evaluation.services.judgments.importing import KEYWORD_FORMATS, REPEATS, ju
 from evaluation.services.request_fields import IntervalRequest
 from evaluation.services.stored_kinds import JUDGMENTS_ANYWHERE
 from phrasebox.agreement.summary import MOST_THRESHOLDS, AgreementBetween, AgreementWithin
+from phrasebox.balance import BalanceSheet
 from phrasebox.text_files import text_size
 
 _File = Annotated[Path, FileUpload(most=MOST_READ, unpacked=text_size)]
@@ -69,11 +78,13 @@ class AgreementRequest(IntervalRequest, MeasuredJudgments):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Agreement `within` a set, or `between` two; `basis` says what the figures are based on."""
+    """Agreement `within` a set, or `between` two; `basis` says what the figures are based on, `sheet` what of
+    the files was read."""
 
     within: AgreementWithin | None
     between: AgreementBetween | None
     basis: dict[str, Any]
+    sheet: BalanceSheet = BalanceSheet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,7 @@ class _Source:
         return JudgedSet(None, self.format, repeats, stored)
 
 
+@with_sheet
 def agreement_of_sets(request: AgreementRequest, context: OperationContext) -> Agreement:
     """Return the agreement of the sets; raises FormatError, AgreementError and UnknownName. A reader reads
     files, and compares them."""

@@ -21,7 +21,17 @@ from pydantic import Field
 
 from annotation.common import database
 from annotation.common.database import chunks
-from annotation.common.operations import FieldError, Help, Named, NewFile, OneOf, OperationContext, with_sheet
+from annotation.common.operations import (
+    LEAVE_UNUSED,
+    FieldError,
+    Help,
+    Named,
+    NewFile,
+    OneOf,
+    OperationContext,
+    check_used,
+    with_sheet,
+)
 from annotation.common.readers import stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.comparison.scoring import differing_by_ties
@@ -29,7 +39,13 @@ from evaluation.formats.sent_files import SentFile, SentMatrix, read_rankings
 from evaluation.models import Ranking, Run
 from evaluation.selectors import CorpusNames, names_of, rankings_of, run_named, snapshot_named
 from evaluation.services.common import InputError, check_file, check_name, work_lock
-from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
+from evaluation.services.declarations import (
+    ARRAYS_UPLOAD,
+    IdsBeside,
+    TrainedOn,
+    count_ids_files,
+    declared_training,
+)
 from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.runs.listing import direction_choices
 from evaluation.services.stored_kinds import STORED_RUNS
@@ -145,6 +161,7 @@ class RunImport:
     ] = RUN_DEPTH
     trained_on: TrainedOn = ""
     named_by: NamedBy = None
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
     @property
     def files(self) -> list[Path]:
@@ -180,6 +197,7 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
         captions=request.captions,
         cosine=not request.inner_products,
     )
+    count_ids_files(request.ids)
     with closing(stream(read_rankings, upload, depth, direction == Run.SEARCH)) as parts:
         sent_file = cast(SentFile, next(parts))
         if request.format == "trec":
@@ -189,7 +207,7 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
             RunMetadata(
                 name, direction, system, request.format, source, digest_of_files(request.files), depth
             ),
-            cast(Iterator[NamedRanking], parts),
+            _all_used(cast(Iterator[NamedRanking], parts), leave_unused=request.leave_unused),
             names,
             context.progress_of("rankings", sent_file.number),
             began,
@@ -205,6 +223,12 @@ def import_run(request: RunImport, context: OperationContext) -> RunReport:
     tally.take_others(CAPTIONS if direction == Run.ANNOTATION else NAMED_IMAGES, report.items)
     tally.take_others(PAIRS, report.entries)
     return replace(report, remarks=sent_file.remarks)
+
+
+def _all_used(rankings: Iterator[NamedRanking], *, leave_unused: bool) -> Iterator[NamedRanking]:
+    """Yield the rankings of a file, then raise Invalid if something in it is unused, without confirmation."""
+    yield from rankings
+    check_used(current_tally().sheet(), leave_unused=leave_unused)
 
 
 def store_run(

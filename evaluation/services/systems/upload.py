@@ -12,13 +12,28 @@ from typing import Annotated, Any, cast
 
 from django.utils.translation import gettext_lazy as _
 
-from annotation.common.operations import FieldError, Help, Named, OneOf, OperationContext, with_sheet
+from annotation.common.operations import (
+    LEAVE_UNUSED,
+    FieldError,
+    Help,
+    Named,
+    OneOf,
+    OperationContext,
+    check_used,
+    with_sheet,
+)
 from annotation.common.readers import read, stream
 from annotation.selectors.corpora import CORPORA, corpus_named
 from evaluation.formats.sent_files import SentFile, SentIds, SentMatrix, read_system, write_system
 from evaluation.selectors import names_of
 from evaluation.services.common import InputError, check_file, work_lock
-from evaluation.services.declarations import ARRAYS_UPLOAD, IdsBeside, TrainedOn, declared_training
+from evaluation.services.declarations import (
+    ARRAYS_UPLOAD,
+    IdsBeside,
+    TrainedOn,
+    count_ids_files,
+    declared_training,
+)
 from evaluation.services.request_fields import NamedBy, name_spaces
 from evaluation.services.systems import registry
 from evaluation.services.systems.folders import clear_leftovers, system_folder
@@ -58,6 +73,7 @@ class AddSystemRequest:
     ] = False
     trained_on: TrainedOn = ""
     named_by: NamedBy = None
+    leave_unused: Annotated[bool, LEAVE_UNUSED] = False
 
     @property
     def files(self) -> list[Path]:
@@ -109,6 +125,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
     upload = SentMatrix(
         format=format, file=request.file, captions=request.captions, cosine=not request.inner_products
     )
+    count_ids_files(request.ids)
     with work_lock(f"system.{name}", "system", name):
         registry.check_free(name, corpus, format)
         about, ids = _read(upload, {"images": len(names.image), "captions": len(names.caption)})
@@ -126,6 +143,7 @@ def add_system(request: AddSystemRequest, context: OperationContext) -> AddedSys
             ),
             **({"cosine": not request.inner_products} if format == STORED_EMBEDDINGS else {}),
         }
+        check_used(current_tally().sheet(), leave_unused=request.leave_unused)
         metadata = {
             "corpus": corpus,
             "corpus_digest": row.digest,

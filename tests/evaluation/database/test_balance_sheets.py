@@ -9,8 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from safetensors.numpy import save_file
 
 from annotation.common.operations import Invalid, OperationContext, all_operations, request_fields
 from annotation.models import Campaign, Image
@@ -26,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 #: Operations whose files contain no names of a corpus, or must fit it completely, such as lists of names.
 _NO_IMPORT = {
-    *("agreement", "cross_validate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
+    *("cross_validate", "extract_features", "freeze_qrels", "rank", "tag", "train_system"),
     "send_upload_part",
 }
 Pairs = dict[tuple[str, str], int]
@@ -143,6 +147,7 @@ def test_a_run_says_what_ranks_below_its_depth(corpus: str, tmp_path: Path):
     request = RunImport(name="r", file=file, corpus=corpus, format="scores", depth=4)
     sheet = import_run(request, OperationContext()).sheet
     assert counted(sheet) == {
+        "arrays": (3, 3, {}),
         "queries": (3, 3, {}),
         "captions": (9, 4, {"below_depth": 5}),
         "pairs": (27, 12, {"below_depth": 15}),
@@ -151,7 +156,7 @@ def test_a_run_says_what_ranks_below_its_depth(corpus: str, tmp_path: Path):
     text = output_of("import_run", "r", file, "--corpus", corpus, "--format", "scores", "--depth", 4)
     assert "captions: 9 found, 4 taken, left: 5 below the depth that is stored (a.jpg#0, " in text
     added = output_of("add_system", "s", file, "--corpus", corpus, "--format", "scores")
-    assert "images: 3 found, 3 taken\ncaptions: 9 found, 9 taken\n" in added
+    assert "images: 3 found, 3 taken\ncaptions: 9 found, 9 taken\narrays: 3 found, 3 taken\n" in added
 
 
 def test_captions_that_are_not_scored_have_a_reason_and_unknown_ones_are_confirmed(
@@ -244,3 +249,101 @@ def test_boxes_without_a_size_of_pictures_that_exif_turned_are_said_to_be_uprigh
     np.savez(tmp_path / "f.npz", vectors=np.ones((2, 3)), boxes=boxes, ids=ids)
     regions = ("import_features", corpus, tmp_path / "f.npz", "--name", "r", "--kind", "region")
     assert note in output_of(*regions)
+
+
+def saved(path: Path, arrays: dict[str, Any]) -> Path:
+    """Write arrays as the format that the name says; texts of safetensors are metadata."""
+    if path.suffix == ".npz":
+        np.savez(path, **{name: np.array(value) for name, value in arrays.items()})  # type: ignore[arg-type]
+    elif path.suffix == ".safetensors":
+        texts = {name: json.dumps(value) for name, value in arrays.items() if isinstance(value, list)}
+        numbers = {name: value for name, value in arrays.items() if name not in texts}
+        save_file(numbers, path, texts)
+    elif path.suffix == ".parquet":
+        columns = {"ids": "id", "vectors": "vector", "boxes": "box"}
+        table = {columns.get(name, name): list(value) for name, value in arrays.items()}
+        pq.write_table(pa.table(table), path)
+    else:
+        with h5py.File(path, "w") as file:
+            for name, value in arrays.items():
+                file.create_dataset(name, data=value)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".npz", ".safetensors", ".parquet", ".h5"])
+def test_of_random_arrays_each_is_read_or_is_confirmed_to_be_left(ending: str, corpus: str, tmp_path: Path):
+    rng = random.Random(ending)
+    used = {"vectors", "ids", "boxes"}
+    for number in range(3):
+        arrays: dict[str, Any] = {"vectors": np.eye(3, dtype=np.float32), "ids": [f"{n}.jpg" for n in IMAGES]}
+        kind = rng.choice(["image", "region"])
+        more = {"boxes": np.ones((3, 4), np.float32), "logits": np.ones(3), "b": np.ones(3, np.int32)}
+        for name, value in more.items():
+            if rng.random() < 0.5 or (name, kind) == ("boxes", "region"):
+                arrays[name] = value
+        file = saved(tmp_path / f"f{number}{ending}", arrays)
+        ask = ("import_features", corpus, file, "--name", f"s{number}", "--kind", kind)
+        unread = sorted(set(arrays) - used | ({"boxes"} & set(arrays) if kind == "image" else set()))
+        if unread:
+            with pytest.raises(Exception, match=rf"--leave-unused: .*: {len(unread)} not read by"):
+                output_of(*ask)
+        confirmed = ["--leave-unused"] if unread else []
+        sheet = json.loads(output_of(*ask, *confirmed, "--json"))["sheet"]
+        (line,) = (line for line in sheet["lines"] if line["kind"] in ("arrays", "columns"))
+        # The ids of safetensors are metadata.
+        assert line["found"] == len(arrays) - (ending == ".safetensors")
+        assert line["found"] == line["taken"] + len(unread)
+        names = [name for rest in line["left"] for name in rest["examples"]]
+        assert sorted(names) == sorted("box" if n == "boxes" and ending == ".parquet" else n for n in unread)
+
+
+def test_a_run_and_a_system_say_which_arrays_nobody_reads(corpus: str, tmp_path: Path):
+    images, captions = [f"{name}.jpg" for name in IMAGES], [f"{n}.jpg#{i}" for n in IMAGES for i in range(3)]
+    scores = saved(
+        tmp_path / "s.npz",
+        {"scores": np.eye(3, 9), "images": images, "captions": captions, "temperature": np.ones(1)},
+    )
+    sides = {"images": np.eye(3), "image_ids": images, "captions": np.ones((9, 3)), "caption_ids": captions}
+    both = saved(tmp_path / "e.npz", {**sides, "logits": np.ones(3)})
+    for command in ("import_run", "add_system"):
+        for file, format, unread in ((scores, "scores", "temperature"), (both, "embeddings", "logits")):
+            ask = (command, f"{command}-{format}", file, "--corpus", corpus, "--format", format)
+            with pytest.raises(Exception, match=rf"--leave-unused: .*arrays: 1 not read .*{unread}"):
+                output_of(*ask)
+            assert not Ranking.objects.filter(run__name=ask[1]).exists()
+            assert f"{len(sides) + (format == 'embeddings') - (format == 'scores')} found" in output_of(
+                *ask, "--leave-unused"
+            )
+    text = output_of("import_features", corpus, both, "--name", "one", "--leave-unused")
+    assert (
+        "arrays: 5 found, 2 taken, left: 2 that other imports read (captions, caption_ids); "
+        "1 not read by this format (logits)" in text
+    )
+
+
+def test_files_of_ids_that_nobody_needs_are_confirmed(corpus: str, tmp_path: Path):
+    names = [f"{name}.jpg" for name in IMAGES]
+    needed, spare = tmp_path / "f.ids.txt", tmp_path / "spare.txt"
+    for file in (needed, spare):
+        file.write_text("\n".join(names))
+    bare = saved(tmp_path / "f.npz", {"vectors": np.eye(3)})
+    whole = saved(tmp_path / "w.npz", {"vectors": np.eye(3), "ids": names})
+    ask = ("import_features", corpus)
+    assert "files: 1 found, 1 taken\n" in output_of(*ask, bare, "--name", "bare", "--ids", needed)
+    with pytest.raises(Exception, match=r"--leave-unused: .*files: 1 not read by this format .*spare\.txt"):
+        output_of(*ask, bare, "--name", "two", "--ids", needed, spare)
+    with pytest.raises(Exception, match=r"--leave-unused: .*arrays: 1 not read by this format \(ids\)"):
+        output_of(*ask, whole, "--name", "listed", "--ids", needed)
+    table = saved(tmp_path / "t.parquet", {"ids": names, "vectors": np.eye(3)})
+    with pytest.raises(Exception, match=r"--leave-unused: .*files: 1 not read by this format .*f\.ids\.txt"):
+        output_of(*ask, table, "--name", "table", "--ids", needed)
+
+
+def test_agreement_says_which_columns_of_its_files_nobody_reads(db: None, tmp_path: Path):
+    rows = [
+        f"{image}.jpg,a#0,{grade},{judge},x\n" for image in IMAGES for grade, judge in ((1, "Ann"), (2, "Bo"))
+    ]
+    (tmp_path / "t.csv").write_text("image,caption,grade,judge,photographer\n" + "".join(rows))
+    text = output_of("agreement", tmp_path / "t.csv", "--resamples", 0)
+    assert "columns: 5 found, 4 taken, left: 1 not read by this format (photographer)\n" in text
+    assert "pairs: 3 found, 3 taken" in text

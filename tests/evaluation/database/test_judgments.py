@@ -299,7 +299,7 @@ def test_agreement_of_imported_judgments_is_that_of_the_files(
     more = ["--resamples", 20, "--json"]
 
     def figures(*options: Any) -> dict[str, Any]:
-        return {**json.loads(output_of("agreement", *options, *more)), "basis": None}
+        return {**json.loads(output_of("agreement", *options, *more)), "basis": None, "sheet": None}
 
     assert figures(*names[:2]) == figures(graded)
     between_sets = figures(*names)

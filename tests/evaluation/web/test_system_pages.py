@@ -49,7 +49,7 @@ def upload_system(ada, act: str = "add_system", **fields: Any):
 
 def test_embeddings_are_uploaded_ranked_by_a_job_and_removed(ada):
     page = upload_system(ada, file=little.embeddings())
-    assert messages_on(page) == [TAKEN, "System “clip” was added."]
+    assert messages_on(page) == [f"{TAKEN} · arrays: 4 found, 4 taken", "System “clip” was added."]
     (line,) = AuditEntry.objects.filter(act="add_system")
     assert (line.actor_name, line.about) == ("ada", {"system": "clip", "corpus": "small"})
     assert "Embeddings" in words(page) and "cosine True" in words(page) and "clip.npz" in words(page)
@@ -90,7 +90,7 @@ def test_a_system_ranks_all_images_where_no_split_is_written(ada):
 def test_vectors_of_zeros_are_said_where_a_system_is_uploaded_by_page(ada):
     page = upload_system(ada, file=little.embeddings(images=np.zeros((3, 3))))
     assert messages_on(page) == [
-        TAKEN,
+        f"{TAKEN} · arrays: 4 found, 4 taken",
         "System “clip” was added.",
         "3 images have a vector of zeros, which scores 0 for everything ('a.jpg', 'b.jpg', 'c.jpg')",
     ]
@@ -114,7 +114,10 @@ def test_sides_may_come_apart_with_their_ids_beside_them(ada, tmp_path):
     assert error_text(send("i.npy", "c.npy", "c")) == (
         "i.npy: has no ids 'ids'; expected the ids in the file, or in i.ids.txt"
     )
-    assert messages_on(send("i.npy", "c.npy", "i", "c")) == [TAKEN, "System “clip” was added."]
+    assert messages_on(send("i.npy", "c.npy", "i", "c")) == [
+        f"{TAKEN} · files: 2 found, 2 taken",
+        "System “clip” was added.",
+    ]
     assert System.objects.get().settings["cosine"] is False
 
 
@@ -180,7 +183,10 @@ def test_files_of_long_names_are_taken_with_their_ids_beside_them(ada):
         np.savez(out, **{key: held[key] for key in held if key != "image_ids"})
     ids = SimpleUploadedFile(f"{long}.image_ids.txt", "\n".join(little.PICTURES).encode())
     page = upload_system(ada, file=SimpleUploadedFile(f"{long}.npz", out.getvalue()), ids=[ids])
-    assert messages_on(page) == [TAKEN, "System “clip” was added."]
+    assert messages_on(page) == [
+        f"{TAKEN} · files: 1 found, 1 taken · arrays: 3 found, 3 taken",
+        "System “clip” was added.",
+    ]
     (source,) = System.objects.get().sources
     assert source.endswith("ü.npz") and len(source.encode()) <= sent_files.LONGEST_NAME
 
