@@ -4,6 +4,7 @@ test."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby, islice
 from operator import attrgetter
@@ -160,7 +161,8 @@ def test_wrong_captions_are_as_long_as_those_of_the_campaign():
         for chosen in [from_corpus._unrelated_captions(f"i{image}", true[f"i{image}"], captions, seed)]
     ]
     drawn = [[rng.choice(captions).length for _ in range(8)] for _ in range(4000)]
-    for of_page in (min, mean, max):
+    summaries: tuple[Callable[[list[int]], float], ...] = (min, mean, max)
+    for of_page in summaries:
         assert mean(map(of_page, wrong)) == pytest.approx(mean(map(of_page, drawn)), rel=0.02), of_page
 
 
