@@ -42,7 +42,7 @@ PRODUCT_VERSION = _VERSION.group(1) if _VERSION is not None else ""
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 # A start makes half a million objects that stay. By default Python visits them again and again, which takes
 # a fifth of the start.
-gc.set_threshold(50_000, 20, 100)
+gc.set_threshold(50_000, 20, 10)
 # Only our user may read what we write (annotation/common/private_files.py).
 os.umask(0o077)
 # matplotlib caches the list of fonts, by default in the home folder, which a server need not have.
