@@ -64,8 +64,8 @@ def _by_image(result: DatasetFigures) -> str:
     return text_table(_head("", "here", "in print"), rows)
 
 
-def _caption_rows(result: CaptionStats) -> list[tuple[Any, str, str]]:
-    rows: list[tuple[str, Any, str]] = [
+def _caption_rows(result: CaptionStats) -> list[list[str]]:
+    rows = [
         ("images", _("images"), "d"),
         ("captions", _("captions"), "d"),
         ("tokens", _("tokens per caption"), ".1f"),
@@ -78,20 +78,19 @@ def _caption_rows(result: CaptionStats) -> list[tuple[Any, str, str]]:
     ]
     values = asdict(result)
     return [
-        (label, *("-" if of.get(name) is None else format(of[name], form) for of in (values, result.printed)))
+        [str(label), *(_cell(of.get(name), form).strip() for of in (values, result.printed))]
         for name, label, form in rows
     ]
 
 
 def caption_stats_text(result: CaptionStats) -> str:
     """Return the figures of a corpus's captions."""
-    rows = [[str(cell) for cell in row] for row in _caption_rows(result)]
-    return text_table(["", result.corpus, "Flickr8k in print"], rows)
+    return text_table(["", result.corpus, "Flickr8k in print"], _caption_rows(result))
 
 
 def _caption_table(result: CaptionStats) -> ResultTable:
-    rows = [[str(cell) for cell in row] for row in _caption_rows(result)]
-    return ResultTable([str(_("figure")), result.corpus, str(_("Flickr8k in print"))], rows)
+    head = [str(_("figure")), result.corpus, str(_("Flickr8k in print"))]
+    return ResultTable(head, _caption_rows(result))
 
 
 def _groups(result: DatasetFigures) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
