@@ -58,7 +58,7 @@ def _invitation(at: At) -> int:
 
 def _token(at: At) -> int:
     """Return a token of the caller, or of somebody else if the caller may have none."""
-    owner = at.account if at.account.has_staff_role else Account.objects.get(username="researcher")
+    owner = at.account if at.account.has_staff_role else Account.objects.get(username=RESEARCHER)
     token = api_tokens.make_api_token(account=owner, name=at.new("to go"), days=1, writes=False)
     return token.token.pk
 
