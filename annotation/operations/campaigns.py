@@ -158,7 +158,7 @@ _BUILDING = _("Building the export. It will appear here.")
 
 
 def _published_text(result: written_captions.PublishedCaptions) -> str:
-    left = f"; {result.left_out} images left out" if result.left_out else ""
+    left = f"; {result.skipped} images left out" if result.skipped else ""
     state = "exists with the same content" if result.unchanged else "published"
     return (
         f"corpus {result.corpus!r} {state}: {result.images} images, {result.captions} new captions of "

@@ -54,7 +54,7 @@ def test_captions_of_two_rounds_become_corpora(capsys: pytest.CaptureFixture[str
     write(first, eve, "I was here first.")
     Judgment.objects.filter(worker=eve).update(withdrawn=True)
     result = published(capsys, "writing", "one")
-    assert (result["images"], result["captions"], result["writers"], result["left_out"]) == (3, 5, 2, 0)
+    assert (result["images"], result["captions"], result["writers"], result["skipped"]) == (3, 5, 2, 0)
     corpus = Corpus.objects.get(name="one")
     assert (corpus.licence, corpus.image_count, corpus.caption_count) == ("CC0-1.0", 3, 5)
     texts = captions_of("one")
@@ -70,12 +70,12 @@ def test_captions_of_two_rounds_become_corpora(capsys: pytest.CaptureFixture[str
 
     assert published(capsys, "writing", "one")["unchanged"]
     fuller = published(capsys, "writing", "fuller", least=2)
-    assert (fuller["images"], fuller["captions"], fuller["left_out"]) == (2, 4, 1)
+    assert (fuller["images"], fuller["captions"], fuller["skipped"]) == (2, 4, 1)
 
     second = writing("one", "again")
     write(second, bob, "Yet another sentence.")
     result = published(capsys, "again", "two")
-    assert (result["images"], result["captions"], result["left_out"]) == (1, 1, 2)
+    assert (result["images"], result["captions"], result["skipped"]) == (1, 1, 2)
     ((image, captions),) = captions_of("two").items()
     assert captions == [*texts[image], ("w3-1", "Yet another sentence.")]
     assert published(capsys, "again", "three", least=0)["images"] == 3

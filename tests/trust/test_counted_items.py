@@ -154,7 +154,7 @@ def test_wrong_captions_are_as_long_as_those_of_the_campaign():
     captions = sorted(map(caption, range(2000)), key=attrgetter("length"))
     length_of = {caption.name: caption.length for caption in captions}
     true = {name: list(group) for name, group in groupby(sorted(captions), lambda caption: caption.name[0])}
-    wrong = [
+    lengths = [
         [length_of[name] for name in islice(chosen, 8)]
         for seed in range(3)
         for image in range(400)
@@ -163,7 +163,7 @@ def test_wrong_captions_are_as_long_as_those_of_the_campaign():
     drawn = [[rng.choice(captions).length for _ in range(8)] for _ in range(4000)]
     summaries: tuple[Callable[[list[int]], float], ...] = (min, mean, max)
     for of_page in summaries:
-        assert mean(map(of_page, wrong)) == pytest.approx(mean(map(of_page, drawn)), rel=0.02), of_page
+        assert mean(map(of_page, lengths)) == pytest.approx(mean(map(of_page, drawn)), rel=0.02), of_page
 
 
 def test_where_most_images_have_marked_captions_no_other_is_a_wrong_one():

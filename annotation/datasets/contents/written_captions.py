@@ -50,7 +50,7 @@ class PublishedCaptions:
     images: int
     captions: int
     writers: int
-    left_out: int
+    skipped: int
     unchanged: bool
 
 
@@ -84,7 +84,7 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
         images=report.images,
         captions=captions.counts.total(),
         writers=len(captions.writers),
-        left_out=captions.left_out,
+        skipped=captions.skipped,
         unchanged=report.unchanged,
     )
     audit.record(
@@ -116,7 +116,7 @@ class _WrittenCaptions:
         #: The number of each writer in ids, after those of earlier rounds; and of captions of each so far.
         self.writers: dict[int, int] = {}
         self.counts: Counter[int] = Counter()
-        self.left_out = 0
+        self.skipped = 0
 
     def records(self) -> Iterator[ImageRecord]:
         """Yield the images in order. Raises ExportError if none has a new caption."""
@@ -126,7 +126,7 @@ class _WrittenCaptions:
             for record in page:
                 new = written[record.id]
                 if len(new) < self.least:
-                    self.left_out += 1
+                    self.skipped += 1
                     continue
                 captions = [
                     self._caption(self.writers.setdefault(writer, first + len(self.writers)), text)
