@@ -353,7 +353,7 @@ def test_the_format_is_found_out_from_the_files(ada: Account, format: str, files
 
 
 def test_files_in_no_known_format_say_what_is_known(ada: Account):
-    with pytest.raises(FormatError, match="format that is known; expected captions as one of"):
+    with pytest.raises(FormatError, match="format that is known; expected pictures, or captions as one of"):
         checked(uploaded(ada, {"notes.txt": b"hello\n"}))
     upload = begun(ada, 10)
     with pytest.raises(IntakeError, match="some of the files have not come yet"):

@@ -21,7 +21,7 @@ from annotation.selectors.corpora import CampaignRequest
 from annotation.selectors.records import RECORDS_PER_QUERY, stream_records
 
 #: Where a corpus of written captions comes from, instead of the key of a format.
-WRITTEN = "written"
+FROM_WRITERS = "written"
 _ID = re.compile(r"w([0-9]{1,9})-[0-9]{1,9}")
 
 
@@ -57,7 +57,7 @@ class PublishedCaptions:
 def check_publishing(request: PublishCaptionsRequest, context: OperationContext) -> PublishCaptionsRequest:
     """Raise ExportError for a campaign that collects no captions, and for simulated ones, unless allowed."""
     campaign = request.row()
-    if not writes_captions(campaign):
+    if not collects_captions(campaign):
         tasks = " or ".join(sorted({kind.tasks for kind in all_kinds() if _writes(kind)}))
         raise ExportError(f"campaign {campaign.name!r} asks {campaign.tasks}; expected {tasks}")
     if campaign.simulated and not request.simulated:
@@ -74,7 +74,7 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
     report = import_records(
         name=request.name,
         records=captions.records(),
-        format=WRITTEN,
+        format=FROM_WRITERS,
         source=f"campaign {campaign.name} over {campaign.corpus.name}",
         progress=context.progress_of("importing", campaign.corpus.image_count),
     )
@@ -98,7 +98,7 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
     return result
 
 
-def writes_captions(campaign: Campaign) -> bool:
+def collects_captions(campaign: Campaign) -> bool:
     """Whether the workers of a campaign write captions of its images."""
     kind = only_kind(campaign.tasks)
     return kind is not None and _writes(kind)

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotation.common.roles import RESEARCHER
-from annotation.datasets.contents.written_captions import writes_captions
+from annotation.datasets.contents.written_captions import collects_captions
 from annotation.datasets.layers import update_layers
 from annotation.jobs.kinds.open_images import NOT_CHOSEN, newest_opening
 from annotation.models import Campaign
@@ -40,7 +40,7 @@ def campaign_job_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             not_chosen="" if opening else str(NOT_CHOSEN),
             resumable=any(line.job == opening and line.ended_badly for line in lines),
             form=act_form(request, "export_campaign"),
-            publishing=act_form(request, "publish_captions") if writes_captions(campaign) else None,
+            publishing=act_form(request, "publish_captions") if collects_captions(campaign) else None,
             layer=any(layer.name == campaign.name for layer in layers_of(campaign.corpus)),
             behind=behind.get(campaign.name, 0),
             unchecked_kinds=[kind_in_words(kind) for kind in unchecked_kinds(campaign)],
