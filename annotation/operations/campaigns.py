@@ -415,7 +415,7 @@ register(
 )
 register(
     title=_("Publish the captions of a campaign as a corpus"),
-    permission=MAY_RUN,
+    permission=Has((RESEARCHER,), server=True),
     run=written_captions.publish_captions,
     before_job=written_captions.check_publishing,
     as_job=True,

@@ -68,7 +68,9 @@ def test_captions_of_two_rounds_become_corpora(capsys: pytest.CaptureFixture[str
     }
     assert set(corpus.images.values_list("split", flat=True)) == {"train"}
 
+    Corpus.objects.filter(name="one").update(licence="CC BY 4.0")
     assert published(capsys, "writing", "one")["unchanged"]
+    assert Corpus.objects.get(name="one").licence == "CC BY 4.0"
     fuller = published(capsys, "writing", "fuller", least=2)
     assert (fuller["images"], fuller["captions"], fuller["skipped"]) == (2, 4, 1)
 

@@ -78,8 +78,18 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
         source=f"campaign {campaign.name} over {campaign.corpus.name}",
         progress=context.progress_of("importing", campaign.corpus.image_count),
     )
-    Corpus.objects.filter(name=report.corpus).update(licence=campaign.corpus.licence)
-    result = PublishedCaptions(
+    if not report.unchanged:
+        # An existing corpus keeps its licence.
+        Corpus.objects.filter(name=report.corpus).update(licence=campaign.corpus.licence)
+        audit.record(
+            actor=context.actor,
+            act="publish_captions",
+            campaign=campaign,
+            corpus=report.corpus,
+            images=report.images,
+            captions=captions.counts.total(),
+        )
+    return PublishedCaptions(
         corpus=report.corpus,
         images=report.images,
         captions=captions.counts.total(),
@@ -87,15 +97,6 @@ def publish_captions(request: PublishCaptionsRequest, context: OperationContext)
         skipped=captions.skipped,
         unchanged=report.unchanged,
     )
-    audit.record(
-        actor=context.actor,
-        act="publish_captions",
-        campaign=campaign,
-        corpus=result.corpus,
-        images=result.images,
-        captions=result.captions,
-    )
-    return result
 
 
 def collects_captions(campaign: Campaign) -> bool:
