@@ -88,11 +88,6 @@ def caption_stats_text(result: CaptionStats) -> str:
     return text_table(["", result.corpus, "Flickr8k in print"], _caption_rows(result))
 
 
-def _caption_table(result: CaptionStats) -> ResultTable:
-    head = [str(_("figure")), result.corpus, str(_("Flickr8k in print"))]
-    return ResultTable(head, _caption_rows(result))
-
-
 def _groups(result: DatasetFigures) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Return (category, figures, printed figures), the total last."""
     printed = result.printed
@@ -343,12 +338,11 @@ register(
     command=CommandLine(positional=("corpus",), text=dataset_text),
 )
 register(
+    name="caption_stats",
     title=_("Show the figures of a corpus's captions"),
     permission=_READS,
     run=figures.caption_stats,
-    rest=Rest("GET", f"{_PATH}/caption-figures", "corpora", route="caption_figures"),
     command=CommandLine(positional=("corpus",), text=caption_stats_text),
-    page=FormPage(table=_caption_table),
 )
 register(
     name="import_corpus",
