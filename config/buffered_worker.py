@@ -35,7 +35,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from annotation.api.problems import Problem
 from config.bodies import LARGEST_BODY, LARGEST_FROM_ANYBODY, sender_of
 from config.outgoing import Outgoing
-from config.request_limits import CALLER, RequestLimits, RequestSlot, slot_of
+from config.request_limits import CALLER, RequestLimits, RequestSlot, remember, slot_of
 
 #: Seconds in which the head of a request must arrive; and minimum speed of a body or a response in bytes a
 #: second.
@@ -256,6 +256,7 @@ class BufferedWorker(ThreadWorker):
         with suppress(Exception):  # the application gets the same error
             account = sender_of(WSGIRequest(environ))
         connection.caller["account"] = account
+        self._remember(connection)
         if account is None or connection.missing > LARGEST_BODY:
             connection.missing, connection.keeps = 0, False
             return partial(self._receive_body, connection)
@@ -316,10 +317,14 @@ class BufferedWorker(ThreadWorker):
         else:
             self._do(connection, then)
 
+    def _remember(self, connection: ClientConnection) -> None:
+        if connection.slot is not None:
+            remember(connection.slot.credential, connection.caller.get("account"))
+
     def _release(self, connection: ClientConnection) -> None:
         slot, connection.slot = connection.slot, None
         if slot is not None:
-            self.request_limits.give_back(slot, connection.caller.get("account"))
+            self.request_limits.give_back(slot)
 
     # Responses go -------------------------------------------------------------------------------
 
@@ -351,6 +356,8 @@ class BufferedWorker(ThreadWorker):
         if not (self.alive and connection.keeps):
             response.force_close()
         parts = self.wsgi(environ, response.start_response)
+        # Before the client can have the response, and send its next request.
+        self._remember(connection)
         try:
             if isinstance(parts, environ["wsgi.file_wrapper"]):
                 response.write_file(parts)

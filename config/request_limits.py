@@ -68,6 +68,15 @@ def slot_of(request: Any, client: Any, *, large: bool = False) -> RequestSlot:
     return RequestSlot(f"with {credential}" if credential else address, kind, credential, address)
 
 
+def remember(credential: str, account: Any) -> None:
+    """Remember the account of a session or token; `account` is what the application saw, or nothing."""
+    if account and credential:
+        _accounts[credential] = str(account)
+        _accounts.move_to_end(credential)
+        if len(_accounts) > REMEMBERED:
+            _accounts.popitem(last=False)
+
+
 def _session_in(cookies: str) -> str:
     match = re.search(rf"(?:^|;)\s*{re.escape(settings.SESSION_COOKIE_NAME)}=([^;]*)", cookies)
     return match[1] if match else ""
@@ -91,13 +100,8 @@ class RequestLimits:
             start = partial(self._take, key, most, start)
         self._take(first, of_first, partial(self._start, slot.caller, start))
 
-    def give_back(self, slot: RequestSlot, account: Any = None) -> None:
-        """End a request; `account` is the account that the application saw."""
-        if account and slot.credential:
-            _accounts[slot.credential] = str(account)
-            _accounts.move_to_end(slot.credential)
-            if len(_accounts) > REMEMBERED:
-                _accounts.popitem(last=False)
+    def give_back(self, slot: RequestSlot) -> None:
+        """End a request."""
         for key, _limit in slot.limits:
             waiting = self._waiting.get(key)
             if waiting:

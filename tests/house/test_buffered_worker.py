@@ -20,6 +20,7 @@ from gunicorn.glogging import Logger
 
 from config import buffered_worker, request_limits
 from config.buffered_worker import BufferedWorker
+from config.outgoing import Outgoing
 from config.request_limits import CALLER, RequestLimits, RequestSlot
 
 THREADS = 2
@@ -265,7 +266,15 @@ def test_what_is_under_way_is_answered_after_the_signal_to_stop() -> None:
         assert all_of(client).endswith(b"/a 0")
 
 
-def test_connections_of_one_account_wait_for_each_other_and_nobody_waits_for_them() -> None:
+def test_connections_of_one_account_wait_for_each_other_and_nobody_waits_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    push = Outgoing.push
+
+    def slow_push(self: Outgoing) -> None:
+        push(self)
+        time.sleep(0.1)
+
     inside: dict[str, int] = {}
     most: dict[str, int] = {}
     go_on = threading.Event()
@@ -284,9 +293,11 @@ def test_connections_of_one_account_wait_for_each_other_and_nobody_waits_for_the
         return echo(environ, start)
 
     with served(application) as port, contextlib.ExitStack() as stack:
-        # Two sessions of one account, known from their first request on.
-        for session in ("a1", "a2"):
-            ask(port, "/tasks/", Cookie=f"session={session}")
+        # Two sessions of one account, known as soon as their first response is sent.
+        with monkeypatch.context() as patch:
+            patch.setattr(Outgoing, "push", slow_push)
+            for session in ("a1", "a2"):
+                ask(port, "/tasks/", Cookie=f"session={session}")
         for number in range(16):
             request = f"GET /tasks/wait HTTP/1.1\r\nCookie: session=a{1 + number % 2}\r\n\r\n"
             stack.enter_context(connected(port, request.encode()))
@@ -329,7 +340,8 @@ def test_who_is_not_known_yet_does_not_wait_for_all_connections_of_another_who_i
         order.take(slot, lambda slot=slot: started.append(slot.caller))  # type: ignore[misc]
     # One of each session, and the other places of the address.
     assert started == ["with s", "with t", *["from a"] * 4]
-    order.give_back(other, 7)
+    order.give_back(other)
+    request_limits.remember(other.credential, 7)
     assert started[6:] == ["from a"]
     assert request_limits.slot_of(_Request("t"), ("a", 1)) == RequestSlot("7", "page", "t")
 
