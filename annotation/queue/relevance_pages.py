@@ -165,7 +165,7 @@ def _chosen(
     if not pool or not like:
         return ()
     seen = set(controls.controls_seen(worker=holder.worker, campaign=holder.campaign, kind=holder.trust.kind))
-    likeness = controls.Likeness(
+    resemblance = controls.Resemblance(
         worker=holder.worker,
         campaign=holder.campaign,
         kind=holder.trust.kind,
@@ -175,7 +175,7 @@ def _chosen(
     taken = set(images)
     placed: list[PlacedControlImage] = []
     for block in like:
-        strange = likeness.strangeness(image=block.image, content={})
+        strange = resemblance.strangeness(image=block.image, content={})
         while True:
             control = choose_control(
                 pool,
@@ -191,7 +191,7 @@ def _chosen(
             (known,) = controls.displayed_control(int(control.id)).content["blocks"]
             if known["image"] not in taken and len(known["captions"]) >= len(block.captions):
                 taken.add(known["image"])
-                likeness.add(control.id)
+                resemblance.add(control.id)
                 placed.append(PlacedControlImage(int(control.id), len(block.captions)))
                 break
     return tuple(placed)

@@ -275,7 +275,7 @@ def test_an_image_of_ones_own_test_gives_no_control_item_while_there_are_others(
         expires_at="2026-01-01T00:00:00Z",
         ended_at="2026-01-01T00:00:00Z",
     )
-    seen = controls.Likeness(
+    seen = controls.Resemblance(
         worker=world.workers[0],
         campaign=world.campaign.pk,
         kind=q.COREF_LINK,

@@ -33,13 +33,13 @@ from annotation.task_types.base import TASK_TYPES, Page
 from annotation.task_types.displayed import DisplayedImage, displayed_images
 
 #: Number of a worker's last assignments that are considered; and of those of the kind whose looks are.
-LOOK_BACK, LOOKED_AT = 300, 60
+LOOK_BACK, LOOKED_AT_OF_KIND = 300, 60
 #: More unusual than anything else: an image of the worker's own test.
 OF_A_TEST = 1000.0
 #: Weights against having seen an image: a standard deviation of the looks; one word more in each caption.
-LOOKS, WORDS = 0.15, 0.1
+LOOKS_WEIGHT, WORDS_WEIGHT = 0.15, 0.1
 #: Words are counted in this number of groups.
-GROUPS = 16
+WORD_GROUPS = 16
 
 Numbers = tuple[float, ...]
 _Table = NDArray[np.float64]
@@ -65,7 +65,7 @@ class _Pool(NamedTuple):
     weights: _Table
 
 
-class Likeness:
+class Resemblance:
     """What a worker has seen in a campaign, in numbers, to compare control items of a kind with it."""
 
     def __init__(self, *, worker: int, campaign: int, kind: str, revision: int, but: int = 0) -> None:
@@ -73,14 +73,8 @@ class Likeness:
         skipped: the page that control images are to be put on."""
         past = _on_pages(worker, campaign, kind, but) if is_page(kind) else _alone(worker, campaign, kind)
         self._kind, self._pool = kind, _pool(campaign, kind, revision)
-        self._shown = displayed_images(
-            {
-                owner
-                for item in past
-                if item.content is not None
-                for owner in _owners(item.image, item.content)
-            }
-        )
+        looked_at = [(item.image, item.content) for item in past if item.content is not None]
+        self._shown = displayed_images({owner for item in looked_at for owner in _owners(*item)})
         self._tested = {item.image for item in past if item.role == Control.QUALIFICATION}
         self._everywhere, self._in_kind = _Recurrence(), _Recurrence()
         self._tasks: list[_Table] = []
@@ -165,24 +159,18 @@ def looks(kind: str, image: int, content: Mapping[str, Any], shown: Mapping[int,
     first, last = captions[0], captions[-1]
     lengths = [len(caption.text) for caption in captions]
     words = [word for caption in captions for word in caption.words] or [""]
-    in_groups = Counter(crc32(word.lower().encode()) % GROUPS for word in words)
+    in_groups = Counter(crc32(word.lower().encode()) % WORD_GROUPS for word in words)
     marked = [pointed.mention for pointed in (*page.pointed[:1], *page.pointed[-1:])]
     return (
         *picture,
-        *(
-            len(captions),
-            page.captions[0] if page.captions else 0,
-            min(lengths),
-            max(lengths),
-            fmean(lengths),
-        ),
-        *(lengths[0], lengths[-1], len(first.words), len(last.words), len(first.words[0])),
+        *(len(captions), page.captions[0] if page.captions else 0, len(first.words), len(last.words)),
+        *(lengths[0], lengths[-1], min(lengths), max(lengths), fmean(lengths), len(words[0])),
         *(max(map(len, words)), fmean(map(len, words)), len(set(words)) / len(words)),
         *(value for m in marked for value in (m.start, m.end - m.start, len(m.text), len(m.tokens[0]))),
         len(page.boxes),
         *_edges(page.boxes),
         *_edges([page.pending] if page.pending else []),
-        *(in_groups[group] / len(captions) for group in range(GROUPS)),
+        *(in_groups[group] / len(captions) for group in range(WORD_GROUPS)),
     )
 
 
@@ -207,9 +195,9 @@ def _pool(campaign: int, kind: str, revision: int) -> _Pool:
     shown = displayed_images({owner for _, image, content in items for owner in _owners(image, content)})
     measured = np.array([looks(kind, image, content, shown) for _, image, content in items])
     spread = measured.std(axis=0)
-    weights = LOOKS / np.where(spread, spread, np.inf)
+    weights = LOOKS_WEIGHT / np.where(spread, spread, np.inf)
     if not is_page(kind):
-        weights[-GROUPS:] = WORDS
+        weights[-WORD_GROUPS:] = WORDS_WEIGHT
     return _Pool(
         {str(control): row for row, (control, *_) in enumerate(items)},
         [image for _, image, _ in items],
@@ -256,7 +244,7 @@ def _alone(worker: int, campaign: int, kind: str) -> list[Seen]:
     seen = []
     for its_kind, image, role, content in rows:
         of_kind += its_kind == kind
-        looked_at = its_kind == kind and of_kind <= LOOKED_AT
+        looked_at = its_kind == kind and of_kind <= LOOKED_AT_OF_KIND
         seen.append(Seen(its_kind, image, role, json.loads(content) if looked_at else None))
     return seen
 
@@ -297,6 +285,6 @@ def _on_pages(worker: int, campaign: int, kind: str, but: int) -> list[Seen]:
         on_page = [*of_task.get(task or 0, ()), *put_on[page]]
         seen += on_page or ([Seen(kind, image, role)] if image else [])
     return [
-        item if number < LOOKED_AT else item._replace(content=None)
+        item if number < LOOKED_AT_OF_KIND else item._replace(content=None)
         for number, item in enumerate(seen[:LOOK_BACK])
     ]

@@ -464,7 +464,9 @@ def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
     instead_of = dispatch.next_task(cursor, holder, kind)
     if instead_of is None:
         return None
-    likeness = controls.Likeness(worker=holder.worker, campaign=terms.id, kind=kind, revision=terms.revision)
+    resemblance = controls.Resemblance(
+        worker=holder.worker, campaign=terms.id, kind=kind, revision=terms.revision
+    )
     chosen = choose_control(
         controls.control_pool(terms.id, kind, terms.revision),
         seed=terms.seed,
@@ -472,7 +474,7 @@ def _control(cursor: Any, request: _Request, number: int) -> Lease | None:
         kind=kind,
         seen=controls.controls_seen(worker=holder.worker, campaign=terms.id, kind=kind),
         measured=controls.control_counts(worker=holder.worker, campaign=terms.id, kind=kind),
-        strange=likeness.strangeness(image=instead_of.image, content=json.loads(instead_of.content)),
+        strange=resemblance.strangeness(image=instead_of.image, content=json.loads(instead_of.content)),
     ).control
     if chosen is None:
         return None
