@@ -43,6 +43,9 @@ def question_box() -> SafeString:
     return format_html('<b class="chip hue-{}">{}</b>', ASKED_OF_WORKER, MARK)
 
 
+register.filter(messages.rejected_texts)
+
+
 @register.simple_tag(takes_context=True)
 def unread(context: dict[str, Any]) -> list[WorkerMessage]:
     """Return the messages of researchers that the caller has not read yet."""
