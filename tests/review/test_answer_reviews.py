@@ -1,4 +1,4 @@
-"""Reviewers accept, correct and reject answers; rejecting and withdrawing a worker's answers are independent."""
+"""Reviewers accept, correct and reject answers, independently of withdrawals of all of a worker's."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_erasing_deletes_reasons_replies_and_corrected_texts() -> None:
 
 def test_reviewers_find_answers_on_their_page_and_decide_there() -> None:
     ann, bob = workers(2)
-    campaign = captions(ann, bob)
+    captions(ann, bob)
     client = signed_in("rita", REVIEWER)
     address = reverse("answers", args=["writing"])
     page = client.get(address).content.decode()
