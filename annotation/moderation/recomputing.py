@@ -50,7 +50,7 @@ def recompute_image(image: int, *, actor: Account | None = None) -> list[Control
     return retire_contradicted_items([image], actor=actor)
 
 
-def images_of(judgments: QuerySet[Judgment], after: int) -> list[int]:
+def images_with_answers(judgments: QuerySet[Judgment], after: int) -> list[int]:
     """Return the next open images (ids) of these answers, at most CHUNK."""
     rows = judgments.filter(image__gt=after).order_by("image")
     return list(rows.values_list("image", flat=True).distinct()[:CHUNK])

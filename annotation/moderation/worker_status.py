@@ -324,7 +324,7 @@ def _mark(
     total = left.values("image").distinct().count()
     after_image = 0
     marked = _Marked()
-    while chunk := recomputing.images_of(left, after_image):
+    while chunk := recomputing.images_with_answers(left, after_image):
         for image in chunk:
             with database.writing():
                 lock_campaigns([campaign.pk])

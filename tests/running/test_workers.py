@@ -366,7 +366,7 @@ def test_the_list_is_written_before_the_person_is_gone(monkeypatch):
     def full(erasure, erased_at):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(workers, "_note", full)
+    monkeypatch.setattr(erasures, "note_erasure", full)
     with pytest.raises(OSError, match="No space"):
         workers.erase_worker(worker=worker)
     assert Account.objects.filter(pk=account.pk).exists() and Identity.objects.filter(worker=worker).exists()

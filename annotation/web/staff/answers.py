@@ -20,10 +20,10 @@ from annotation.protocol.terms import Box
 from annotation.selectors.answer_list import AnswerPage, AnswerWithImage, answer_page, with_images
 from annotation.task_types.base import TASK_TYPES, Page
 from annotation.task_types.displayed import DisplayedImage, displayed_images
-from annotation.web.annotator.task_page import CaptionPiece, boxes_of, caption_pieces
 from annotation.web.common.access import BROWSING, account_of, for_roles_on
 from annotation.web.common.filters import query_number
-from annotation.web.common.overlay import DrawnBox, Frame
+from annotation.web.common.marking import CaptionPiece, caption_pieces
+from annotation.web.common.overlay import DrawnBox, Frame, boxes_of
 from annotation.web.common.request_forms import RequestForm
 from annotation.web.staff.campaign_pages import CAMPAIGN_OF_ADDRESS, act_form, campaign_frame, query_string
 from annotation.web.staff.wording import FLAGS_IN_WORDS, answer_in_words, question_in_words
@@ -65,7 +65,7 @@ class AnswerView:
 
 @require_safe
 @for_roles_on(CAMPAIGN_OF_ADDRESS, *BROWSING)
-def answer_list(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+def campaign_answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """List the answers of a campaign that match the address, the newest first."""
     account = account_of(request)
     data = request.GET.copy()
@@ -150,14 +150,15 @@ def _view(answer: AnswerWithImage, beside: Mapping[int, DisplayedImage]) -> Answ
     if page is not None and row.xmin is not None and row.ymin and row.xmax and row.ymax:
         page = Page(page.captions, page.pointed, page.boxes, Box(row.xmin, row.ymin, row.xmax, row.ymax))
     frame = Frame(image.width, image.height) if image is not None and image.width and image.height else None
-    captions = [
-        caption_pieces(
-            image.captions[number],
-            [mention for mention in page.pointed if mention.mention.caption == number],
-        )
-        for number in (page.captions if page is not None else ())
-        if image is not None
-    ]
+    captions = []
+    if page is not None and image is not None:
+        captions = [
+            caption_pieces(
+                image.captions[number],
+                [mention for mention in page.pointed if mention.mention.caption == number],
+            )
+            for number in page.captions
+        ]
     control = row.assignment.control if row.assignment is not None else None
     return AnswerView(
         row=row,

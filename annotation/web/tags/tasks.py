@@ -10,8 +10,9 @@ from django.utils.safestring import SafeString
 from annotation.models import WorkerMessage
 from annotation.task_types.box_drawing.type import EDGES
 from annotation.task_types.region_description.type import LONGEST_REGION_TEXT, region_field_name
-from annotation.web.annotator.task_page import ASKED_OF_WORKER, MARK, CaptionPiece, TaskPage, as_printed
-from annotation.web.common.overlay import hue
+from annotation.web.annotator.task_page import TaskPage
+from annotation.web.common.marking import CaptionPiece, as_printed
+from annotation.web.common.overlay import ASKED_OF_WORKER, MARK, hue
 from annotation.workers import messages
 
 register = template.Library()
