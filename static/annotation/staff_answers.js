@@ -1,4 +1,5 @@
-// Keys of the list of answers: J and K go from one to the next, X chooses one, A accepts it, R rejects it.
+// Keys of the list of answers: J and K go from one to the next, X chooses one, A accepts it, R rejects it. After
+// a decision the page is loaded again, and the next answer has the focus.
 
 const answers = [...document.querySelectorAll("[data-answer]")];
 const keys = {
@@ -14,8 +15,14 @@ const keys = {
   },
 };
 
+const NEXT = "answers.next";
+
 function go(step) {
-  const next = answers[Math.max(0, answers.indexOf(current()) + step)] ?? answers.at(-1);
+  focusOn(Math.max(0, answers.indexOf(current()) + step));
+}
+
+function focusOn(index) {
+  const next = answers[index] ?? answers.at(-1);
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }
@@ -33,3 +40,16 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   act(answer);
 });
+
+for (const [index, answer] of answers.entries()) {
+  answer.addEventListener("submit", () => {
+    // In a list by state, the answer leaves the list.
+    const leaves = new URLSearchParams(location.search).get("state");
+    sessionStorage.setItem(NEXT, leaves ? index : index + 1);
+  });
+}
+const next = sessionStorage.getItem(NEXT);
+if (next !== null) {
+  sessionStorage.removeItem(NEXT);
+  focusOn(Number(next));
+}

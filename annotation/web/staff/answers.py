@@ -71,6 +71,9 @@ def campaign_answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     data = request.GET.copy()
     data["campaign"] = campaign.name
     form = RequestForm(operation_named("list_answers"), account, data, only_fields=("campaign", *_FILTERS))
+    form.fields["kind"].widget.choices = [
+        choice for choice in form.fields["kind"].widget.choices if choice[0] in ("", *campaign.kinds)
+    ]
     page = AnswerPage([], None)
     if form.is_valid():
         try:
@@ -87,6 +90,7 @@ def campaign_answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "answers",
             filters=form,
             filtered=any(query.values()),
+            more_filters=any(query[name] for name in ("image", "since", "until")),
             answers=_views(page.rows, campaign, promotes=_promotes(campaign, account)),
             review=act_form(request, "review_answers"),
             later=query_string(**query, after=page.after) if page.after else "",
