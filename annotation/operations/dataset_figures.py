@@ -85,7 +85,7 @@ def layer_tables(result: DatasetFigures) -> dict[str, Table]:
     }
     if result.cost:
         costs = {**result.cost["questions"], TOTAL: result.cost[TOTAL]}
-        tables[str(_("Cost"))] = _by_row(costs, _COST, basis)
+        tables[str(_("Cost"))] = _by_row(costs, _COST, basis, name=_("question"))
     return tables
 
 
@@ -122,13 +122,17 @@ def _basis(layer: str, result: DatasetFigures | CaptionStats) -> FigureBasis:
 
 
 def _by_row(
-    rows: Mapping[str, Mapping[str, Any]], columns: Mapping[str, tuple[Any, bool]], basis: FigureBasis
+    rows: Mapping[str, Mapping[str, Any]],
+    columns: Mapping[str, tuple[Any, bool]],
+    basis: FigureBasis,
+    *,
+    name: Any = _("category"),
 ) -> Table:
     """Return a row for each category, or kind of question."""
     titles = [str(title) for title, _share_of in columns.values()]
     cells: list[list[Cell]] = [
-        [name, *(_share(of.get(key), share) for key, (_title, share) in columns.items())]
-        for name, of in rows.items()
+        [row, *(_share(of.get(key), share) for key, (_title, share) in columns.items())]
+        for row, of in rows.items()
     ]
     shares = {str(title): 1 for title, share in columns.values() if share}
     return Table(

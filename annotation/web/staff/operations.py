@@ -39,11 +39,11 @@ from phrasebox.registry import UnknownName
 
 #: Number of jobs on a page, the newest.
 _JOBS = 10
-#: Layout -> the ending of its files, and their media type.
+#: Layout -> its name, the ending of its files, and their media type.
 _LAYOUT_FILES = {
-    "csv": ("csv", "text/csv"),
-    "latex": ("tex", "application/x-tex"),
-    "svg": ("svg", "image/svg+xml"),
+    "csv": ("CSV", "csv", "text/csv"),
+    "latex": ("LaTeX", "tex", "application/x-tex"),
+    "svg": ("SVG", "svg", "image/svg+xml"),
 }
 
 
@@ -193,7 +193,10 @@ def _of_job(request: HttpRequest, operation: Operation, account: Account) -> dic
         return {}
     assert operation.result is not None and not isinstance(operation.result, File)
     layouts = operation.command.layouts if operation.command is not None else {}
-    downloads = [(name, reverse("operation_layout", args=[operation.name, job.pk, name])) for name in layouts]
+    downloads = [
+        (_layout_file(name)[0], reverse("operation_layout", args=[operation.name, job.pk, name]))
+        for name in layouts
+    ]
     return {"downloads": downloads, **_shown(operation, read_result(operation.result, job.result))}
 
 
@@ -207,10 +210,14 @@ def operation_layout(request: HttpRequest, name: str, number: int, layout: str) 
     if job is None or layout not in layouts or operation.result is None or isinstance(operation.result, File):
         raise Http404(_("There is no such file."))
     text = layouts[layout](read_result(operation.result, job.result))
-    ending, media_type = _LAYOUT_FILES.get(layout, ("txt", "text/plain"))
+    _title, ending, media_type = _layout_file(layout)
     response = HttpResponse(f"{text}\n", content_type=f"{media_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{operation.name}.{ending}"'
     return response
+
+
+def _layout_file(layout: str) -> tuple[str, str, str]:
+    return _LAYOUT_FILES.get(layout, (layout, "txt", "text/plain"))
 
 
 def _after(request: HttpRequest, operation: Operation, done: str) -> HttpResponse:
