@@ -23,6 +23,7 @@ from annotation.protocol.statistics import TOTAL
 from phrasebox.figure_basis import FigureBasis
 from phrasebox.figure_tables import Cell, Table
 
+_CATEGORY = _("category")
 #: Titles of the figures of a category: key -> (title, whether it is a share, shown in per cent).
 _OF_CATEGORY = {
     "chains": (_("chains"), False),
@@ -126,7 +127,7 @@ def _by_row(
     columns: Mapping[str, tuple[Any, bool]],
     basis: FigureBasis,
     *,
-    name: Any = _("category"),
+    name: Any = _CATEGORY,
 ) -> Table:
     """Return a row for each category, or kind of question."""
     titles = [str(title) for title, _share_of in columns.values()]
@@ -135,9 +136,8 @@ def _by_row(
         for row, of in rows.items()
     ]
     shares = {str(title): 1 for title, share in columns.values() if share}
-    return Table(
-        [str(_("category")), *titles], cells, places={**dict.fromkeys(titles, 2), **shares}, basis=basis
-    )
+    places = {**dict.fromkeys(titles, 2), **shares}
+    return Table([str(name), *titles], cells, places=places, basis=basis)
 
 
 def _share(value: Any, share: bool) -> Cell:
