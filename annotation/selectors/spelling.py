@@ -46,17 +46,21 @@ class MisspeltWord(NamedTuple):
 
 
 def misspelt_words(text: str, *, corpus: int | None = None) -> list[MisspeltWord]:
+    """Return the words of `text` that look misspelt, as `unknown_words` does, with suggestions."""
+    return [
+        MisspeltWord(word, _suggestions(word) if index < SUGGESTED_WORDS else ())
+        for index, word in enumerate(unknown_words(text, corpus=corpus))
+    ]
+
+
+def unknown_words(text: str, *, corpus: int | None = None) -> list[str]:
     """Return the words of `text` that look misspelt, without duplicates, in order.
 
     Names (a capital within a sentence), abbreviations in capitals and words with digits are ignored. `corpus`
     is the id of a corpus whose own words are known.
     """
     known = corpus_words(corpus) if corpus is not None else frozenset()
-    odd = [word for word in dict.fromkeys(_words(text)) if not (_known(word) or _folded(word) in known)]
-    return [
-        MisspeltWord(word, _suggestions(word) if index < SUGGESTED_WORDS else ())
-        for index, word in enumerate(odd)
-    ]
+    return [word for word in dict.fromkeys(_words(text)) if not (_known(word) or _folded(word) in known)]
 
 
 @lru_cache(maxsize=CACHED_CORPORA)

@@ -32,6 +32,7 @@ from annotation.models import (
     AuditEntry,
     Bonus,
     Campaign,
+    CaptionFlag,
     Flag,
     Identity,
     Judgment,
@@ -285,6 +286,7 @@ def _erase_texts(worker: Worker) -> int:
         if parts:
             emptied.append(judgment)
     Judgment.objects.bulk_update(emptied, ["content"], batch_size=500)
+    CaptionFlag.objects.filter(judgment__worker=worker).delete()
     return len(emptied)
 
 
